@@ -1,0 +1,30 @@
+"""polysched: polyhedral scheduling, auto-tiling and auto-tensorizing for research.
+
+`import polysched` is cheap: rooms are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from polysched.version import __version__
+
+_ROOMS = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize", "emit_c", "measure",
+          "pipeline", "errors")
+_FROM_PIPELINE = ("optimize", "source_to_source", "PipelineOptions", "Optimized")
+
+__all__ = ["__version__", *_ROOMS, *_FROM_PIPELINE]
+
+
+def __getattr__(name: str) -> ModuleType | Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"polysched.{name}")
+    if name in _FROM_PIPELINE:
+        return getattr(importlib.import_module("polysched.pipeline"), name)
+    raise AttributeError(f"module 'polysched' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,91 @@
+"""The Dependences value: exact relations between statement instances, one per access pair.
+
+A dependence relation maps the instance that must run first to the instance that must run later, in
+the vocabulary of isl and pet.  Pairs are never coalesced with each other: one Farkas cone per small
+relation is what keeps the scheduler's integer programs small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import islpy as isl
+
+from polysched.scop.scop import Scop, union_map
+
+
+class DependenceKind(Enum):
+    """FLOW: write then read; ANTI: read then write; OUTPUT: write then write; INPUT: read then read."""
+
+    FLOW = "flow"
+    ANTI = "anti"
+    OUTPUT = "output"
+    INPUT = "input"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dependence:
+    """The dependence between two access references.
+
+    Parameters
+    ----------
+    kind : flow, anti, output or input.
+    array : the array both references touch.
+    source, sink : the statements, by name; the source runs first in the original program.
+    source_reference, sink_reference : the accesses, by reference.
+    relation : `{ S0[i] -> S1[j] : ... }`, within the context; not empty.
+    reduction : the pair orders updates of one associative and commutative reduction only, so a
+        schedule that privatises or reassociates may relax it.
+    """
+
+    kind: DependenceKind
+    array: str
+    source: str
+    sink: str
+    source_reference: str
+    sink_reference: str
+    relation: isl.Map
+    reduction: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.source_reference} -> {self.sink_reference} on {self.array}: {self.relation}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dependences:
+    """All dependences of a Scop.
+
+    Parameters
+    ----------
+    scop : what was analysed.
+    pairs : one entry per ordered pair of references and kind that has instances.
+    value_based : only the last write before a read counts (and, for anti and output, the next write);
+        otherwise memory-based: every earlier conflicting access.
+    """
+
+    scop: Scop
+    pairs: tuple[Dependence, ...]
+    value_based: bool = True
+
+    def of_kind(self, *kinds: DependenceKind) -> isl.UnionMap:
+        """The union of the relations of these kinds."""
+        return union_map(d.relation for d in self.pairs if d.kind in kinds)
+
+    @property
+    def flow(self) -> isl.UnionMap:
+        return self.of_kind(DependenceKind.FLOW)
+
+    @property
+    def anti(self) -> isl.UnionMap:
+        return self.of_kind(DependenceKind.ANTI)
+
+    @property
+    def output(self) -> isl.UnionMap:
+        return self.of_kind(DependenceKind.OUTPUT)
+
+    @cached_property
+    def validity(self) -> isl.UnionMap:
+        """Everything a schedule must respect: flow, anti and output together."""
+        return self.of_kind(DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)

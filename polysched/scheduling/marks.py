@@ -1,0 +1,72 @@
+"""Marks: what a schedule tree says about single loops beyond their order.
+
+A band member that a later room treats specially stands alone in a one-member band directly below a
+mark node.  The mark's name is the text of a `LoopMark`, so it survives isl's printing and parsing, and
+`emit_c` finds it again in the AST above the loops that the band became.  isl may turn one such band
+into several loops in a row (separated tiles) or into none (one iteration); a loop belongs to the nearest
+mark above it, and a mark whose band vanished has no loop between itself and the next mark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+
+
+class Role(Enum):
+    """What a loop is for; emitted as a comment and used by the models."""
+
+    LOOP = "loop"        # a loop of the schedule as the scheduler made it
+    TILE = "tile"        # between tiles
+    POINT = "point"      # inside a tile
+    WAVEFRONT = "wavefront"  # sequential, enumerates wavefronts of tiles
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopMark:
+    """Properties of the loop below a mark node.
+
+    Parameters
+    ----------
+    role : what the loop is for.
+    band : pre-order number of the band of the untiled schedule that the loop came from.
+    member : position in that band.
+    parallel : iterations are independent given the loops outside; gets `omp parallel for`.
+    simd : iterations are independent and the loop is innermost; gets `omp simd`.
+    unroll : factor by which the loop is unrolled; 1 means not.
+    """
+
+    role: Role = Role.LOOP
+    band: int = 0
+    member: int = 0
+    parallel: bool = False
+    simd: bool = False
+    unroll: int = 1
+
+    PREFIX = "polysched"
+
+    def to_text(self) -> str:
+        """The mark's name in a schedule tree, for instance `polysched role=tile band=0 member=1 parallel=1`."""
+        words = [self.PREFIX]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value == field.default and field.name != "role":
+                continue
+            words.append(f"{field.name}={value.value if isinstance(value, Role) else int(value)}")
+        return " ".join(words)
+
+    @classmethod
+    def from_text(cls, text: str) -> LoopMark | None:
+        """The mark that `to_text` wrote; None for the name of somebody else's mark."""
+        words = text.split()
+        if not words or words[0] != cls.PREFIX:
+            return None
+        values = dict(word.split("=", 1) for word in words[1:])
+        return cls(
+            role=Role(values.get("role", Role.LOOP.value)),
+            band=int(values.get("band", 0)),
+            member=int(values.get("member", 0)),
+            parallel=bool(int(values.get("parallel", 0))),
+            simd=bool(int(values.get("simd", 0))),
+            unroll=int(values.get("unroll", 1)),
+        )

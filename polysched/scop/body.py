@@ -1,0 +1,250 @@
+"""Statement bodies: typed expression trees and the small statements around them.
+
+A body says *what* one statement instance computes; the Scop around it says when.  Arrays are reached
+only through `Load` and `Assign.target`, which name an access of the statement by its reference; the
+subscripts stand in the access.  Every expression carries the type in which C computes it, so a front
+end for another language must make each conversion explicit with `Cast`.
+
+The trees are plain frozen values: they compare and hash structurally and pickle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from polysched.scop.dtypes import DType
+
+ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
+COMPARISON = frozenset({"<", "<=", ">", ">=", "==", "!="})
+LOGICAL = frozenset({"&&", "||"})
+UNARY = frozenset({"-", "+", "~", "!"})
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant.
+
+    Parameters
+    ----------
+    text : the C spelling, suffix included (`1.0f`, `0x10u`).
+    value : the same as a Python number.
+    dtype : the type that C gives the spelling.
+    """
+
+    text: str
+    value: int | float
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class IteratorRef:
+    """The value of one of the statement's own iterators, used as a number."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class ParameterRef:
+    """The value of a symbolic constant of the Scop (a size), used as a number."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Load:
+    """The value of the array element that the access named `reference` reaches."""
+
+    reference: str
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Unary:
+    """`op operand`, with op one of UNARY."""
+
+    op: str
+    operand: Expr
+    dtype: DType
+
+    def __post_init__(self) -> None:
+        if self.op not in UNARY:
+            raise ValueError(f"no unary operator {self.op!r}")
+
+
+@dataclass(frozen=True)
+class Binary:
+    """`left op right` with the meaning of C (`/` and `%` truncate, `&&` does not evaluate its right in vain)."""
+
+    op: str
+    left: Expr
+    right: Expr
+    dtype: DType
+
+    def __post_init__(self) -> None:
+        if self.op not in ARITHMETIC | COMPARISON | LOGICAL:
+            raise ValueError(f"no binary operator {self.op!r}")
+
+
+@dataclass(frozen=True)
+class Select:
+    """`condition ? then : otherwise`; only the chosen side is evaluated."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a pure function by its C name; `dtype` is the type of its result."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Conversion of a value to `dtype`, as `(T) operand` does in C."""
+
+    operand: Expr
+    dtype: DType
+
+
+Expr: TypeAlias = Literal | IteratorRef | ParameterRef | Load | Unary | Binary | Select | Call | Cast
+
+
+@dataclass(frozen=True)
+class Assign:
+    """`target op= value`.
+
+    Parameters
+    ----------
+    target : reference of the written access; its element type is `dtype`.
+    value : the right-hand side.
+    op : None for `=`; else an operator of ARITHMETIC: the new value is `(dtype)(old op value)`,
+        computed in the common type of `dtype` and `value.dtype` (C11 6.5.16.2).
+    read : reference of the access that reads the old value; None exactly when `op` is None.
+    """
+
+    target: str
+    value: Expr
+    dtype: DType
+    op: str | None = None
+    read: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.op is None) != (self.read is None):
+            raise ValueError("a compound assignment names the access that reads the old value")
+        if self.op is not None and self.op not in ARITHMETIC:
+            raise ValueError(f"no compound assignment {self.op!r}=")
+
+
+@dataclass(frozen=True)
+class If:
+    """A data-dependent condition inside one statement instance; its accesses are may-accesses."""
+
+    condition: Expr
+    then: tuple[BodyStatement, ...]
+    otherwise: tuple[BodyStatement, ...] = ()
+
+
+@dataclass(frozen=True)
+class While:
+    """A loop with a data-dependent condition inside one statement instance; all its writes are may-writes."""
+
+    condition: Expr
+    body: tuple[BodyStatement, ...]
+
+
+BodyStatement: TypeAlias = Assign | If | While
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct operands of an expression, left to right."""
+    match expr:
+        case Unary() | Cast():
+            return (expr.operand,)
+        case Binary():
+            return (expr.left, expr.right)
+        case Select():
+            return (expr.condition, expr.then, expr.otherwise)
+        case Call():
+            return expr.arguments
+        case _:
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything below it, in pre-order."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Rewrite bottom-up: `change` sees each node after its operands were rewritten."""
+    match expr:
+        case Unary() | Cast():
+            expr = replace(expr, operand=rebuild(expr.operand, change))
+        case Binary():
+            expr = replace(expr, left=rebuild(expr.left, change), right=rebuild(expr.right, change))
+        case Select():
+            expr = replace(expr, condition=rebuild(expr.condition, change), then=rebuild(expr.then, change),
+                           otherwise=rebuild(expr.otherwise, change))
+        case Call():
+            expr = replace(expr, arguments=tuple(rebuild(a, change) for a in expr.arguments))
+        case _:
+            pass
+    return change(expr)
+
+
+def statement_expressions(body: tuple[BodyStatement, ...]) -> Iterator[Expr]:
+    """The top-level expressions of a body (right-hand sides and conditions), in execution order."""
+    for item in body:
+        match item:
+            case Assign():
+                yield item.value
+            case If():
+                yield item.condition
+                yield from statement_expressions(item.then)
+                yield from statement_expressions(item.otherwise)
+            case While():
+                yield item.condition
+                yield from statement_expressions(item.body)
+
+
+def assignments(body: tuple[BodyStatement, ...]) -> Iterator[Assign]:
+    """Every assignment of a body, in textual order."""
+    for item in body:
+        match item:
+            case Assign():
+                yield item
+            case If():
+                yield from assignments(item.then)
+                yield from assignments(item.otherwise)
+            case While():
+                yield from assignments(item.body)
+
+
+def references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
+    """Every access reference that a body uses, in evaluation order, repeats included."""
+    for item in body:
+        match item:
+            case Assign():
+                yield from (e.reference for e in walk(item.value) if isinstance(e, Load))
+                if item.read is not None:
+                    yield item.read
+                yield item.target
+            case If():
+                yield from (e.reference for e in walk(item.condition) if isinstance(e, Load))
+                yield from references(item.then)
+                yield from references(item.otherwise)
+            case While():
+                yield from (e.reference for e in walk(item.condition) if isinstance(e, Load))
+                yield from references(item.body)

@@ -1,0 +1,266 @@
+"""The Scop: isl notation plus bodies.  Every front end makes it, every later room reads it.
+
+Vocabulary as in isl and pet: context, iteration domain, access relation, schedule tree.  Values hold
+isl objects, so they compare by identity; use `isl.Set.is_equal` and the like for mathematical equality.
+All isl objects live in `islpy.DEFAULT_CONTEXT`: sets of two contexts combine wrongly without an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property, reduce
+
+import islpy as isl
+
+from polysched.scop.body import BodyStatement, Expr, references
+from polysched.scop.dtypes import DType
+
+
+class AccessKind(Enum):
+    """READ: may read; MUST_WRITE: every instance writes the element; MAY_WRITE: it may or may not."""
+
+    READ = "read"
+    MAY_WRITE = "may_write"
+    MUST_WRITE = "must_write"
+
+
+class Storage(Enum):
+    """Where an array lives, which decides who allocates it and whether it is live after the region."""
+
+    ARGUMENT = "argument"   # a parameter of the function around the region
+    OUTER = "outer"         # a global, or a local of the function declared outside the region
+    LOCAL = "local"         # declared inside the region: dead after it
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Array:
+    """An array, or a scalar (no extents).
+
+    Parameters
+    ----------
+    name : unique in the Scop; tuple name of the array's index space.  A struct member is `base.member`.
+    dtype : the type of one element.
+    extents : elements per dimension, outermost first, as functions of the parameters; the first may be
+        None where the declaration does not say (`double *A`, `double A[][N]`).
+    storage : who owns it.
+    c_extents : the extents as C expressions over names visible at the region, parallel to `extents`.
+    c_element : how C spells an element: a `str.format` template with one `{}` per *source* subscript
+        (`A[{}][{}]`, `(*s)`, `p[{}].x`).  Source subscripts are those of `Access.subscripts`, which for
+        a delinearised array are fewer than `extents`.
+    constant : the declaration forbids writing.
+    restrict : no other array overlaps it, by declaration (an array object or a `restrict` pointer).
+    """
+
+    name: str
+    dtype: DType
+    extents: tuple[isl.PwAff | None, ...] = ()
+    storage: Storage = Storage.ARGUMENT
+    c_extents: tuple[str | None, ...] = ()
+    c_element: str = ""
+    constant: bool = False
+    restrict: bool = True
+
+    @property
+    def is_scalar(self) -> bool:
+        return not self.extents
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Access:
+    """One textual array reference of one statement.
+
+    Parameters
+    ----------
+    reference : unique in the Scop, for instance `S0_r1`; bodies and dependence tags use it.
+    array : the array's name.
+    kind : read, may-write or must-write.
+    relation : `{ S[i, j] -> A[f(i, j)] }`, within the statement's domain; over-approximated for
+        data-dependent subscripts (then `exact` is False).
+    subscripts : the subscripts as written, expressions over iterators, parameters and loads.
+    exact : the relation holds exactly the elements that are reached.
+    """
+
+    reference: str
+    array: str
+    kind: AccessKind
+    relation: isl.Map
+    subscripts: tuple[Expr, ...] = ()
+    exact: bool = True
+
+    @property
+    def is_write(self) -> bool:
+        return self.kind is not AccessKind.READ
+
+    @cached_property
+    def tagged_relation(self) -> isl.Map:
+        """`{ [S[i, j] -> S0_r1[]] -> A[...] }`: the relation with the reference as a tag."""
+        tag_space = isl.Space.set_alloc(self.relation.get_ctx(), 0, 0).set_tuple_name(
+            isl.dim_type.set, self.reference)
+        tagging = isl.Map.from_domain_and_range(self.relation.domain(), isl.Set.universe(tag_space))
+        return tagging.domain_map().apply_range(self.relation)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Statement:
+    """One statement of the program: a domain, a body and its accesses.
+
+    Parameters
+    ----------
+    name : unique in the Scop (`S0`, `S1`, ... in textual order); tuple name of the domain.
+    line : line in the source file, from 1; 0 when there is none.
+    domain : `[N] -> { S0[i, j] : ... }`; dimension names are the iterators.
+    body : what one instance does.
+    accesses : every array reference of the body and of its subscripts.
+    """
+
+    name: str
+    line: int
+    domain: isl.Set
+    body: tuple[BodyStatement, ...]
+    accesses: tuple[Access, ...]
+
+    def __post_init__(self) -> None:
+        known = {a.reference for a in self.accesses}
+        if missing := set(references(self.body)) - known:
+            raise ValueError(f"{self.name}: the body uses accesses that are not declared: {sorted(missing)}")
+        if self.domain.get_tuple_name() != self.name:
+            raise ValueError(f"{self.name}: the domain is named {self.domain.get_tuple_name()}")
+
+    @property
+    def iterators(self) -> tuple[str, ...]:
+        """Names of the iterators, outermost first."""
+        return tuple(self.domain.get_dim_name(isl.dim_type.set, i) or f"i{i}" for i in range(self.depth))
+
+    @property
+    def depth(self) -> int:
+        return int(self.domain.dim(isl.dim_type.set))
+
+    @property
+    def reads(self) -> tuple[Access, ...]:
+        return tuple(a for a in self.accesses if a.kind is AccessKind.READ)
+
+    @property
+    def writes(self) -> tuple[Access, ...]:
+        return tuple(a for a in self.accesses if a.is_write)
+
+    def access(self, reference: str) -> Access:
+        """The access with this reference; KeyError when the statement has none."""
+        for access in self.accesses:
+            if access.reference == reference:
+                return access
+        raise KeyError(reference)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A symbolic constant: an integer that the region reads and never writes."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Assumption:
+    """Something that the extraction took for granted.
+
+    Parameters
+    ----------
+    kind : `no-wrap`, `no-alias`, `parameter-range`, `in-bounds`, ...
+    text : the assumption in words, with the source construct it comes from.
+    condition : a C expression over visible names that is true when it holds; None when it
+        cannot be tested at run time.
+    parameters : the parameter values for which it holds, when it is a statement about parameters.
+    """
+
+    kind: str
+    text: str
+    condition: str | None = None
+    parameters: isl.Set | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceRegion:
+    """Where a Scop that came from C stands, so that the region can be replaced byte for byte.
+
+    Parameters
+    ----------
+    path : the file as the user named it.
+    text : the whole file as read, line ends included.
+    start, end : character offsets of the region in `text`, pragmas included.
+    function : name of the function around the region; None at file scope of a fragment.
+    indent : the white space before the opening pragma.
+    preprocessor : the `-I` and `-D` arguments that the file was read with.
+    """
+
+    path: str
+    text: str
+    start: int
+    end: int
+    function: str | None
+    indent: str = ""
+    preprocessor: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scop:
+    """A static control part.
+
+    Parameters
+    ----------
+    name : the function's name, or what the front end calls it.
+    context : `[N, M] -> { : ... }`: parameter values that can occur.
+    parameters : in the order of the context's dimensions.
+    arrays : every array and scalar that a statement accesses.
+    statements : in textual order.
+    schedule : the schedule as written, a schedule tree over all domains.
+    assumptions : what the extraction took for granted.
+    source : the place in a C file, when there is one.
+    """
+
+    name: str
+    context: isl.Set
+    parameters: tuple[Parameter, ...]
+    arrays: tuple[Array, ...]
+    statements: tuple[Statement, ...]
+    schedule: isl.Schedule
+    assumptions: tuple[Assumption, ...] = ()
+    source: SourceRegion | None = None
+
+    def array(self, name: str) -> Array:
+        """The array with this name; KeyError when there is none."""
+        for array in self.arrays:
+            if array.name == name:
+                return array
+        raise KeyError(name)
+
+    def statement(self, name: str) -> Statement:
+        """The statement with this name; KeyError when there is none."""
+        for statement in self.statements:
+            if statement.name == name:
+                return statement
+        raise KeyError(name)
+
+    @cached_property
+    def domain(self) -> isl.UnionSet:
+        """The union of all iteration domains."""
+        return union_set(s.domain for s in self.statements)
+
+    def relation(self, *kinds: AccessKind, tagged: bool = False) -> isl.UnionMap:
+        """The union of the access relations of these kinds, tagged by reference on request."""
+        return union_map(
+            a.tagged_relation if tagged else a.relation
+            for s in self.statements for a in s.accesses if a.kind in kinds)
+
+
+def union_set(sets: Iterable[isl.Set]) -> isl.UnionSet:
+    """The union of sets of any spaces; empty input gives the empty union."""
+    empty = isl.UnionSet.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
+    return reduce(lambda total, s: total.union(isl.UnionSet.from_set(s)), sets, empty)
+
+
+def union_map(maps: Iterable[isl.Map]) -> isl.UnionMap:
+    """The union of maps of any spaces; empty input gives the empty union."""
+    empty = isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
+    return reduce(lambda total, m: total.union(isl.UnionMap.from_map(m)), maps, empty)

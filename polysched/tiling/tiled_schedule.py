@@ -1,0 +1,43 @@
+"""The TiledSchedule value: a schedule tree whose loops are marked tile, point, parallel, simd."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.scheduling.schedule import Schedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class BandTiling:
+    """What was done to one band.
+
+    Parameters
+    ----------
+    band : pre-order number of the band in the untiled tree.
+    sizes : tile edge per member, in iterations; empty when the band was left untiled.
+    wavefront : the tile band was skewed so that its second member is parallel.
+    parallel_member : member of the outermost loops that got `parallel`; None when none did.
+    """
+
+    band: int
+    sizes: tuple[int, ...] = ()
+    wavefront: bool = False
+    parallel_member: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TiledSchedule:
+    """A schedule after tiling and marking; still legal, still exactly checked.
+
+    Parameters
+    ----------
+    schedule : the schedule before tiling.
+    tree : the tiled tree; loops carry `scheduling.marks.LoopMark` marks.
+    bands : what was done, per band of the untiled tree.
+    """
+
+    schedule: Schedule
+    tree: isl.Schedule
+    bands: tuple[BandTiling, ...] = ()

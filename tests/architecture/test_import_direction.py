@@ -1,0 +1,44 @@
+"""Imports point only from later rooms to earlier ones, function-local imports included."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import polysched
+
+ROOT = Path(polysched.__file__).parent
+ORDER = ["version", "errors", "target", "scop", "dependence", "scheduling", "tiling", "tensorize", "emit_c",
+         "measure",
+         "search", "graph", "mesh", "runtime", "pipeline", "kernel", "notebook", "cli", "__main__", "__init__"]
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported_rooms(tree: ast.AST) -> list[tuple[int, str]]:
+    rooms = []
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the direction"
+            if node.module == "polysched":
+                names = [f"polysched.{alias.name}" for alias in node.names]
+            else:
+                names = [node.module or ""]
+        rooms += [(node.lineno, name.split(".")[1]) for name in names if name.startswith("polysched.")]
+    return rooms
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_backwards(path: Path) -> None:
+    room = room_of(path)
+    assert room in ORDER, f"a new room {room}: give it its place in ORDER"
+    allowed = set(ORDER[: ORDER.index(room) + 1])
+    for line, imported in imported_rooms(ast.parse(path.read_text())):
+        assert imported in allowed or imported.startswith("__"), f"{path}:{line} imports the later room {imported}"
