@@ -98,6 +98,12 @@ class WrongResultError(PolyschedError):
     exit_code = 4
 
 
+class UndefinedBehaviourError(PolyschedError):
+    """An interpreted program does what C leaves undefined; the witness is the statement instance."""
+
+    exit_code = 3
+
+
 class OutputError(PolyschedError):
     """An output file cannot be written; whatever stood there before is untouched."""
 
