@@ -16,6 +16,7 @@ import islpy as isl
 
 from polysched.scop.body import BodyStatement, Expr, references
 from polysched.scop.dtypes import DType
+from polysched.scop.signature import FunctionSignature
 
 
 class AccessKind(Enum):
@@ -155,10 +156,23 @@ class Statement:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A symbolic constant: an integer that the region reads and never writes."""
+    """A symbolic constant: an integer that the region reads and never writes.
+
+    Parameters
+    ----------
+    name : the name in isl's sets; unique in the Scop and never one of isl's keywords.
+    dtype : its type in the source.
+    c_name : how C spells its value at the region (`n`, `grid->nx`); the name when left empty.
+    """
 
     name: str
     dtype: DType
+    c_name: str = ""
+
+    @property
+    def spelling(self) -> str:
+        """The C expression that has the parameter's value."""
+        return self.c_name or self.name
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -192,6 +206,7 @@ class SourceRegion:
     function : name of the function around the region; None at file scope of a fragment.
     indent : the white space before the opening pragma.
     preprocessor : the `-I` and `-D` arguments that the file was read with.
+    signature : how the function around the region is called; None for a fragment.
     """
 
     path: str
@@ -201,6 +216,7 @@ class SourceRegion:
     function: str | None
     indent: str = ""
     preprocessor: tuple[str, ...] = ()
+    signature: FunctionSignature | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
