@@ -104,6 +104,12 @@ class UndefinedBehaviourError(PolyschedError):
     exit_code = 3
 
 
+class InconsistentScopError(PolyschedError):
+    """Two descriptions inside a Scop contradict each other: a fault of the front end that made it."""
+
+    exit_code = 3
+
+
 class OutputError(PolyschedError):
     """An output file cannot be written; whatever stood there before is untouched."""
 

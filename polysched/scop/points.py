@@ -1,0 +1,73 @@
+"""Integer points of isl sets and maps with the parameters fixed, as Python tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+import islpy as isl
+
+from polysched.errors import UsageError
+
+SetOrMap = TypeVar("SetOrMap", isl.Set, isl.Map)
+
+
+def fix_parameters(relation: SetOrMap, parameters: Mapping[str, int]) -> SetOrMap:
+    """The set or map at these parameter values, without parameters; refuses when one has no value."""
+    for position in reversed(range(relation.dim(isl.dim_type.param))):
+        name = relation.get_dim_name(isl.dim_type.param, position)
+        if name is None or name not in parameters:
+            raise UsageError(f"the parameter {name} has no value", hint=f"give {name} a number")
+        relation = relation.fix_val(isl.dim_type.param, position, isl.Val(parameters[name]))
+    return relation.project_out(isl.dim_type.param, 0, relation.dim(isl.dim_type.param))
+
+
+def points_of(domain: isl.Set) -> list[tuple[int, ...]]:
+    """Every integer point of a bounded set without parameters, in no particular order."""
+    if not domain.is_bounded():
+        raise UsageError("the set has infinitely many points at these parameters", witness=str(domain),
+                         hint="bound it in the context")
+    depth = domain.dim(isl.dim_type.set)
+    points: list[tuple[int, ...]] = []
+
+    def keep(point: isl.Point) -> None:
+        points.append(tuple(point.get_coordinate_val(isl.dim_type.set, d).to_python() for d in range(depth)))
+
+    domain.foreach_point(keep)
+    return points
+
+
+def pairs_of(relation: isl.Map) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Every pair (input tuple, output tuple) of a bounded map without parameters, in no particular order."""
+    depth = relation.dim(isl.dim_type.in_)
+    return [(point[:depth], point[depth:]) for point in points_of(relation.wrap())]
+
+
+def instances_in_order(domain: isl.UnionSet, tree: isl.Schedule, parameters: Mapping[str, int],
+                       statements: Iterable[str]) -> list[tuple[str, tuple[int, ...]]]:
+    """The statement instances as a schedule tree orders them.
+
+    Instances that the tree leaves unordered come in reverse textual and lexicographic order, so that a
+    dependence between them shows.
+
+    Parameters
+    ----------
+    statements : the statements' names in textual order.
+    """
+    textual = {name: position for position, name in enumerate(statements)}
+    stamps = tree.get_map().intersect_domain(domain)
+    timed = []
+    for relation in _maps(stamps):
+        name = relation.get_tuple_name(isl.dim_type.in_)
+        timed += [(time, -textual[name], tuple(-i for i in point), name, point)
+                  for point, time in pairs_of(fix_parameters(relation, parameters))]
+    width = max((len(stamp[0]) for stamp in timed), default=0)
+    timed.sort(key=lambda stamp: (stamp[0] + (0,) * (width - len(stamp[0])), *stamp[1:]))
+    return [(stamp[3], stamp[4]) for stamp in timed]
+
+
+def _maps(relation: isl.UnionMap) -> list[isl.Map]:
+    """The maps of a union, one per pair of spaces."""
+    maps: list[isl.Map] = []
+    relation.foreach_map(maps.append)
+    return maps
