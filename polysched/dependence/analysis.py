@@ -1,0 +1,142 @@
+"""Exact dependence analysis by isl's array data-flow analysis.
+
+Every access is tagged with its reference, so that isl returns one relation per pair of references.
+Inside one statement instance the accesses run in the order of the body: the reads of an assignment
+before its write.  That order is appended to the schedule as written, and pairs that lie in one instance
+are dropped at the end, since no schedule separates them.
+
+Source: Feautrier, "Dataflow analysis of array and scalar references", IJPP 20(1), 1991; Verdoolaege,
+"Presburger Formulas and Polyhedral Compilation", sections 6.3 and 6.4 (tagged access relations, kills).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.dependence.reductions import mark_reductions
+from polysched.scop.body import Load, references, walk
+from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
+
+
+def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False) -> Dependences:
+    """Compute the dependences of a Scop, one relation per pair of references.
+
+    Parameters
+    ----------
+    value_based : flow from the last write before a read only, anti to the next writes after a read only,
+        output between successive writes only; together they imply every memory-based ordering by
+        transitivity.  Otherwise every earlier conflicting access counts.
+    inputs : also pair reads of one element (from the last read before); no order follows from those, they
+        only describe reuse.
+
+    Source: Feautrier 1991; the anti dependences are those of Bondhugula et al., "lastwriter" in Pluto.
+    """
+    schedule = _access_schedule(scop)
+    reads = _tagged(scop, AccessKind.READ)
+    must = _tagged(scop, AccessKind.MUST_WRITE)
+    may = _tagged(scop, AccessKind.MAY_WRITE)
+    writes = must.union(may)
+    nothing = union_map(())
+    found = {
+        DependenceKind.FLOW: _flow(schedule, sink=reads, must=must, may=may, kill=nothing) if value_based
+        else _flow(schedule, sink=reads, must=nothing, may=writes, kill=nothing),
+        DependenceKind.ANTI: _flow(schedule, sink=writes, must=nothing, may=reads,
+                                   kill=must if value_based else nothing),
+        DependenceKind.OUTPUT: _flow(schedule, sink=writes, must=must, may=may, kill=nothing) if value_based
+        else _flow(schedule, sink=writes, must=nothing, may=writes, kill=nothing),
+    }
+    if inputs:
+        found[DependenceKind.INPUT] = _flow(schedule, sink=reads, must=reads, may=nothing, kill=nothing)
+    pairs = tuple(d for kind, relation in found.items() for d in _pairs(scop, kind, relation))
+    return mark_reductions(Dependences(scop=scop, pairs=pairs, value_based=value_based))
+
+
+def _tagged(scop: Scop, kind: AccessKind) -> isl.UnionMap:
+    return scop.relation(kind, tagged=True).intersect_params(scop.context)
+
+
+def _flow(schedule: isl.Schedule, *, sink: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap,
+          kill: isl.UnionMap) -> isl.UnionMap:
+    """Pairs of a source and the sinks that it reaches; `must` sources hide what came before them."""
+    access = isl.UnionAccessInfo.from_sink(sink).set_must_source(must).set_may_source(may)
+    if not kill.is_empty():
+        access = access.set_kill(kill)
+    return access.set_schedule(schedule).compute_flow().get_may_dependence()
+
+
+def _access_schedule(scop: Scop) -> isl.Schedule:
+    """The schedule as written over tagged instances, with the order inside an instance below every leaf."""
+    untag = isl.UnionPwMultiAff.from_union_map(union_map(
+        a.tagged_relation.domain().unwrap().domain_map() for s in scop.statements for a in s.accesses))
+    schedule = scop.schedule.pullback_union_pw_multi_aff(untag)
+    stages = isl.UnionPwAff.empty_ctx(isl.DEFAULT_CONTEXT)
+    for statement in scop.statements:
+        stage_of = access_stages(statement)
+        for access in statement.accesses:
+            domain = isl.UnionSet.from_set(access.tagged_relation.domain())
+            value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, stage_of[access.reference])
+            stages = stages.union_add(isl.UnionPwAff.val_on_domain(domain, value))
+    if stages.n_pw_aff() == 0:
+        return schedule
+    return _insert_at_leaves(schedule.get_root(), isl.MultiUnionPwAff.from_union_pw_aff(stages)).get_schedule()
+
+
+def _insert_at_leaves(node: isl.ScheduleNode, band: isl.MultiUnionPwAff) -> isl.ScheduleNode:
+    if node.get_type() == isl.schedule_node_type.leaf:
+        return node.insert_partial_schedule(band)
+    for position in range(node.n_children()):
+        node = _insert_at_leaves(node.child(position), band).parent()
+    return node
+
+
+def access_stages(statement: Statement) -> dict[str, int]:
+    """When each access of one instance happens, relative to the others of the same instance.
+
+    The k-th item of the body reads at stage 2k and writes at stage 2k+1.  What the body does not name, the
+    subscripts' own loads, happens at the stage at which its access is evaluated.  An early stage for a read
+    is always sound: it can only add a dependence on another instance.
+    """
+    stage = {a.reference: 1 if a.is_write else 0 for a in statement.accesses}
+    for position, item in enumerate(statement.body):
+        for reference in references((item,)):
+            access = statement.access(reference)
+            stage[reference] = 2 * position + (1 if access.is_write else 0)
+            for inner in _subscript_loads(access):
+                stage[inner] = 2 * position
+    return stage
+
+
+def _subscript_loads(access: Access) -> Iterator[str]:
+    for subscript in access.subscripts:
+        yield from (e.reference for e in walk(subscript) if isinstance(e, Load))
+
+
+def _pairs(scop: Scop, kind: DependenceKind, relation: isl.UnionMap) -> Iterator[Dependence]:
+    """Split a tagged relation into one Dependence per pair of references, in a fixed order."""
+    place = {a.reference: (index, a.array, s.name)
+             for index, (s, a) in enumerate((s, a) for s in scop.statements for a in s.accesses)}
+    found = []
+    maps = relation.get_map_list()
+    for index in range(maps.n_map()):
+        tagged = maps.get_at(index)
+        source_reference, sink_reference = _reference(tagged.domain()), _reference(tagged.range())
+        untagged = tagged.domain_factor_domain().range_factor_domain()
+        _, array, source = place[source_reference]
+        sink = place[sink_reference][2]
+        if source == sink and not untagged.intersect(same := isl.Map.identity(untagged.get_space())).is_empty():
+            untagged = untagged.subtract(same)
+        if not untagged.is_empty():
+            found.append(Dependence(kind=kind, array=array, source=source, sink=sink,
+                                    source_reference=source_reference, sink_reference=sink_reference,
+                                    relation=untagged))
+    yield from sorted(found, key=lambda d: (place[d.source_reference][0], place[d.sink_reference][0]))
+
+
+def _reference(tagged: isl.Set) -> str:
+    return str(tagged.unwrap().get_tuple_name(isl.dim_type.out))
+
+
+__all__ = ["access_stages", "analyse"]

@@ -1,0 +1,335 @@
+"""Exact legality of any schedule tree, decided by isl while the tree is walked level by level.
+
+At a node, a dependence is *active* where its source and sink have met nothing yet that orders them.  A
+band member splits the active part into violated (sink before source), satisfied (sink after source, done)
+and equal (still active below).  At a leaf nothing may be active: two different instances at the same
+place have no order.  No lexicographic map over the whole schedule is ever built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.errors import IllegalScheduleError, UsageError
+
+_TYPE = isl.schedule_node_type
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Active:
+    """The part of a dependence that nothing above some node orders.
+
+    Parameters
+    ----------
+    dependence : the dependence it is a part of.
+    relation : instance pairs, source to sink; not empty.
+    """
+
+    dependence: Dependence
+    relation: isl.Map
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Violation:
+    """One dependence that a schedule breaks, with one concrete pair of instances.
+
+    Parameters
+    ----------
+    dependence : the dependence.
+    relation : every violated pair.
+    parameters : values of the parameters for the witness.
+    source, sink : the witness: coordinates of the instance that must run first, and of the later one.
+    reason : what the schedule does with the pair.
+    """
+
+    dependence: Dependence
+    relation: isl.Map
+    parameters: dict[str, int]
+    source: tuple[int, ...]
+    sink: tuple[int, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        def instance(name: str, at: tuple[int, ...]) -> str:
+            return f"{name}[{', '.join(map(str, at))}]"
+
+        sizes = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
+        return (f"{instance(self.dependence.source, self.source)} must run before "
+                f"{instance(self.dependence.sink, self.sink)} ({self.dependence.kind.value} dependence on "
+                f"{self.dependence.array}){' with ' + sizes if sizes else ''}, but {self.reason}")
+
+
+def violation(dependences: Dependences, tree: isl.Schedule, *, relaxed: bool = False) -> Violation | None:
+    """The first violated dependence of a schedule tree, or None when the tree is legal.
+
+    Parameters
+    ----------
+    relaxed : pairs marked `reduction` need no order.
+
+    Raises
+    ------
+    UsageError : the tree does not run every instance exactly once.
+    """
+    scop = dependences.scop
+    _require_complete(tree.get_root(), scop.domain.intersect_params(scop.context))
+    return _violation_below(tree.get_root(), all_active(dependences, relaxed=relaxed))
+
+
+def check_legal(dependences: Dependences, tree: isl.Schedule, *, relaxed: bool = False, what: str = "schedule"
+                ) -> None:
+    """Refuse a schedule tree that breaks a dependence.
+
+    Raises
+    ------
+    IllegalScheduleError : with one violated pair of instances as witness.
+    """
+    found = violation(dependences, tree, relaxed=relaxed)
+    if found is not None:
+        raise illegal(dependences, found, what=what)
+
+
+def illegal(dependences: Dependences, found: Violation, *, what: str) -> IllegalScheduleError:
+    """The refusal that tells of a violation."""
+    pair = found.dependence
+    return IllegalScheduleError(
+        f"the {what} breaks the {pair.kind.value} dependence {pair.source_reference} -> {pair.sink_reference} "
+        f"on {pair.array}",
+        where=dependences.scop.name, witness=str(found),
+        hint="the two instances touch the same element and at least one writes it; keep their order")
+
+
+def all_active(dependences: Dependences, *, relaxed: bool = False) -> list[Active]:
+    """Every ordering dependence in full: what is active at the root of a tree."""
+    return [Active(dependence=d, relation=d.relation) for d in dependences.pairs
+            if d.kind is not DependenceKind.INPUT and not (relaxed and d.reduction)]
+
+
+def active_at(dependences: Dependences, node: isl.ScheduleNode, *, relaxed: bool = False) -> list[Active]:
+    """What is still active where `node` stands, given everything above it in its tree."""
+    path = []
+    while node.has_parent():
+        path.append(node.get_child_position())
+        node = node.parent()
+    active = all_active(dependences, relaxed=relaxed)
+    for position in reversed(path):
+        active = active_below(node, active, position)
+        node = node.child(position)
+    return active
+
+
+def active_below(node: isl.ScheduleNode, active: list[Active], position: int) -> list[Active]:
+    """What stays active in the child at `position` of a node, of what was active at the node."""
+    kind = node.get_type()
+    if kind == _TYPE.band:
+        partial = node.band_get_partial_schedule()
+        for member in range(node.band_n_member()):
+            active = equal_parts(active, member_values(partial, member))
+    elif kind == _TYPE.filter:
+        chosen = _names(node.filter_get_filter())
+        active = [p for part in active if (p := _within(part, chosen, chosen)) is not None]
+    return active
+
+
+def member_values(partial: isl.MultiUnionPwAff, member: int) -> dict[str, isl.PwAff]:
+    """The values of one band member, by statement name."""
+    pieces = partial.get_union_pw_aff(member).get_pw_aff_list()
+    found = {}
+    for index in range(pieces.n_pw_aff()):
+        piece = pieces.get_at(index)
+        found[piece.domain().get_tuple_name()] = piece
+    return found
+
+
+def backward(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
+    """The pairs that one band member runs in the wrong order."""
+    source, sink = values[part.dependence.source], values[part.dependence.sink]
+    return part.relation.intersect(source.gt_map(sink))
+
+
+def carried(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
+    """The pairs that one band member runs at different values."""
+    source, sink = values[part.dependence.source], values[part.dependence.sink]
+    return part.relation.subtract(source.eq_map(sink))
+
+
+def equal_parts(active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
+    """What stays active below one band member: the pairs with equal values."""
+    found = []
+    for part in active:
+        same = part.relation.intersect(values[part.dependence.source].eq_map(values[part.dependence.sink]))
+        if not same.is_empty():
+            found.append(Active(dependence=part.dependence, relation=same))
+    return found
+
+
+def carrier(active: list[Active], values: dict[str, isl.PwAff]) -> Active | None:
+    """A dependence that a loop with these values carries, with the carried pairs; None for a parallel loop."""
+    for part in active:
+        across = carried(part, values)
+        if not across.is_empty():
+            return Active(dependence=part.dependence, relation=across)
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BandProperties:
+    """What the dependences say about one band, given everything outside it.
+
+    Parameters
+    ----------
+    permutable : no member runs an active pair backward, so the members may be permuted and tiled.
+    coincident : per member, whether every pair that is active at the band has distance zero in it; such a
+        loop is parallel wherever it stands in the band, and parallel between tiles too.
+    parallel : per member, whether the loop is parallel where it stands: pairs that an earlier member of the
+        same band carries do not count.
+    """
+
+    permutable: bool
+    coincident: tuple[bool, ...]
+    parallel: tuple[bool, ...]
+
+
+def band_properties(dependences: Dependences, band: isl.ScheduleNode, *, relaxed: bool = False) -> BandProperties:
+    """Judge one band node of a legal tree exactly."""
+    return judge_band(active_at(dependences, band, relaxed=relaxed), band)
+
+
+def judge_band(active: list[Active], band: isl.ScheduleNode) -> BandProperties:
+    """Judge a band node from what is active at it."""
+    partial = band.band_get_partial_schedule()
+    remaining = active
+    permutable, coincident, parallel = True, [], []
+    for member in range(band.band_n_member()):
+        values = member_values(partial, member)
+        coincident.append(carrier(active, values) is None)
+        parallel.append(coincident[-1] or carrier(remaining, values) is None)
+        permutable = permutable and all(backward(part, values).is_empty() for part in active)
+        remaining = equal_parts(remaining, values)
+    return BandProperties(permutable=permutable, coincident=tuple(coincident), parallel=tuple(parallel))
+
+
+def _violation_below(node: isl.ScheduleNode, active: list[Active]) -> Violation | None:
+    if not active:
+        return None
+    kind = node.get_type()
+    if kind == _TYPE.leaf:
+        return witness_of(active[0], "the schedule leaves the two unordered")
+    if kind == _TYPE.band:
+        partial = node.band_get_partial_schedule()
+        for member in range(node.band_n_member()):
+            values = member_values(partial, member)
+            for part in active:
+                wrong = backward(part, values)
+                if not wrong.is_empty():
+                    return witness_of(Active(dependence=part.dependence, relation=wrong),
+                                      "the schedule runs the later instance first")
+            active = equal_parts(active, values)
+    elif kind in (_TYPE.sequence, _TYPE.set):
+        return _violation_in_children(node, active, ordered=kind == _TYPE.sequence)
+    return _violation_below(node.child(0), active)
+
+
+def _violation_in_children(node: isl.ScheduleNode, active: list[Active], *, ordered: bool) -> Violation | None:
+    """Judge a sequence or set: pairs across children by their order, pairs inside one child by the child."""
+    chosen = [_names(node.child(i).filter_get_filter()) for i in range(node.n_children())]
+    inside: list[list[Active]] = [[] for _ in chosen]
+    for part in active:
+        starts = [i for i, names in enumerate(chosen) if part.dependence.source in names]
+        ends = [i for i, names in enumerate(chosen) if part.dependence.sink in names]
+        for first in starts:
+            for last in ends:
+                if ordered and first < last:
+                    continue
+                pairs = _within(part, chosen[first], chosen[last])
+                if pairs is None:
+                    continue
+                if first == last:
+                    inside[first].append(pairs)
+                else:
+                    return witness_of(pairs, "the schedule runs the later instance first" if ordered
+                                      else "the schedule leaves the two unordered")
+    for position, remaining in enumerate(inside):
+        found = _violation_below(node.child(position).child(0), remaining)
+        if found is not None:
+            return found
+    return None
+
+
+def _names(chosen: isl.UnionSet) -> dict[str, isl.Set]:
+    """The sets of a filter by statement name."""
+    sets = chosen.get_set_list()
+    return {sets.get_at(i).get_tuple_name(): sets.get_at(i) for i in range(sets.n_set())}
+
+
+def _within(part: Active, sources: dict[str, isl.Set], sinks: dict[str, isl.Set]) -> Active | None:
+    """The pairs that start and end in the given sets; None when there are none."""
+    source, sink = sources.get(part.dependence.source), sinks.get(part.dependence.sink)
+    if source is None or sink is None:
+        return None
+    relation = part.relation.intersect_domain(source).intersect_range(sink)
+    return None if relation.is_empty() else Active(dependence=part.dependence, relation=relation)
+
+
+def witness_of(part: Active, reason: str) -> Violation:
+    """One concrete pair, at parameter values as small as a cheap search finds."""
+    relation = part.relation
+    parameters = {}
+    for position in range(relation.dim(isl.dim_type.param)):
+        value = _least_parameter(relation, position)
+        relation = relation.fix_val(isl.dim_type.param, position, value)
+        parameters[relation.get_dim_name(isl.dim_type.param, position)] = int(value.to_python())
+    point = relation.wrap().sample_point()
+    count = point.get_space().dim(isl.dim_type.set)
+    at = tuple(int(point.get_coordinate_val(isl.dim_type.set, i).to_python()) for i in range(count))
+    depth = part.relation.dim(isl.dim_type.in_)
+    return Violation(dependence=part.dependence, relation=part.relation, parameters=parameters,
+                     source=at[:depth], sink=at[depth:], reason=reason)
+
+
+def _least_parameter(relation: isl.Map, position: int) -> isl.Val:
+    """A value of one parameter for which pairs exist; the least when there is one."""
+    values = relation.params()
+    others = [i for i in range(values.dim(isl.dim_type.param)) if i != position]
+    for other in reversed(others):
+        values = values.project_out(isl.dim_type.param, other, 1)
+    line = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, 1)
+    least = line.dim_min_val(0)
+    if least.is_int():
+        return least
+    return line.sample_point().get_coordinate_val(isl.dim_type.set, 0)
+
+
+def _require_complete(node: isl.ScheduleNode, domain: isl.UnionSet) -> None:
+    """Refuse a tree in which an instance is lost, duplicated, or without a value in a band."""
+    kind = node.get_type()
+    if kind == _TYPE.leaf:
+        return
+    if kind == _TYPE.domain:
+        _require_subset(domain, node.domain_get_domain(), "the tree's domain lacks an instance")
+    elif kind == _TYPE.band:
+        _require_subset(domain, node.band_get_partial_schedule().domain(), "a band has no value for an instance")
+    elif kind in (_TYPE.sequence, _TYPE.set):
+        rest = domain
+        for position in range(node.n_children()):
+            chosen = node.child(position).filter_get_filter().intersect(domain)
+            _require_subset(chosen, rest, "two children run the same instance")
+            rest = rest.subtract(chosen)
+            _require_complete(node.child(position).child(0), chosen)
+        _require_subset(rest, rest.subtract(rest), "no child runs an instance")
+        return
+    elif kind == _TYPE.filter:
+        _require_subset(domain, node.filter_get_filter(), "a filter drops an instance")
+    elif kind not in (_TYPE.mark, _TYPE.context, _TYPE.extension):
+        raise UsageError("a schedule tree with guard or expansion nodes cannot be judged",
+                         hint="apply the expansion to the statements first")
+    _require_complete(node.child(0), domain)
+
+
+def _require_subset(part: isl.UnionSet, whole: isl.UnionSet, problem: str) -> None:
+    if not part.is_subset(whole):
+        lost = part.subtract(whole).sample_point()
+        raise UsageError(f"not a schedule of this program: {problem}", witness=str(lost),
+                         hint="a schedule runs every statement instance exactly once")
