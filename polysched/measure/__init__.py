@@ -1,0 +1,1 @@
+"""Compile, run isolated, verify, time."""

@@ -1,0 +1,79 @@
+"""What every isolated child does first: take its request, limit itself, and open the pipe for its reports.
+
+This file and what it imports load quickly: a child starts for every measurement.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+BYTES_PER_THREAD = 80 << 20  # a stack and an allocator arena, address space only
+LARGEST_FILE_BYTES = 64 << 20
+GRACE_SECONDS = 10
+
+
+class Reporter:
+    """Write reports for the parent, one JSON object a line."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_inheritable(fd, False)
+        self._pipe = os.fdopen(fd, "w", encoding="utf-8")
+
+    def report(self, **values: Any) -> None:
+        """Send one report; the parent's wall clock restarts."""
+        self._pipe.write(json.dumps(values) + "\n")
+        self._pipe.flush()
+
+    def phase(self, doing: str) -> None:
+        """Say what comes next, in words that follow "while it was"."""
+        self.report(phase=doing)
+
+
+def start(arguments: list[str]) -> tuple[dict[str, Any], Reporter]:
+    """The request and the reporter of this child, with its limits in force.
+
+    Parameters
+    ----------
+    arguments : the command line, `[program, request file, report file descriptor]`.
+    """
+    request: dict[str, Any] = json.loads(Path(arguments[1]).read_text())
+    reporter = Reporter(int(arguments[2]))
+    limit_this_process(**request["limits"])
+    return request, reporter
+
+
+def limit_this_process(*, memory_bytes: int, cpu_seconds: int) -> None:
+    """Limit memory (beyond what is mapped now), CPU time and files, and die with the parent (prctl(2), Linux only)."""
+    threads = int(os.environ.get("OMP_NUM_THREADS", "0") or "0") or os.cpu_count() or 1
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _lower(resource.RLIMIT_AS, _mapped_bytes() + memory_bytes + threads * BYTES_PER_THREAD)
+    _lower(resource.RLIMIT_CPU, cpu_seconds, grace=GRACE_SECONDS)
+    _lower(resource.RLIMIT_FSIZE, LARGEST_FILE_BYTES)
+    _, hard_stack = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (hard_stack, hard_stack))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _lower(limit: int, value: int, *, grace: int = 0) -> None:
+    """Lower a limit; `grace` leaves the hard limit above it, so that the soft one ends the process by its own signal."""
+    _, hard = resource.getrlimit(limit)
+    ceiling = value + grace if hard == resource.RLIM_INFINITY else min(value + grace, hard)
+    resource.setrlimit(limit, (min(value, ceiling), ceiling))
+
+
+def _mapped_bytes() -> int:
+    """The address space that this process has mapped."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (OSError, ValueError):
+        return 1 << 30
+    return pages * resource.getpagesize()
