@@ -1,0 +1,7 @@
+"""Emission: a tiled schedule becomes C11 with OpenMP."""
+
+from polysched.emit_c.c_source import CSource, EmitOptions
+from polysched.emit_c.emission import emit
+from polysched.emit_c.splice import splice
+
+__all__ = ["CSource", "EmitOptions", "emit", "splice"]

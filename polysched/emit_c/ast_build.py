@@ -1,0 +1,129 @@
+"""From a schedule tree to isl's AST, within a budget of isl operations and without callbacks.
+
+The loop marks of the tree are rewritten first so that each says which schedule dimensions it speaks of:
+isl drops loops of one iteration, and without that a mark could be taken for one of a loop further in.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+
+from polysched.errors import BudgetExceededError
+from polysched.scheduling.marks import LoopMark
+
+_LOG = logging.getLogger(__name__)
+_TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
+_DEPTH_LIMIT = 64
+_QUOTA_MESSAGE = "maximal number of operations exceeded"
+PLACEHOLDER = "polysched_c"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BuiltAst:
+    """isl's AST and what had to be given up to get it.
+
+    Parameters
+    ----------
+    root : the AST; loop variables are `polysched_c<schedule dimension>`.
+    fallbacks : one sentence per request of the tree that was dropped for lack of budget.
+    """
+
+    root: isl.AstNode
+    fallbacks: tuple[str, ...] = ()
+
+
+def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> BuiltAst:
+    """Generate the AST of a schedule tree.
+
+    Source: Grosser, Verdoolaege, Cohen, "Polyhedral AST generation is more than scanning polyhedra",
+    TOPLAS 37(4), 2015.
+
+    Parameters
+    ----------
+    context : the parameter values that can occur; spares guards that hold anyway.
+    max_operations : isl operations per attempt; the first attempt that fits is taken.
+
+    Raises
+    ------
+    BudgetExceededError : not even the plain AST fits.
+    """
+    tree = _annotate_marks(tree)
+    ladder: tuple[tuple[str, Callable[[], isl.Schedule]], ...] = (
+        ("", lambda: tree),
+        ("tile separation and unrolling by isl were dropped", lambda: _without_ast_options(tree)),
+    )
+    fallbacks: list[str] = []
+    for lost, attempt in ladder:
+        if lost:
+            fallbacks.append(f"{lost}: the AST took more than {max_operations} isl operations")
+            _LOG.warning(fallbacks[-1])
+        if (root := _try_build(attempt(), context, max_operations)) is not None:
+            return BuiltAst(root=root, fallbacks=tuple(fallbacks))
+    raise BudgetExceededError(
+        f"generating the loops takes more than {max_operations} isl operations", where="emit_c",
+        hint="use smaller bands or no tiles, or raise max_operations")
+
+
+def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl.AstNode | None:
+    isl_context = context.get_ctx()
+    names = isl.IdList.alloc(isl_context, _DEPTH_LIMIT)
+    for depth in range(_DEPTH_LIMIT):
+        names = names.add(isl.Id(f"{PLACEHOLDER}{depth}", isl_context))
+    build = isl.AstBuild.from_context(context).set_iterators(names)
+    isl_context.reset_operations()
+    isl_context.set_max_operations(max_operations)
+    try:
+        return build.node_from_schedule(tree)
+    except isl.Error as error:
+        if _QUOTA_MESSAGE not in str(error):
+            raise
+        return None
+    finally:
+        isl_context.set_max_operations(0)
+        isl_context.reset_operations()
+
+
+def _annotate_marks(tree: isl.Schedule) -> isl.Schedule:
+    """Add `depth=` and `members=` to each loop mark: the schedule dimensions of the band right below."""
+
+    def visit(node: isl.ScheduleNode) -> isl.ScheduleNode:
+        if node.get_type() == _TYPE.mark:
+            text = node.mark_get_id().get_name()
+            below = node.child(0)
+            if LoopMark.from_text(text) is not None and below.get_type() == _TYPE.band:
+                members = below.band_n_member()
+                text += f" depth={node.get_schedule_depth()} members={members}"
+                node = node.delete().insert_mark(isl.Id(text, node.get_ctx()))
+        for position in range(node.n_children()):
+            node = visit(node.child(position)).parent()
+        return node
+
+    return visit(tree.get_root()).get_schedule()
+
+
+def _without_ast_options(tree: isl.Schedule) -> isl.Schedule:
+    """Drop the separate, unroll, atomic and isolate options of every band."""
+
+    def visit(node: isl.ScheduleNode) -> isl.ScheduleNode:
+        if node.get_type() == _TYPE.band:
+            node = node.band_set_ast_build_options(isl.UnionSet.read_from_str(node.get_ctx(), "{ }"))
+        for position in range(node.n_children()):
+            node = visit(node.child(position)).parent()
+        return node
+
+    return visit(tree.get_root()).get_schedule()
+
+
+def mark_coverage(text: str) -> tuple[LoopMark, range] | None:
+    """The loop mark that an AST mark node carries, and the schedule dimensions it speaks of."""
+    mark = LoopMark.from_text(text)
+    words = dict(word.split("=", 1) for word in text.split()[1:] if "=" in word)
+    if mark is None or "depth" not in words:
+        return None
+    first = int(words["depth"])
+    return mark, range(first, first + int(words["members"]))

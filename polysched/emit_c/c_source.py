@@ -1,0 +1,49 @@
+"""The CSource value: the text that replaces one region, and how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.emit_c.loops import Node
+from polysched.scop.scop import Scop
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmitOptions:
+    """What the emitted C may use.
+
+    Parameters
+    ----------
+    openmp : print `omp parallel for` on loops that the schedule marks parallel.
+    simd : print `omp simd` on innermost loops that the schedule marks so.
+    comments : one comment per band.
+    max_operations : isl operations that one attempt at generating the loops may take.
+    """
+
+    openmp: bool = True
+    simd: bool = True
+    comments: bool = True
+    max_operations: int = 20_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CSource:
+    """Emitted C for one region.
+
+    Parameters
+    ----------
+    tiled : the schedule that the loops follow; holds everything before it.
+    text : the lines of the region without the source's indentation, each ended by a newline.
+    loops : the loop nest that was printed.
+    fallbacks : what had to be left out, one sentence each; empty in the normal case.
+    """
+
+    tiled: TiledSchedule
+    text: str
+    loops: Node
+    fallbacks: tuple[str, ...] = ()
+
+    @property
+    def scop(self) -> Scop:
+        return self.tiled.schedule.scop

@@ -1,0 +1,42 @@
+"""TiledSchedule -> CSource."""
+
+from __future__ import annotations
+
+from polysched.emit_c.ast_build import build_ast
+from polysched.emit_c.ast_reader import read_ast
+from polysched.emit_c.band_comments import band_comments
+from polysched.emit_c.c_source import CSource, EmitOptions
+from polysched.emit_c.expressions import local_declarations
+from polysched.emit_c.helper_macros import HelperMacros
+from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.names import local_array_names, name_loops, taken_names
+from polysched.emit_c.region import RegionPrinter
+from polysched.emit_c.statements import INDENT
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+
+def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource:
+    """Generate the C text that computes the region in the order of the schedule.
+
+    The text uses only names that are visible at the region and declares what it adds itself; helper macros are
+    defined in front of it and undefined behind it.
+
+    Raises
+    ------
+    BudgetExceededError : isl's loop generation does not fit into `options.max_operations`.
+    """
+    options = options or EmitOptions()
+    scop = tiled.schedule.scop
+    built = build_ast(tiled.tree, context=scop.context, max_operations=options.max_operations)
+    taken = taken_names(scop)
+    loops = name_loops(read_ast(built.root), iterators={s.name: s.iterators for s in scop.statements}, taken=taken)
+    local_names = local_array_names(scop, taken)
+    macros = HelperMacros(taken)
+    index = IndexPrinter(parameters=parameter_ranges(scop), spellings=parameter_spellings(scop), macros=macros)
+    printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
+                            comments=band_comments(tiled))
+    body = printer.lines(loops)
+    if declarations := local_declarations(scop, local_names):
+        body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
+    lines = [*macros.definitions(), *body, *macros.undefinitions()]
+    return CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops, fallbacks=built.fallbacks)

@@ -1,0 +1,177 @@
+"""Body expressions -> C text, with the C type and the order of evaluation of the expression tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
+from polysched.emit_c.index import Linear, constant, variable
+from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.python_operators import python_call
+from polysched.scop.body import (
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    IteratorRef,
+    Literal,
+    Load,
+    ParameterRef,
+    Select,
+    Unary,
+    walk,
+)
+from polysched.scop.dtypes import INT32, INT64, DType, Kind
+from polysched.scop.scop import Access, Array, Scop, Statement, Storage
+
+_FIELD = re.compile(r"\{\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressionPrinter:
+    """Prints the expressions of one statement instance.
+
+    Parameters
+    ----------
+    scop : where arrays are looked up.
+    statement : whose accesses the loads name.
+    iterators : the value of each iterator of the statement.
+    index : prints linear forms.
+    local_names : C names of the region-local arrays.
+    """
+
+    scop: Scop
+    statement: Statement
+    iterators: Mapping[str, Linear]
+    index: IndexPrinter
+    local_names: Mapping[str, str]
+
+    def value(self, expr: Expr) -> CText:
+        """The expression as a value of its C type."""
+        match expr:
+            case Literal(text=text):
+                return CText(text, Level.UNARY if text.startswith("-") else Level.PRIMARY)
+            case IteratorRef():
+                return self._iterator(self.iterators[expr.name], expr.dtype)
+            case ParameterRef(name=name):
+                return self.index.spellings.get(name, CText(name))
+            case Load(reference=reference):
+                return self.element(self.statement.access(reference))
+            case Unary():
+                return unary(expr.op, self.value(expr.operand))
+            case Binary():
+                return binary(expr.op, self.value(expr.left), self.value(expr.right))
+            case Select():
+                return conditional(self.value(expr.condition), self.value(expr.then), self.value(expr.otherwise))
+            case Call():
+                arguments = [self.value(a) for a in expr.arguments]
+                operator = python_call(expr, arguments, self.index.macros) if self.scop.source is None else None
+                return operator or call(expr.function, arguments)
+            case Cast():
+                return cast(expr.dtype.c_name, self.value(expr.operand))
+
+    def element(self, access: Access) -> CText:
+        """The array element that an access reaches."""
+        array = self.scop.array(access.array)
+        return fill_element(self._template(array, len(access.subscripts)),
+                            [self.subscript(s) for s in access.subscripts])
+
+    def subscript(self, expr: Expr) -> CText:
+        """An array subscript: linear where it can be, else the expression as written."""
+        form = linear_form(expr, self.iterators)
+        if form is not None:
+            return self.index.form(form).text
+        if all(e.dtype.kind is Kind.SIGNED for e in _without_loads(expr)):
+            return self._widened(expr)
+        return self.value(expr)
+
+    def _template(self, array: Array, subscripts: int) -> str:
+        local = self.local_names.get(array.name)
+        if local is not None:
+            return local + "[{}]" * subscripts
+        return array.c_element or array.name + "[{}]" * subscripts
+
+    def _iterator(self, form: Linear, dtype: DType) -> CText:
+        """The value of an iterator, converted to the type it has in the source."""
+        typed = self.index.form(form)
+        if typed.dtype == dtype:
+            return typed.text
+        return cast(dtype.c_name, typed.text)
+
+    def _widened(self, expr: Expr) -> CText:
+        """A signed integer expression whose iterators stay `long`: the same value wherever C defines one."""
+        match expr:
+            case IteratorRef():
+                return self.index.form(self.iterators[expr.name]).text
+            case Unary():
+                return unary(expr.op, self._widened(expr.operand))
+            case Binary():
+                form = linear_form(expr, self.iterators)
+                if form is not None:
+                    return self.index.form(form).text
+                return binary(expr.op, self._widened(expr.left), self._widened(expr.right))
+            case _:
+                return self.value(expr)
+
+
+def fill_element(template: str, subscripts: list[CText]) -> CText:
+    """The element template with its subscripts; parentheses where a field is not between brackets."""
+    pieces = _FIELD.split(template)
+    text = pieces[0]
+    for subscript, before, after in zip(subscripts, pieces[:-1], pieces[1:], strict=True):
+        bracketed = before.endswith("[") and after.startswith("]")
+        text += (subscript.code if bracketed else subscript.at(Level.PRIMARY)) + after
+    simple = re.fullmatch(r"\*.*", text)
+    return CText(text, Level.UNARY if simple else Level.POSTFIX)
+
+
+def linear_form(expr: Expr, iterators: Mapping[str, Linear]) -> Linear | None:
+    """A signed integer expression as a linear form of loop variables; None when it is not one."""
+    if expr.dtype.kind is not Kind.SIGNED or expr.dtype.bits < INT32.bits:
+        return None
+    match expr:
+        case Literal(value=value) if isinstance(value, int):
+            return constant(value)
+        case IteratorRef(name=name):
+            return iterators.get(name)
+        case ParameterRef(name=name):
+            return variable(name)
+        case Unary(op="+" | "-", operand=operand):
+            form = linear_form(operand, iterators)
+            return form if form is None or expr.op == "+" else form * -1
+        case Binary(op="+" | "-" | "*"):
+            return _linear_binary(expr, iterators)
+        case Cast(operand=operand, dtype=dtype) if dtype == INT64:
+            return linear_form(operand, iterators)
+        case _:
+            return None
+
+
+def _linear_binary(expr: Binary, iterators: Mapping[str, Linear]) -> Linear | None:
+    left, right = linear_form(expr.left, iterators), linear_form(expr.right, iterators)
+    if left is None or right is None:
+        return None
+    if expr.op == "+":
+        return left + right
+    if expr.op == "-":
+        return left - right
+    if left.is_constant:
+        return right * left.constant
+    return left * right.constant if right.is_constant else None
+
+
+def _without_loads(expr: Expr) -> list[Expr]:
+    """The nodes of an expression whose type takes part in its integer arithmetic."""
+    return [e for e in walk(expr) if not isinstance(e, Load)]
+
+
+def local_declarations(scop: Scop, local_names: Mapping[str, str]) -> list[str]:
+    """Declarations of the region-local arrays and scalars."""
+    lines = []
+    for array in scop.arrays:
+        if array.storage is Storage.LOCAL:
+            extents = "".join(f"[{extent}]" for extent in array.c_extents)
+            lines.append(f"{array.dtype.c_name} {local_names[array.name]}{extents};")
+    return lines

@@ -1,0 +1,38 @@
+"""Helper macros of the emitted region: defined in front of it, only when used, and undefined behind it."""
+
+from __future__ import annotations
+
+from polysched.emit_c.names import TakenNames
+
+_DEFINITIONS = {
+    "min": ("(a, b)", "((a) < (b) ? (a) : (b))"),
+    "max": ("(a, b)", "((a) > (b) ? (a) : (b))"),
+    # Rounds down for a negative numerator too and cannot overflow; the divisor is a positive constant.
+    "floordiv": ("(n, d)", "((n) / (d) - ((n) % (d) < 0))"),
+    # Python's // and %: the divisor may have any sign, the remainder takes the divisor's.
+    "value_floordiv": ("(n, d)", "((n) / (d) - ((n) % (d) != 0 && ((n) < 0) != ((d) < 0)))"),
+    "value_floormod": ("(n, d)", "((n) % (d) + ((n) % (d) != 0 && ((n) < 0) != ((d) < 0) ? (d) : 0))"),
+}
+
+
+class HelperMacros:
+    """Collects which macros a region uses while it is printed."""
+
+    def __init__(self, taken: TakenNames) -> None:
+        self._taken = taken
+        self._names: dict[str, str] = {}
+
+    def use(self, kind: str) -> str:
+        """The name of the macro of this kind (a key of the table above), from now on defined."""
+        if kind not in self._names:
+            self._names[kind] = self._taken.fresh(f"polysched_{kind}")
+        return self._names[kind]
+
+    def definitions(self) -> list[str]:
+        """One `#define` per used macro, in a fixed order."""
+        return [f"#define {self._names[k]}{args} {body}" for k, (args, body) in _DEFINITIONS.items()
+                if k in self._names]
+
+    def undefinitions(self) -> list[str]:
+        """One `#undef` per used macro."""
+        return [f"#undef {self._names[k]}" for k in _DEFINITIONS if k in self._names]

@@ -1,0 +1,245 @@
+"""Integer index expressions in a normal form: linear forms over loop variables, parameters and quotients.
+
+An isl AST expression such as `(-1 * ps_1 + ps_2) + 1` becomes a `Linear`, so that it prints as
+`ps_2 - ps_1 + 1` and so that two expressions can be compared, shifted and substituted into.  All values are
+mathematical integers; how wide the C arithmetic has to be is decided in `index_printer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A loop variable of the emitted code or a parameter, by its C name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """`numerator / divisor`, rounded down; `truncates` tells that C's own `/` gives the same value.
+
+    That is so where the numerator is known to be non-negative or divisible (isl's `pdiv_q` and `div`).
+    """
+
+    numerator: Linear
+    divisor: int
+    truncates: bool
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """`numerator % divisor` where C's own `%` is right.
+
+    Either the numerator is non-negative (isl's `pdiv_r`) or the value is only compared to zero (`zdiv_r`).
+    """
+
+    numerator: Linear
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The least (`min`) or the largest (`max`) of several values."""
+
+    kind: str
+    arms: tuple[Linear, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`condition ? then : otherwise`."""
+
+    condition: Condition
+    then: Linear
+    otherwise: Linear
+
+
+Atom: TypeAlias = Variable | Quotient | Remainder | Extreme | Choice
+
+
+@dataclass(frozen=True)
+class Linear:
+    """`sum(coefficient * atom) + constant`; no atom occurs twice and no coefficient is zero."""
+
+    terms: tuple[tuple[Atom, int], ...] = ()
+    constant: int = 0
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    def coefficient(self, atom: Atom) -> int:
+        """The factor of `atom`; 0 when it does not occur at the top."""
+        return next((c for a, c in self.terms if a == atom), 0)
+
+    def __add__(self, other: Linear | int) -> Linear:
+        if isinstance(other, int):
+            return replace(self, constant=self.constant + other)
+        total = dict(self.terms)
+        for atom, factor in other.terms:
+            total[atom] = total.get(atom, 0) + factor
+        return Linear(tuple((a, c) for a, c in total.items() if c), self.constant + other.constant)
+
+    def __mul__(self, factor: int) -> Linear:
+        if factor == 0:
+            return Linear()
+        return Linear(tuple((a, c * factor) for a, c in self.terms), self.constant * factor)
+
+    def __sub__(self, other: Linear | int) -> Linear:
+        return self + (-other if isinstance(other, int) else other * -1)
+
+
+def constant(value: int) -> Linear:
+    """The constant form."""
+    return Linear((), value)
+
+
+def variable(name: str) -> Linear:
+    """The form that is one variable."""
+    return Linear(((Variable(name), 1),), 0)
+
+
+def of_atom(atom: Atom) -> Linear:
+    """The form that is one atom."""
+    return Linear(((atom, 1),), 0)
+
+
+def quotient(numerator: Linear, divisor: int, *, truncates: bool) -> Linear:
+    """The quotient rounded down, evaluated where the divisor divides every coefficient."""
+    if all(factor % divisor == 0 for _, factor in numerator.terms) and (
+            not truncates or numerator.is_constant or numerator.constant % divisor == 0):
+        return Linear(tuple((a, c // divisor) for a, c in numerator.terms), numerator.constant // divisor)
+    return of_atom(Quotient(numerator, divisor, truncates))
+
+
+def remainder(numerator: Linear, divisor: int) -> Linear:
+    """The remainder; evaluated when the numerator is constant."""
+    if numerator.is_constant:
+        return constant(numerator.constant % divisor)
+    return of_atom(Remainder(numerator, divisor))
+
+
+def extreme(kind: str, arms: Iterable[Linear]) -> Linear:
+    """The min or max of the arms, flattened, with the arms that differ by a constant only merged."""
+    pick = min if kind == "min" else max
+    best: dict[tuple[tuple[Atom, int], ...], int] = {}
+    for arm in arms:
+        for flat in _flattened(kind, arm):
+            key = flat.terms
+            best[key] = pick(best[key], flat.constant) if key in best else flat.constant
+    merged = tuple(Linear(terms, value) for terms, value in best.items())
+    return merged[0] if len(merged) == 1 else of_atom(Extreme(kind, merged))
+
+
+def _flattened(kind: str, arm: Linear) -> Iterator[Linear]:
+    match arm.terms:
+        case ((Extreme(kind=inner, arms=arms), 1),) if inner == kind:
+            for nested in arms:
+                yield nested + arm.constant
+        case _:
+            yield arm
+
+
+def shifted(form: Linear, by: int) -> Linear:
+    """The form plus a constant, brought into the arms of a min or max."""
+    match form.terms:
+        case ((Extreme(kind=kind, arms=arms), 1),):
+            return extreme(kind, (shifted(arm, form.constant + by) for arm in arms))
+        case _:
+            return form + by
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`left op right` with op one of `<`, `<=`, `>`, `>=`, `==`."""
+
+    op: str
+    left: Linear
+    right: Linear
+
+
+@dataclass(frozen=True)
+class Junction:
+    """All (`&&`) or at least one (`||`) of the conditions."""
+
+    op: str
+    arms: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Comparison | Junction
+
+
+def junction(op: str, arms: Iterable[Condition]) -> Condition:
+    """The conjunction or disjunction of the arms, flattened."""
+    flat: list[Condition] = []
+    for arm in arms:
+        flat += arm.arms if isinstance(arm, Junction) and arm.op == op else (arm,)
+    return flat[0] if len(flat) == 1 else Junction(op, tuple(flat))
+
+
+def substitute(form: Linear, values: Mapping[str, Linear]) -> Linear:
+    """The form with variables replaced by forms, everywhere inside."""
+    total = constant(form.constant)
+    for atom, factor in form.terms:
+        total = total + _substitute_atom(atom, values) * factor
+    return total
+
+
+def _substitute_atom(atom: Atom, values: Mapping[str, Linear]) -> Linear:
+    match atom:
+        case Variable(name=name):
+            return values.get(name, of_atom(atom))
+        case Quotient():
+            return quotient(substitute(atom.numerator, values), atom.divisor, truncates=atom.truncates)
+        case Remainder():
+            return remainder(substitute(atom.numerator, values), atom.divisor)
+        case Extreme():
+            return extreme(atom.kind, (substitute(a, values) for a in atom.arms))
+        case Choice():
+            return of_atom(Choice(substitute_condition(atom.condition, values),
+                                  substitute(atom.then, values), substitute(atom.otherwise, values)))
+
+
+def substitute_condition(condition: Condition, values: Mapping[str, Linear]) -> Condition:
+    """The condition with variables replaced by forms."""
+    if isinstance(condition, Comparison):
+        return replace(condition, left=substitute(condition.left, values), right=substitute(condition.right, values))
+    return Junction(condition.op, tuple(substitute_condition(a, values) for a in condition.arms))
+
+
+def variables(form: Linear | Condition) -> frozenset[str]:
+    """The names of all variables that occur anywhere in the form."""
+    return frozenset(_variables(form))
+
+
+def _variables(form: Linear | Condition) -> Iterator[str]:
+    match form:
+        case Comparison():
+            yield from _variables(form.left)
+            yield from _variables(form.right)
+        case Junction():
+            for arm in form.arms:
+                yield from _variables(arm)
+        case Linear():
+            for atom, _ in form.terms:
+                yield from _atom_variables(atom)
+
+
+def _atom_variables(atom: Atom) -> Iterator[str]:
+    match atom:
+        case Variable():
+            yield atom.name
+        case Quotient() | Remainder():
+            yield from _variables(atom.numerator)
+        case Extreme():
+            for arm in atom.arms:
+                yield from _variables(arm)
+        case Choice():
+            yield from _variables(atom.condition)
+            yield from _variables(atom.then)
+            yield from _variables(atom.otherwise)

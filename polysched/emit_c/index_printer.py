@@ -1,0 +1,192 @@
+"""Index expressions -> C text whose arithmetic cannot overflow.
+
+Loop variables are `long`.  A sum of `int` parameters alone is computed in `int` only where the parameters'
+values prove that it fits; otherwise its first operand is cast to `long`.  Unsigned parameters are cast always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional
+from polysched.emit_c.helper_macros import HelperMacros
+from polysched.emit_c.index import (
+    Atom,
+    Choice,
+    Comparison,
+    Condition,
+    Extreme,
+    Linear,
+    Quotient,
+    Remainder,
+    Variable,
+)
+from polysched.scop.dtypes import INT32, INT64, DType, Kind
+from polysched.scop.scop import Scop
+
+Range = tuple[int, int]
+_INT_RANGE = INT32.value_range()
+
+
+@dataclass(frozen=True)
+class TypedText:
+    """Text of an integer expression, its C type (INT32 or INT64), and the values it can take when in INT32."""
+
+    text: CText
+    dtype: DType
+    values: Range
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexPrinter:
+    """Prints linear forms and conditions.
+
+    Parameters
+    ----------
+    parameters : type and possible values per parameter; every other variable is a `long` loop variable.
+    spellings : how C spells a parameter's value.
+    macros : where needed helper macros are asked for.
+    """
+
+    parameters: Mapping[str, tuple[DType, Range]]
+    spellings: Mapping[str, CText]
+    macros: HelperMacros
+
+    def form(self, form: Linear) -> TypedText:
+        """The form as C text."""
+        pieces = [(self._atom(atom), factor) for atom, factor in form.terms]
+        pieces.sort(key=lambda p: (p[1] < 0, p[0].dtype != INT64))
+        if not pieces:
+            return self._constant(form.constant)
+        total = self._scaled(*pieces[0])
+        for piece, factor in pieces[1:]:
+            scaled = self._scaled(piece, abs(factor))
+            total = self._sum("-" if factor < 0 else "+", total, scaled)
+        if form.constant:
+            if total.text.code.startswith("-") and form.constant > 0:
+                return self._sum("-", self._constant(form.constant), self.form(_negated(form)))
+            total = self._sum("-" if form.constant < 0 else "+", total, self._constant(abs(form.constant)))
+        return total
+
+    def bound(self, form: Linear) -> CText:
+        """The form without its type."""
+        return self.form(form).text
+
+    def condition(self, condition: Condition) -> CText:
+        """The condition as C text."""
+        if isinstance(condition, Comparison):
+            return binary(condition.op, self.form(condition.left).text, self.form(condition.right).text)
+        arms = [self.condition(arm) for arm in condition.arms]
+        return reduce(lambda left, right: binary(condition.op, left, right), arms)
+
+    def _constant(self, value: int) -> TypedText:
+        small = _INT_RANGE[0] < value <= _INT_RANGE[1]
+        text = CText(f"{value}" if small else f"{value}L", Level.UNARY if value < 0 else Level.PRIMARY)
+        return TypedText(text, INT32 if small else INT64, (value, value))
+
+    def _atom(self, atom: Atom) -> TypedText:
+        match atom:
+            case Variable(name=name):
+                return self._variable(name)
+            case Quotient():
+                return self._quotient(atom)
+            case Remainder():
+                numerator = self.form(atom.numerator)
+                return TypedText(binary("%", numerator.text, CText(str(atom.divisor))), numerator.dtype,
+                                 (-atom.divisor, atom.divisor))
+            case Extreme():
+                return self._extreme(atom)
+            case Choice():
+                sides = [self.form(atom.then), self.form(atom.otherwise)]
+                text = conditional(self.condition(atom.condition), sides[0].text, sides[1].text)
+                return TypedText(text, _wider(*sides), _hull(*sides))
+
+    def _variable(self, name: str) -> TypedText:
+        dtype, values = self.parameters.get(name, (INT64, INT64.value_range()))
+        text = self.spellings.get(name, CText(name))
+        if dtype.kind is not Kind.SIGNED:
+            return TypedText(cast(INT64.c_name, text), INT64, values)
+        return TypedText(text, INT32 if dtype.bits <= 32 else INT64, values)
+
+    def _quotient(self, atom: Quotient) -> TypedText:
+        numerator = self.form(atom.numerator)
+        values = (numerator.values[0] // atom.divisor, numerator.values[1] // atom.divisor)
+        divisor = CText(str(atom.divisor))
+        if atom.truncates:
+            return TypedText(binary("/", numerator.text, divisor), numerator.dtype, values)
+        return TypedText(call(self.macros.use("floordiv"), [numerator.text, divisor]), numerator.dtype, values)
+
+    def _extreme(self, atom: Extreme) -> TypedText:
+        macro = self.macros.use(atom.kind)
+        arms = [self.form(arm) for arm in atom.arms]
+        text = reduce(lambda left, right: call(macro, [left, right]), (arm.text for arm in arms))
+        return TypedText(text, _wider(*arms), _hull(*arms))
+
+    def _scaled(self, piece: TypedText, factor: int) -> TypedText:
+        if factor == 1:
+            return piece
+        ends = sorted((piece.values[0] * factor, piece.values[1] * factor))
+        values = (ends[0], ends[1])
+        piece = _as_long(piece) if not _fits(values) else piece
+        if factor == -1:
+            return TypedText(CText(f"-{piece.text.at(Level.UNARY)}", Level.UNARY), piece.dtype, values)
+        return TypedText(binary("*", CText(str(factor)), piece.text), piece.dtype, values)
+
+    def _sum(self, op: str, left: TypedText, right: TypedText) -> TypedText:
+        low, high = right.values if op == "+" else (-right.values[1], -right.values[0])
+        values = (left.values[0] + low, left.values[1] + high)
+        if INT64 not in (left.dtype, right.dtype) and not _fits(values):
+            left = _as_long(left)
+        return TypedText(binary(op, left.text, right.text), _wider(left, right), values)
+
+
+def _negated(form: Linear) -> Linear:
+    return Linear(tuple((atom, -factor) for atom, factor in form.terms), 0)
+
+
+def _fits(values: Range) -> bool:
+    return _INT_RANGE[0] <= values[0] and values[1] <= _INT_RANGE[1]
+
+
+def _as_long(piece: TypedText) -> TypedText:
+    if piece.dtype == INT64:
+        return piece
+    return TypedText(cast(INT64.c_name, piece.text), INT64, piece.values)
+
+
+def _wider(*pieces: TypedText) -> DType:
+    return INT64 if any(p.dtype == INT64 for p in pieces) else INT32
+
+
+def _hull(*pieces: TypedText) -> Range:
+    return min(p.values[0] for p in pieces), max(p.values[1] for p in pieces)
+
+
+def parameter_spellings(scop: Scop) -> dict[str, CText]:
+    """How C spells each parameter."""
+    return {p.name: CText(p.spelling) if p.spelling.isidentifier() else CText(p.spelling, Level.POSTFIX)
+            for p in scop.parameters}
+
+
+def parameter_ranges(scop: Scop) -> dict[str, tuple[DType, Range]]:
+    """The type and the possible values of each parameter, from its declaration and the context."""
+    ranges: dict[str, tuple[DType, Range]] = {}
+    names = [scop.context.get_dim_name(isl.dim_type.param, i) for i in range(scop.context.dim(isl.dim_type.param))]
+    for parameter in scop.parameters:
+        low, high = parameter.dtype.value_range()
+        if parameter.name not in names:
+            ranges[parameter.name] = parameter.dtype, (low, high)
+            continue
+        as_set = isl.Set.from_params(scop.context)
+        line = as_set.move_dims(isl.dim_type.set, 0, isl.dim_type.param, names.index(parameter.name), 1)
+        line = line.project_out(isl.dim_type.param, 0, line.dim(isl.dim_type.param))
+        if line.dim_has_lower_bound(isl.dim_type.set, 0):
+            low = max(low, line.dim_min_val(0).to_python())
+        if line.dim_has_upper_bound(isl.dim_type.set, 0):
+            high = min(high, line.dim_max_val(0).to_python())
+        ranges[parameter.name] = parameter.dtype, (low, high)
+    return ranges

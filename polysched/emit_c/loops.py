@@ -1,0 +1,126 @@
+"""The loop IR: what the emitted region consists of, between isl's AST and text.
+
+isl's AST is read into these frozen values once (`ast_reader`); naming, vectorisation and printing are
+functions from these values to these values or to text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polysched.emit_c.index import Condition, Linear
+from polysched.scheduling.marks import LoopMark
+
+
+@dataclass(frozen=True)
+class StatementInstance:
+    """One instance of a statement of the Scop.
+
+    Parameters
+    ----------
+    statement : the statement's name.
+    iterators : the value of each of its iterators, in terms of loop variables and parameters.
+    """
+
+    statement: str
+    iterators: tuple[Linear, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Nodes one after the other."""
+
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class For:
+    """`for (variable = lower; variable < upper; variable += step)`.
+
+    Parameters
+    ----------
+    variable : the loop variable; unique on the path from the root.
+    lower : first value.
+    upper : one past the last value that can occur.
+    step : positive.
+    body : what is repeated.
+    mark : what the schedule says about the loop.
+    depth : schedule dimension that the loop enumerates.
+    guard : a further condition on continuing that is no upper bound; such a loop is not canonical.
+    """
+
+    variable: str
+    lower: Linear
+    upper: Linear
+    step: int
+    body: Node
+    mark: LoopMark = field(default_factory=LoopMark)
+    depth: int = 0
+    guard: Condition | None = None
+
+    @property
+    def is_canonical(self) -> bool:
+        """Whether OpenMP accepts the loop (OpenMP 4.5, section 2.6)."""
+        return self.guard is None
+
+
+@dataclass(frozen=True)
+class If:
+    """`if (condition) then else otherwise`."""
+
+    condition: Condition
+    then: Node
+    otherwise: Node | None = None
+
+
+@dataclass(frozen=True)
+class Let:
+    """A loop of exactly one iteration: the variable has one value in the body."""
+
+    variable: str
+    value: Linear
+    body: Node
+    depth: int = 0
+
+
+Node: TypeAlias = Block | For | If | Let | StatementInstance
+
+
+def child_nodes(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below, in textual order."""
+    match node:
+        case Block():
+            return node.children
+        case For() | Let():
+            return (node.body,)
+        case If():
+            return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
+        case StatementInstance():
+            return ()
+
+
+def walk_nodes(node: Node) -> Iterator[Node]:
+    """The node and everything below it, in pre-order."""
+    yield node
+    for child in child_nodes(node):
+        yield from walk_nodes(child)
+
+
+def instances(node: Node) -> Iterator[StatementInstance]:
+    """The statement instances below a node, in textual order."""
+    return (n for n in walk_nodes(node) if isinstance(n, StatementInstance))
+
+
+def is_innermost(loop: For) -> bool:
+    """Whether no other loop is below."""
+    return not any(isinstance(n, For) for n in walk_nodes(loop.body))
+
+
+def block(children: tuple[Node, ...]) -> Node:
+    """The children as one node, nested blocks opened up."""
+    flat: list[Node] = []
+    for child in children:
+        flat += child.children if isinstance(child, Block) else (child,)
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))

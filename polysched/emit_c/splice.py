@@ -1,0 +1,49 @@
+"""Put emitted regions back into the file they came from; every other byte stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polysched.emit_c.c_source import CSource
+from polysched.errors import UsageError
+
+
+def splice(text: str, sources: Sequence[CSource]) -> str:
+    """Replace each region of a file by its emitted C.
+
+    Parameters
+    ----------
+    text : the file as read with line ends untouched; equals `SourceRegion.text` of every region.
+    sources : one per region, in any order; regions must not overlap.
+
+    Raises
+    ------
+    UsageError : a source has no region, comes from another text, or two regions overlap.
+    """
+    pieces: list[str] = []
+    done = 0
+    for start, end, lines in sorted(_replacement(text, source) for source in sources):
+        if start < done:
+            raise UsageError("two regions of one file overlap", where="splice",
+                             witness=f"characters {start} to {end}", hint="splice each region once")
+        pieces += [text[done:start], lines]
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+def _replacement(text: str, source: CSource) -> tuple[int, int, str]:
+    region = source.scop.source
+    if region is None or region.text != text:
+        raise UsageError(f"the region {source.scop.name!r} does not come from this text", where="splice",
+                         hint="pass SourceRegion.text of the regions that are put back")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = [_placed(line, region.indent) for line in source.text.splitlines()]
+    ends_line = region.end > region.start and text[region.end - 1] == "\n"
+    starts_line = region.start == 0 or text[region.start - 1] == "\n"
+    if not starts_line and lines:
+        lines[0] = lines[0].lstrip() if not lines[0].startswith("#") else newline + lines[0]
+    return region.start, region.end, newline.join(lines) + (newline if ends_line else "")
+
+
+def _placed(line: str, indent: str) -> str:
+    return line if line.startswith(("#define", "#undef")) or not line else indent + line
