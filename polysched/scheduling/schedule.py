@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.scheduling.primitives.step import Step
 from polysched.scop.scop import Scop
 
 
@@ -40,12 +41,14 @@ class Schedule:
     tree : isl schedule tree; its bands carry `permutable` and, per member, `coincident`.
     algorithm : `pluto`, `isl`, `feautrier` or `original`.
     report : how it was found.
+    steps : what was done by hand afterwards, in order (`scheduling.steps`).
     """
 
     dependences: Dependences
     tree: isl.Schedule
     algorithm: str
     report: SolverReport = field(default_factory=SolverReport)
+    steps: tuple[Step, ...] = ()
 
     @property
     def scop(self) -> Scop:

@@ -1,0 +1,31 @@
+"""Schedule primitives: one frozen step each, listed in STEPS.
+
+A step rewrites a schedule tree; `polysched.scheduling.steps.apply` decides exactly whether the result is
+legal.  A new primitive is one class in one file and one line here.
+"""
+
+from __future__ import annotations
+
+from polysched.scheduling.primitives.affine import Reverse, Scale, Shift, Skew
+from polysched.scheduling.primitives.annotate import Parallel, Unroll, UnrollAndJam, Vectorize
+from polysched.scheduling.primitives.compute_at import ComputeAt
+from polysched.scheduling.primitives.fuse import Distribute, Fuse
+from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop, loops
+from polysched.scheduling.primitives.privatize import Privatize
+from polysched.scheduling.primitives.reorder import Interchange, Reorder
+from polysched.scheduling.primitives.split import Peel, SplitAt
+from polysched.scheduling.primitives.step import ProgramStep, Step
+from polysched.scheduling.primitives.strip_mine import StripMine
+from polysched.scheduling.primitives.tile import Tile
+
+STEPS: dict[str, type[Step]] = {
+    step.NAME: step
+    for step in (Tile, Interchange, Fuse, Distribute, Skew, Shift, Reverse, Scale, StripMine, SplitAt, Parallel,
+                 Vectorize, Unroll, UnrollAndJam, Peel, Privatize, Reorder, ComputeAt)
+}
+
+__all__ = [
+    "STEPS", "ComputeAt", "Distribute", "Fuse", "Interchange", "Loop", "LoopRef", "Parallel", "Peel", "Privatize",
+    "ProgramStep", "Reorder", "Reverse", "Scale", "Shift", "Skew", "SplitAt", "Step", "StripMine", "Tile", "Unroll",
+    "UnrollAndJam", "Vectorize", "find_loop", "loops",
+]

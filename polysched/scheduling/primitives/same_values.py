@@ -1,0 +1,85 @@
+"""Whether a changed program computes the same values: every read has the same source as before.
+
+If each instance of the new program stands for one of the old (its trailing iterators), runs the same body,
+and each of its reads is served by an instance that stands for the old source (or by the live-in value where
+it was before), then by induction over the order all values are equal.  Arrays that live on after the
+region must still have every element written by the last writer it had.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.errors import IllegalScheduleError
+from polysched.scop.scop import Access, AccessKind, Scop, Storage, union_map
+
+
+def check_same_values(before: Dependences, after: Dependences) -> None:
+    """Compare the value-based flow dependences of two programs, reference by reference.
+
+    Raises
+    ------
+    IllegalScheduleError : a read gets its value from another instance; the witness is the read.
+    """
+    for statement in after.scop.statements:
+        for access in statement.reads:
+            _check_read(before, after, access)
+    for array in after.scop.arrays:
+        if array.storage is not Storage.LOCAL:
+            _check_last_writers(before.scop, after.scop, array.name)
+
+
+def _check_read(before: Dependences, after: Dependences, access: Access) -> None:
+    old, new = _sources(before, access.reference), _sources(after, access.reference)
+    projection = _projection(before.scop, after.scop)
+    projected = new.apply_domain(projection).apply_range(projection)
+    if not projected.is_subset(old):
+        pair = projected.subtract(old).sample()
+        raise IllegalScheduleError(f"{access.reference} would read another value of {access.array!r}",
+                                   witness=f"its value would come from {pair.to_str()}")
+    expected = projection.intersect_range(old.range()).domain()
+    instances = isl.UnionSet.from_set(access.relation.domain()).intersect_params(after.scop.context)
+    unserved = expected.intersect(instances).subtract(new.range())
+    if not unserved.is_empty():
+        raise IllegalScheduleError(
+            f"{access.array!r} carries a value to {access.reference} that the step would lose",
+            witness=f"{access.reference} reads it at {unserved.sample_point().to_str()}",
+            hint="the value must be computed inside the same iteration of the chosen loop")
+
+
+def _sources(dependences: Dependences, reference: str) -> isl.UnionMap:
+    return union_map(d.relation for d in dependences.pairs
+                     if d.kind is DependenceKind.FLOW and d.sink_reference == reference)
+
+
+def _projection(before: Scop, after: Scop) -> isl.UnionMap:
+    """New instances to the old ones they stand for: the trailing iterators."""
+    maps = []
+    for statement in after.statements:
+        depth = before.statement(statement.name).depth
+        extra = statement.depth - depth
+        relation = isl.Map.identity(statement.domain.get_space().map_from_set()).intersect_domain(statement.domain)
+        relation = relation.project_out(isl.dim_type.out, 0, extra) if extra else relation
+        maps.append(relation.set_tuple_name(isl.dim_type.out, statement.name))
+    return union_map(maps)
+
+
+def _check_last_writers(before: Scop, after: Scop, array: str) -> None:
+    old = _last_writers(before, array)
+    projection = _projection(before, after)
+    new = _last_writers(after, array).apply_range(projection)
+    if not (new.is_subset(old) and old.is_subset(new)):
+        different = old.subtract(new).union(new.subtract(old))
+        raise IllegalScheduleError(f"{array!r} would have another value after the region",
+                                   witness=f"element and last writer {different.sample().to_str()}")
+
+
+def _last_writers(scop: Scop, array: str) -> isl.UnionMap:
+    """Elements of an array to the instance that writes them last, for must-writes; may-writes keep all."""
+    order = scop.schedule.get_map()
+    writes = [a for s in scop.statements for a in s.writes if a.array == array]
+    must = union_map(a.relation.intersect_params(scop.context) for a in writes if a.kind is AccessKind.MUST_WRITE)
+    may = union_map(a.relation.intersect_params(scop.context) for a in writes if a.kind is AccessKind.MAY_WRITE)
+    last = must.reverse().apply_range(order).lexmax().apply_range(order.reverse())
+    return last.intersect(must.reverse()).union(may.reverse())

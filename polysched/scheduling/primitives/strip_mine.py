@@ -1,0 +1,34 @@
+"""`StripMine`: one loop becomes a loop over strips and a loop inside a strip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from polysched.scheduling.loop_tree import LoopTree, replace_node
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.primitives.loops import LoopRef, find_loop
+from polysched.scheduling.primitives.step import Step
+from polysched.scheduling.primitives.tile import tile_loop
+
+
+@dataclass(frozen=True, kw_only=True)
+class StripMine(Step):
+    """Cut a loop into strips; the order of instances does not change, so it is always legal.
+
+    Rewrite:  [i]  ->  [T*(i//T), i]      (Halide, TVM: split)
+
+    Parameters
+    ----------
+    loop : the loop.
+    size : iterations per strip; >= 1.
+    """
+
+    NAME: ClassVar[str] = "strip_mine"
+    loop: LoopRef
+    size: int
+
+    def rewrite(self, tree: LoopTree) -> LoopTree:
+        band = find_loop(tree, self.loop).band
+        point = replace(band, mark=replace(band.mark or LoopMark(), role=Role.POINT))
+        return replace(tree, root=replace_node(tree.root, band, tile_loop(band, self.size, point)))

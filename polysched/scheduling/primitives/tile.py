@@ -1,0 +1,61 @@
+"""`Tile`: rectangular tiling of a perfect nest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import islpy as isl
+
+from polysched.errors import UsageError
+from polysched.scheduling.loop_tree import Band, LoopTree, Node, replace_node
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.primitives.loops import LoopRef, chain
+from polysched.scheduling.primitives.step import Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile(Step):
+    """Tile loops that are nested perfectly (strip-mine and interchange).
+
+    Rewrite:  [i, j]  ->  [Ti*(i//Ti), Tj*(j//Tj), i, j]      (Halide, TVM: split + reorder)
+
+    Parameters
+    ----------
+    loops : the loops, outermost first.
+    sizes : tile edge per loop, in iterations; each >= 1.
+
+    Source: F. Irigoin, R. Triolet, "Supernode partitioning", POPL 1988.
+    """
+
+    NAME: ClassVar[str] = "tile"
+    loops: tuple[LoopRef, ...]
+    sizes: tuple[int, ...]
+
+    def rewrite(self, tree: LoopTree) -> LoopTree:
+        if len(self.loops) != len(self.sizes) or not self.loops:
+            raise UsageError("tile wants one size per loop", witness=f"{self.loops} with {self.sizes}")
+        nest = chain(tree, self.loops)
+        by_position = {loop.position: loop for loop in nest}
+        sizes = {loop.position: size for loop, size in zip(nest, self.sizes, strict=True)}
+        inner: Node = nest[-1].band.child
+        for position in sorted(by_position, reverse=True):
+            band = by_position[position].band
+            inner = replace(band, child=inner, mark=replace(band.mark or LoopMark(), role=Role.POINT))
+        for position in sorted(by_position, reverse=True):
+            inner = tile_loop(by_position[position].band, sizes[position], inner)
+        return replace(tree, root=replace_node(tree.root, nest[0].band, inner))
+
+
+def tile_loop(band: Band, size: int, child: Node) -> Band:
+    """The loop over the first iterations of tiles: `size * (m // size)`.
+
+    Raises
+    ------
+    UsageError : the size is below 1.
+    """
+    if size < 1:
+        raise UsageError("a tile size is at least 1", witness=str(size))
+    value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
+    member = band.members[0].scale_down_val(value).floor().scale_val(value)
+    return Band(members=(member,), coincident=(False,), permutable=True, child=child, mark=LoopMark(role=Role.TILE))
