@@ -135,6 +135,21 @@ def float_operation(op: str, left: float, right: float, dtype: DType) -> Number:
     return result if dtype == FLOAT64 else round_float(result, dtype)
 
 
+def _floor_divide(left: int, right: int) -> int:
+    if right == 0:
+        raise UndefinedBehaviourError(f"integer division {left} // 0")
+    return left // right
+
+
+def _floor_modulo(left: int, right: int) -> int:
+    return left - right * _floor_divide(left, right)
+
+
+PYTHON_INTEGER_FUNCTIONS: dict[str, Callable[[int, int], int]] = {
+    "floordiv": _floor_divide, "floormod": _floor_modulo,
+}
+
+
 @cache
 def _libm() -> ctypes.CDLL:
     return ctypes.CDLL(ctypes.util.find_library("m"))
@@ -145,7 +160,10 @@ def math_function(name: str) -> tuple[Function, tuple[DType, ...]]:
     """A function of math.h or stdlib.h by its C name, with the types of its parameters.
 
     The double and float versions call the C library itself, so they give what compiled code gives.
+    `floordiv` and `floormod` are Python's `//` and `%` on integers.
     """
+    if name in PYTHON_INTEGER_FUNCTIONS:
+        return PYTHON_INTEGER_FUNCTIONS[name], (INT64, INT64)
     if name in ("abs", "labs", "llabs"):
         return abs, (INT32 if name == "abs" else INT64,)
     for suffix, dtype in (("", FLOAT64), ("f", FLOAT32), ("l", LONGDOUBLE)):

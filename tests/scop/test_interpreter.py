@@ -179,6 +179,13 @@ def test_a_float_function_computes_in_float() -> None:
     assert evaluate(Call("sqrtl", (number(2.0, LONGDOUBLE),), LONGDOUBLE), LONGDOUBLE) == np.sqrt(np.longdouble(2))
 
 
+@pytest.mark.parametrize(("left", "right", "quotient", "rest"), [(-7, 2, -4, 1), (7, -2, -4, -1), (7, 2, 3, 1)])
+def test_division_of_python_integers(left: int, right: int, quotient: int, rest: int) -> None:
+    operands = (integer(left, INT64), integer(right, INT64))
+    assert evaluate(Call("floordiv", operands, INT64), INT64) == quotient
+    assert evaluate(Call("floormod", operands, INT64), INT64) == rest
+
+
 def test_a_user_gives_the_meaning_of_other_functions() -> None:
     twice = Call("twice", (integer(21),), INT32)
     assert evaluate(twice, INT32, functions={"twice": lambda v: 2 * v}) == 42
