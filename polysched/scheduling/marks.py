@@ -34,6 +34,8 @@ class LoopMark:
     parallel : iterations are independent given the loops outside; gets `omp parallel for`.
     simd : iterations are independent and the loop is innermost; gets `omp simd`.
     unroll : factor by which the loop is unrolled; 1 means not.
+    least_iterations : a parallel loop with fewer iterations is not worth a team of threads; gets an `if` clause
+        when it is more than 1.
     """
 
     role: Role = Role.LOOP
@@ -42,6 +44,7 @@ class LoopMark:
     parallel: bool = False
     simd: bool = False
     unroll: int = 1
+    least_iterations: int = 1
 
     PREFIX = "polysched"
 
@@ -69,4 +72,5 @@ class LoopMark:
             parallel=bool(int(values.get("parallel", 0))),
             simd=bool(int(values.get("simd", 0))),
             unroll=int(values.get("unroll", 1)),
+            least_iterations=int(values.get("least_iterations", 1)),
         )

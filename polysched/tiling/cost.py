@@ -1,0 +1,77 @@
+"""What one order of loops costs per statement instance: memory lines touched and lanes used.
+
+A coarse, purely structural estimate that compares orders of the same loops; it does not look at cache sizes
+(`volume` does).  Per instance of the deepest statements it adds the share of a cache line that each access
+moves when the innermost loop advances, and the time of the operations: full when the innermost loop is
+sequential, a vector lane's share when its iterations are independent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence
+from polysched.scheduling.marks import Role
+from polysched.scop.scop import Scop, Statement
+from polysched.tiling.distribute import statement_names
+from polysched.tiling.loops import has_loops
+from polysched.tiling.position import Position, branch, inside, is_independent
+from polysched.tiling.strides import Stride, advance, strides
+
+LINE_BYTES = 64
+VECTOR_BYTES = 32
+DEPTH_WEIGHT = 16.0     # a statement one loop deeper runs that much more often
+GUARD = 0.5             # a statement with one iteration in a loop of others puts a condition around it
+LOOP_OVERHEAD = 0.01    # per innermost loop, so that a nest is not distributed without gain
+
+
+def order_cost(scop: Scop, position: Position, node: Node) -> float:
+    """The estimated cost of the subtree, for comparison with other orders of the same statements."""
+    match node:
+        case Leaf():
+            return 0.0
+        case Mark():
+            return order_cost(scop, position, node.child)
+        case Filter():
+            return order_cost(scop, branch(position, node.keep), node.child)
+        case Sequence():
+            return sum(order_cost(scop, branch(position, keep), child) for keep, child in node.branches)
+        case Band():
+            member, rest = node.members[0], node.members[1:]
+            if node.mark is not None and node.mark.role in (Role.TILE, Role.WAVEFRONT):
+                return order_cost(scop, inside(position, member, on_path=False), node.child)
+            child = replace(node, members=rest, coincident=node.coincident[1:]) if rest else node.child
+            if has_loops(child):
+                return order_cost(scop, inside(position, member), child)
+            return _innermost_cost(scop, inside(position, member), is_independent(position, member))
+
+
+def _innermost_cost(scop: Scop, position: Position, independent: bool) -> float:
+    statements = [scop.statement(name) for name in statement_names(position.domain)]
+    guarded = len({_fixed_loops(statement, position) for statement in statements}) > 1
+    cost = LOOP_OVERHEAD
+    for statement in statements:
+        per_instance = _statement_cost(scop, statement, position.path, independent and not guarded)
+        cost += (per_instance + GUARD * guarded) * DEPTH_WEIGHT ** statement.depth
+    return cost
+
+
+def _fixed_loops(statement: Statement, position: Position) -> tuple[bool, ...]:
+    return tuple(advance(statement, position.path, loop) is None for loop in range(len(position.path)))
+
+
+def _statement_cost(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...], independent: bool) -> float:
+    moved = strides(scop, statement, path)
+    lines = 0.0
+    lanes = VECTOR_BYTES
+    for access in statement.accesses:
+        size = scop.array(access.array).dtype.bytes
+        lanes = min(lanes, VECTOR_BYTES // min(size, VECTOR_BYTES))
+        if moved[access.reference] is Stride.UNIT:
+            lines += size / LINE_BYTES
+        elif moved[access.reference] is Stride.OTHER:
+            lines += 1.0
+    operations = 1.0 / lanes if independent and Stride.OTHER not in moved.values() else 1.0
+    return lines + operations

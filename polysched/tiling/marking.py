@@ -1,0 +1,59 @@
+"""Which loops run on threads and which in vector lanes, decided exactly on the finished tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.tiling.loops import has_loops
+from polysched.tiling.options import TilingOptions
+from polysched.tiling.position import Position, branch, inside, is_independent
+
+SHORTEST_PARALLEL_LOOP = 16384
+"""Iterations from which on a lone loop of cheap iterations outweighs the start of a team of threads."""
+
+
+def mark_loops(position: Position, node: Node, options: TilingOptions) -> Node:
+    """Set `parallel`, `simd` and the coincident flag of every marked loop.
+
+    At most one loop of a nest is parallel, the outermost one whose iterations are independent.  A point
+    loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
+    meet at a barrier for too little work.  A lone outermost loop is parallel from a number of
+    iterations on.  A loop is simd when it is innermost and carries no dependence.
+    """
+    return _mark(position, node, options, depth=0, parallel=options.parallel)
+
+
+def _mark(position: Position, node: Node, options: TilingOptions, *, depth: int, parallel: bool) -> Node:
+    match node:
+        case Leaf():
+            return node
+        case Filter():
+            child = _mark(branch(position, node.keep), node.child, options, depth=depth, parallel=parallel)
+            return replace(node, child=child)
+        case Sequence():
+            return replace(node, branches=tuple(
+                (keep, _mark(branch(position, keep), child, options, depth=depth, parallel=parallel))
+                for keep, child in node.branches))
+        case Mark():
+            return replace(node, child=_mark(position, node.child, options, depth=depth, parallel=parallel))
+        case Band():
+            if node.mark is None:
+                raise ValueError("a loop without a mark")
+            return _mark_loop(position, node, node.mark, options, depth=depth, parallel=parallel)
+
+
+def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOptions, *,
+               depth: int, parallel: bool) -> Node:
+    member = band.members[0]
+    independent = is_independent(position, member)
+    innermost = not has_loops(band.child)
+    parallel = parallel and mark.role is not Role.POINT
+    chosen = parallel and independent and (not innermost or depth == 0)
+    new = replace(mark, parallel=mark.parallel or chosen,
+                  least_iterations=SHORTEST_PARALLEL_LOOP if chosen and innermost else mark.least_iterations,
+                  simd=mark.simd or (options.simd and independent and innermost))
+    child = _mark(inside(position, member), band.child, options, depth=depth + 1,
+                  parallel=parallel and not new.parallel)
+    return replace(band, coincident=(independent,), child=child, mark=new)

@@ -1,0 +1,41 @@
+"""TilingOptions: what a user may decide about tiling; everything else is derived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from polysched.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TilingOptions:
+    """How to tile.
+
+    Parameters
+    ----------
+    sizes : `auto` lets the model choose; `off` leaves every band untiled; one number is the edge of every
+        member of every permutable band with two or more members; a tuple gives the edge per member, for
+        bands of any length (a longer band repeats the last number, a shorter one drops the rest).
+    parallel : mark one loop per nest for threads, skewing tiles into wavefronts where that is needed.
+    simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
+    nested : tile bands inside tiled bands too.
+    """
+
+    sizes: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
+    parallel: bool = True
+    simd: bool = True
+    nested: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sizes, str):
+            if self.sizes not in ("auto", "off"):
+                raise UsageError(f"tile sizes cannot be {self.sizes!r}", hint="give numbers, or auto, or off")
+            return
+        edges = (self.sizes,) if isinstance(self.sizes, int) else self.sizes
+        if not edges:
+            raise UsageError("no tile size was given", hint="give at least one number, or off")
+        for edge in edges:
+            if edge < 1:
+                raise UsageError("a tile size must be at least 1", witness=str(edge),
+                                 hint="1 leaves the loop untiled inside its tile")

@@ -1,0 +1,95 @@
+"""Position: what is known at one place of a schedule tree, and the exact questions asked there.
+
+Walking down a tree, every loop and every sequence orders some dependences.  A `Position` keeps the
+statement instances that arrive and the dependences that nothing outside has ordered yet, so that "does
+this loop carry a dependence?" and "is this subtree legal?" are small exact isl questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.scheduling.loop_tree import (
+    Band,
+    Filter,
+    Leaf,
+    Mark,
+    Node,
+    Sequence,
+    multi_union_pw_aff,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Position:
+    """A place in a schedule tree.
+
+    Parameters
+    ----------
+    domain : the statement instances that arrive here.
+    dependences : the pairs of instances, both arriving here, that the loops outside leave unordered.
+    path : the functions of the loops outside, outermost first, tile loops left out.
+    """
+
+    domain: isl.UnionSet
+    dependences: isl.UnionMap
+    path: tuple[isl.UnionPwAff, ...] = ()
+
+
+def inside(position: Position, member: isl.UnionPwAff, *, on_path: bool = True) -> Position:
+    """The position below a loop: pairs at different iterations are ordered by it."""
+    same = position.dependences.eq_at_multi_union_pw_aff(multi_union_pw_aff((member,)))
+    path = (*position.path, member) if on_path else position.path
+    return replace(position, dependences=same, path=path)
+
+
+def branch(position: Position, keep: isl.UnionSet) -> Position:
+    """The position below one filter of a sequence."""
+    return Position(domain=position.domain.intersect(keep),
+                    dependences=position.dependences.intersect_domain(keep).intersect_range(keep),
+                    path=position.path)
+
+
+def is_independent(position: Position, member: isl.UnionPwAff) -> bool:
+    """The iterations of this loop carry no dependence: they may run at the same time."""
+    same = position.dependences.eq_at_multi_union_pw_aff(multi_union_pw_aff((member,)))
+    return bool(position.dependences.is_subset(same))
+
+
+def runs_backwards(position: Position, member: isl.UnionPwAff) -> bool:
+    """Some dependence goes from a later to an earlier iteration of this loop."""
+    against = position.dependences.lex_gt_at_multi_union_pw_aff(multi_union_pw_aff((member,)))
+    return not against.is_empty()
+
+
+def is_legal(position: Position, node: Node) -> bool:
+    """Every dependence of the position runs forward in the subtree."""
+    match node:
+        case Leaf():
+            return bool(position.dependences.is_empty())
+        case Mark():
+            return is_legal(position, node.child)
+        case Filter():
+            return is_legal(branch(position, node.keep), node.child)
+        case Band():
+            for member in node.members:
+                if runs_backwards(position, member):
+                    return False
+                position = inside(position, member)
+            return is_legal(position, node.child)
+        case Sequence():
+            return _is_legal_sequence(position, node)
+
+
+def _is_legal_sequence(position: Position, node: Sequence) -> bool:
+    later = isl.UnionSet.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
+    for keep, _ in reversed(node.branches):
+        into = position.dependences.intersect_range(keep)
+        if not into.intersect_domain(later).is_empty():
+            return False
+        if not node.ordered and not position.dependences.intersect_domain(keep).intersect_range(later).is_empty():
+            return False
+        later = later.union(keep)
+    return all(is_legal(branch(position, keep), child) for keep, child in node.branches)

@@ -1,0 +1,78 @@
+"""How the accesses of a statement move when one loop advances and all other loops stand still."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import islpy as isl
+
+from polysched.scop.scop import Access, Scop, Statement
+
+
+class Stride(Enum):
+    """INVARIANT: the same element; UNIT: the neighbour in the last dimension; OTHER: anything else."""
+
+    INVARIANT = "invariant"
+    UNIT = "unit"
+    OTHER = "other"
+
+
+LARGEST_STEP = 4  # a loop whose neighbouring iterations are further apart than this counts as strided
+
+
+def advance(statement: Statement, path: tuple[isl.UnionPwAff, ...], loop: int) -> isl.Map | None:
+    """`{ S[i] -> S[i'] }`: i' is the next iteration of `path[loop]`, every other loop unchanged.
+
+    None when no instance has such a successor: the loop has one iteration for this statement.
+    """
+    domain = isl.UnionSet.from_set(statement.domain)
+    schedule: isl.Map | None = None
+    for member in path:
+        rows = isl.UnionMap.from_union_pw_aff(member).intersect_domain(domain)
+        row = isl.Map.from_union_map(rows)
+        schedule = row if schedule is None else schedule.flat_range_product(row)
+    if schedule is None:
+        return None
+    for step in range(1, LARGEST_STEP + 1):
+        moved = schedule.apply_range(_shift(schedule.get_space().range(), loop, step))
+        successor = moved.apply_range(schedule.reverse())
+        if not successor.is_empty():
+            return successor
+    return None
+
+
+def _shift(space: isl.Space, dim: int, step: int) -> isl.Map:
+    shift = isl.MultiAff.identity(space.map_from_set())
+    moved = shift.get_at(dim).add_constant_val(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, step))
+    return isl.Map.from_multi_aff(shift.set_at(dim, moved))
+
+
+def stride_of(access: Access, successor: isl.Map) -> Stride:
+    """How far the access moves along `successor`, a relation made by `advance`."""
+    if not access.exact:
+        return Stride.OTHER
+    moves = access.relation.reverse().apply_range(successor).apply_range(access.relation).deltas()
+    rank = int(moves.dim(isl.dim_type.set))
+    if not all(_moves_by(moves, dim, 0) for dim in range(rank - 1)):
+        return Stride.OTHER
+    if rank == 0 or _moves_by(moves, rank - 1, 0):
+        return Stride.INVARIANT
+    return Stride.UNIT if _moves_by(moves, rank - 1, 1) or _moves_by(moves, rank - 1, -1) else Stride.OTHER
+
+
+def _moves_by(moves: isl.Set, dim: int, step: int) -> bool:
+    fixed = moves.fix_val(isl.dim_type.set, dim, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, step))
+    return bool(moves.is_subset(fixed))
+
+
+def strides(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...]) -> dict[str, Stride]:
+    """The stride of every access of the statement under the last loop of the path, by reference.
+
+    A statement for which that loop has one iteration is invariant in it.
+    """
+    arrays = {a.reference: scop.array(a.array) for a in statement.accesses}
+    successor = advance(statement, path, len(path) - 1)
+    if successor is None:
+        return dict.fromkeys(arrays, Stride.INVARIANT)
+    return {a.reference: Stride.INVARIANT if arrays[a.reference].is_scalar else stride_of(a, successor)
+            for a in statement.accesses}

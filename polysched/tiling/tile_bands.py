@@ -1,0 +1,187 @@
+"""`tile`: from a legal schedule to tiles, wavefronts, parallel and vector loops.
+
+Three passes over the tree: sizes per band (`sizes`), the new order of loops (here), and the marks
+(`marking`).  Every question about dependences is asked exactly at the place where it matters
+(`position`), and the whole result passes the exact legality check again before it leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.dependence.legality import check_legal
+from polysched.scheduling.loop_tree import (
+    Band,
+    Filter,
+    Leaf,
+    LoopTree,
+    Mark,
+    Node,
+    Sequence,
+    from_isl,
+    to_isl,
+    walk,
+)
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.schedule import Schedule
+from polysched.scop.scop import Scop
+from polysched.tiling.cost import order_cost
+from polysched.tiling.distribute import distribute
+from polysched.tiling.loops import Loop, enter, has_loops, nest
+from polysched.tiling.marking import mark_loops
+from polysched.tiling.options import TilingOptions
+from polysched.tiling.position import Position, branch, is_independent, is_legal
+from polysched.tiling.sizes import choose_sizes
+from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
+from polysched.tiling.wavefront import expose_parallelism
+
+
+def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSchedule:
+    """Tile the permutable bands of a schedule and mark its loops.
+
+    Rewrite:  [i, j, k]  ->  [i//Ti, j//Tj, k//Tk, i, k, j]      (the unit-stride loop innermost)
+
+    Afterwards every loop is a one-member band below a `LoopMark`.  Loops that already stood below such a
+    mark keep their place and their marks.
+
+    Raises
+    ------
+    IllegalScheduleError : the given schedule breaks a dependence.
+
+    Source: U. Bondhugula, A. Hartono, J. Ramanujam, P. Sadayappan, "A Practical Automatic Polyhedral
+    Parallelizer and Locality Optimizer", PLDI 2008, sections 3 and 5.
+    """
+    options = options or TilingOptions()
+    tree = from_isl(schedule.tree)
+    numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
+    sizes = choose_sizes(schedule.scop, tree, numbers, options)
+    start = Position(domain=tree.domain, dependences=schedule.dependences.validity)
+    place = _Place(scop=schedule.scop, options=options, numbers=numbers, sizes=sizes)
+    root = mark_loops(start, _rewrite(tree.root, start, place), options)
+    tiled = to_isl(LoopTree(domain=tree.domain, root=root))
+    check_legal(schedule.dependences, tiled, what="tiled schedule")
+    return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, sizes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """What the rewriting of a subtree knows about its surroundings.
+
+    Parameters
+    ----------
+    numbers, sizes : pre-order number by identity of a band, and tile edges by number.
+    parallel : a loop outside already runs on threads, or none may.
+    sunk : loops from outside that go around each leaf.
+    """
+
+    scop: Scop
+    options: TilingOptions
+    numbers: dict[int, int]
+    sizes: dict[int, tuple[int, ...]]
+    parallel: bool = False
+    sunk: tuple[Loop, ...] = ()
+
+
+def _rewrite(node: Node, position: Position, place: _Place) -> Node:
+    match node:
+        case Leaf():
+            return nest(place.sunk, node)
+        case Filter():
+            return replace(node, child=_rewrite(node.child, branch(position, node.keep), place))
+        case Sequence():
+            return replace(node, branches=tuple(
+                (keep, _rewrite(child, branch(position, keep), place)) for keep, child in node.branches))
+        case Mark():
+            return replace(node, child=_rewrite(node.child, position, place))
+        case Band():
+            if node.mark is not None:
+                loop = Loop(function=node.members[0], mark=node.mark)
+                place = replace(place, parallel=place.parallel or node.mark.parallel)
+                return replace(node, child=_rewrite(node.child, enter(position, (loop,)), place))
+            return _rewrite_band(node, position, place)
+
+
+def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
+    number = place.numbers[id(band)]
+    sizes = place.sizes.get(number, ())
+    roles = (Role.POINT if sizes else Role.LOOP)
+    loops = tuple(Loop(function=member, mark=LoopMark(role=roles, band=number, member=i))
+                  for i, member in enumerate(band.members))
+    if not sizes:
+        return _order(loops, band, position, place)
+    tiles = tuple(_tile_loop(loop, size) for loop, size in zip(loops, sizes, strict=True))
+    if place.options.parallel and not place.parallel:
+        tiles = expose_parallelism(position, tiles)
+        place = replace(place, parallel=True)
+    points = tuple(loop for loop, size in zip(loops, sizes, strict=True) if size > 1)
+    return nest(tiles, _order(points, band, enter(position, tiles), place))
+
+
+def _tile_loop(loop: Loop, size: int) -> Loop:
+    edge = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
+    return Loop(function=loop.function.scale_down_val(edge).floor(), mark=replace(loop.mark, role=Role.TILE))
+
+
+def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Place) -> Node:
+    """The loops of one band in the cheapest order, above the rewritten subtree of the band.
+
+    Tried are each loop of a permutable band as the innermost one of its band, and each sunk below
+    everything that follows (which distributes it over a sequence).  The order as given comes first, so it
+    wins a tie.
+    """
+    if not loops:
+        return _rewrite(band.child, position, place)
+    choices = list(range(len(loops)))[::-1] if band.permutable else [len(loops) - 1]
+    candidates: list[tuple[float, Node]] = []
+    for choice in choices:
+        for sunk in (False, True):
+            if choice != choices[0] and not sunk and has_loops(band.child):
+                continue
+            node = _with_innermost(loops, choice, band, position, place, sunk=sunk)
+            if node is None or ((sunk or choice != choices[0]) and not is_legal(position, node)):
+                continue
+            if not place.options.simd or place.sunk:
+                return node
+            candidates.append((order_cost(place.scop, position, node), node))
+    return min(candidates, key=lambda candidate: candidate[0])[1]
+
+
+def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: Position, place: _Place, *,
+                    sunk: bool) -> Node | None:
+    outer = loops[:choice] + loops[choice + 1:]
+    if not sunk:
+        outer = (*outer, loops[choice])
+    if band.permutable and place.options.parallel and not place.parallel:
+        outer = _parallel_first(position, outer, keep_last=not sunk)
+    below = enter(position, outer)
+    place = replace(place, parallel=place.parallel or any(
+        is_independent(enter(position, outer[:i]), loop.function) for i, loop in enumerate(outer)))
+    if not sunk:
+        return nest(outer, _rewrite(band.child, below, place))
+    if has_loops(band.child):
+        return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, loops[choice]))))
+    rows = distribute(below, loops[choice])
+    return None if rows is None or place.sunk else nest(outer, rows)
+
+
+def _parallel_first(position: Position, loops: tuple[Loop, ...], *, keep_last: bool) -> tuple[Loop, ...]:
+    movable = loops[:-1] if keep_last else loops
+    for i, loop in enumerate(movable):
+        if is_independent(position, loop.function):
+            return (loop, *loops[:i], *loops[i + 1:])
+    return loops
+
+
+def _what_was_done(root: Node, numbers: dict[int, int], sizes: dict[int, tuple[int, ...]]) -> tuple[BandTiling, ...]:
+    marks = [node.mark for node in walk(root) if isinstance(node, Band) and node.mark is not None]
+    done = []
+    for number in numbers.values():
+        own = [mark for mark in marks if mark.band == number]
+        parallel = next((mark.member for mark in own if mark.parallel), None)
+        tiled = any(mark.role in (Role.TILE, Role.WAVEFRONT) for mark in own)
+        done.append(BandTiling(band=number, sizes=sizes.get(number, ()) if tiled else (),
+                               wavefront=any(mark.role is Role.WAVEFRONT for mark in own),
+                               parallel_member=parallel))
+    return tuple(done)

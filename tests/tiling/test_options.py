@@ -1,0 +1,22 @@
+"""TilingOptions refuses what cannot be meant."""
+
+import pytest
+
+from polysched.errors import UsageError
+from polysched.tiling.options import TilingOptions
+
+
+@pytest.mark.parametrize(("sizes", "message"), [
+    ("big", "tile sizes cannot be 'big'"),
+    ((), "no tile size was given"),
+    (0, "a tile size must be at least 1"),
+    ((8, -1), "a tile size must be at least 1"),
+])
+def test_sizes_that_cannot_be_meant_are_refused(sizes, message):
+    with pytest.raises(UsageError, match=message):
+        TilingOptions(sizes=sizes)
+
+
+def test_what_is_meant_is_kept():
+    assert TilingOptions(sizes=(8, 16)).sizes == (8, 16)
+    assert TilingOptions().sizes == "auto"

@@ -1,0 +1,37 @@
+"""How accesses move along one loop."""
+
+import islpy as isl
+import pytest
+
+from polysched.tiling.strides import Stride, advance, strides
+from tests.scop_builder import build_scop
+
+
+def path_of(*functions):
+    return tuple(isl.UnionPwAff.read_from_str(isl.DEFAULT_CONTEXT, f"[N] -> {{ S[i, j] -> [({f})] }}")
+                 for f in functions)
+
+
+SCOP = build_scop([("S", "{ S[i, j] : 0 <= i < N and 0 <= j < N }",
+                    ["{ S[i, j] -> A[i, j] }", "{ S[i, j] -> A[j, i] }", "{ S[i, j] -> B[i + j] }",
+                     "{ S[i, j] -> B[N - j] }", "{ S[i, j] -> B[2j] }", "{ S[i, j] -> B[i] }"],
+                    ["{ S[i, j] -> c[] }"])], "{ S[i, j] -> [i, j] }")
+WORDS = {"u": Stride.UNIT, "i": Stride.INVARIANT, "o": Stride.OTHER}
+
+
+@pytest.mark.parametrize(("functions", "expected"), [
+    (("i", "j"), "uouuoii"),
+    (("j", "i"), "ouuiiui"),
+    (("i", "-j"), "uouuoii"),
+    (("i", "i + j"), "uouuoii"),      # skewed: the inner loop still moves j alone
+    (("i + j", "j"), "ooiuoui"),      # along an antidiagonal
+    (("i", "2j"), "uouuoii"),         # a loop with gaps: its next iteration is two further
+])
+def test_strides_under_the_last_loop(functions, expected):
+    moved = strides(SCOP, SCOP.statement("S"), path_of(*functions))
+    assert [moved[a.reference] for a in SCOP.statement("S").accesses] == [WORDS[letter] for letter in expected]
+
+
+def test_a_loop_with_one_iteration_has_no_successor():
+    assert advance(SCOP.statement("S"), path_of("i", "j", "0"), 2) is None
+    assert set(strides(SCOP, SCOP.statement("S"), path_of("i", "j", "0")).values()) == {Stride.INVARIANT}

@@ -1,0 +1,221 @@
+"""Tiling: which loops come out, in which order, with which marks; always exactly legal."""
+
+import islpy as isl
+import pytest
+
+from polysched.dependence.analysis import analyse
+from polysched.dependence.legality import violation
+from polysched.errors import IllegalScheduleError
+from polysched.scheduling.loop_tree import Band, from_isl, walk
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.schedule import Schedule
+from polysched.tiling.options import TilingOptions
+from polysched.tiling.tile_bands import tile
+from polysched.tiling.tiled_schedule import TiledSchedule
+from tests.scop_builder import build_scop
+from tests.tiling import kernels
+
+
+def scheduled(scop):
+    """isl's schedule: permutable bands with coincident flags."""
+    dependences = analyse(scop)
+    order = dependences.validity
+    constraints = isl.ScheduleConstraints.on_domain(scop.domain).set_context(scop.context)
+    constraints = constraints.set_validity(order).set_proximity(order).set_coincidence(order)
+    return Schedule(dependences=dependences, tree=constraints.compute_schedule(), algorithm="isl")
+
+
+def by_hand(scop, tree):
+    return Schedule(dependences=analyse(scop), algorithm="original",
+                    tree=isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, tree))
+
+
+def marks(tiled: TiledSchedule) -> list[LoopMark]:
+    return [node.mark for node in walk(from_isl(tiled.tree).root) if isinstance(node, Band) and node.mark]
+
+
+def shape(tiled: TiledSchedule) -> list[str]:
+    """One word per loop in pre-order: role, member, and p or s for parallel or simd."""
+    return [f"{m.role.value}{m.member}{'p' * m.parallel}{'s' * m.simd}" for m in marks(tiled)]
+
+
+def assert_legal(tiled: TiledSchedule) -> None:
+    assert violation(tiled.schedule.dependences, tiled.tree) is None
+    assert tiled.tree.get_domain().is_equal(tiled.schedule.tree.get_domain())
+
+
+def test_a_product_is_tiled_and_its_unit_stride_loop_is_innermost():
+    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=32))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile0p", "tile1", "tile2", "point0", "point2", "point1s"]
+    (band,) = tiled.bands
+    assert (band.sizes, band.wavefront, band.parallel_member) == ((32, 32, 32), False, 0)
+
+
+def test_a_statement_that_runs_once_leaves_the_innermost_loop_of_others():
+    tiled = tile(scheduled(kernels.product_with_start()), TilingOptions(sizes=32))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile0p", "tile1", "tile2", "point0", "point2", "point1s", "point1s"]
+
+
+def test_a_gauss_seidel_stencil_becomes_a_wavefront():
+    tiled = tile(scheduled(kernels.gauss_seidel()), TilingOptions(sizes=(4, 8, 16)))
+    assert_legal(tiled)
+    assert shape(tiled) == ["wavefront0", "tile1p", "tile2", "point0", "point1", "point2"]
+    assert tiled.bands[0].wavefront
+    assert tiled.bands[0].parallel_member == 1
+
+
+def test_rows_of_interleaved_statements_become_vector_loops():
+    tiled = tile(scheduled(kernels.jacobi()), TilingOptions(sizes=32))
+    assert_legal(tiled)
+    assert shape(tiled) == ["wavefront0", "tile1p", "tile2", "point0", "point1", "point2s", "point2s"]
+
+
+def test_rows_stay_together_when_their_dependences_form_a_cycle():
+    scop = build_scop([
+        ("S", "{ S[i, j] : 0 < i < N and 0 < j < N }", ["{ S[i, j] -> B[i, j - 1] }"], ["{ S[i, j] -> A[i, j] }"]),
+        ("T", "{ T[i, j] : 0 < i < N and 0 < j < N }", ["{ T[i, j] -> A[i, j] }"], ["{ T[i, j] -> B[i, j] }"]),
+    ], "{ S[i, j] -> [i, j, 0]; T[i, j] -> [i, j, 1] }")
+    tiled = tile(scheduled(scop), TilingOptions(sizes="off", parallel=False))
+    assert_legal(tiled)
+    assert not any(m.simd for m in marks(tiled) if m.member == 1)
+
+
+def test_without_threads_nothing_is_parallel_and_nothing_is_skewed():
+    tiled = tile(scheduled(kernels.gauss_seidel()), TilingOptions(sizes=32, parallel=False))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile0", "tile1", "tile2", "point0", "point1", "point2"]
+
+
+def test_without_vectors_the_order_stays():
+    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=32, simd=False))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile0p", "tile1", "tile2", "point0", "point1", "point2"]
+
+
+def test_off_leaves_loops_untiled_but_ordered_and_marked():
+    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes="off"))
+    assert_legal(tiled)
+    assert shape(tiled) == ["loop0p", "loop2", "loop1s"]
+    assert tiled.bands[0].sizes == ()
+
+
+def test_a_coincident_inner_loop_of_a_band_moves_outside_for_threads():
+    # columns are independent: the tile loop of j goes out, the point loop of j stays inside
+    scop = build_scop([("S", "{ S[i, j] : 0 < i < N and 0 <= j < N }",
+                        ["{ S[i, j] -> A[i - 1, j] }"], ["{ S[i, j] -> A[i, j] }"])], "{ S[i, j] -> [i, j] }")
+    tree = ('{ domain: "[N] -> { S[i, j] : 0 < i < N and 0 <= j < N }", child: { schedule: "[N] -> [{ S[i, j] -> [(i)] '
+            '}, { S[i, j] -> [(j)] }]", permutable: 1, coincident: [ 0, 1 ] } }')
+    tiled = tile(by_hand(scop, tree), TilingOptions(sizes=8))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile1p", "tile0", "point0", "point1s"]
+
+
+def test_one_loop_is_tiled_only_for_sizes_given_as_a_tuple():
+    schedule = scheduled(kernels.copy())
+    assert shape(tile(schedule, TilingOptions(sizes=8))) == ["loop0ps"]
+    tiled = tile(schedule, TilingOptions(sizes=(8,)))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile0p", "point0s"]
+
+
+def test_a_lone_innermost_loop_needs_many_iterations_before_it_gets_threads():
+    (mark,) = marks(tile(scheduled(kernels.copy()), TilingOptions(sizes="off")))
+    assert mark.parallel
+    assert mark.least_iterations > 1000
+
+
+@pytest.mark.parametrize(("sizes", "expected"), [((4,), (4, 4, 4)), ((4, 8), (4, 8, 8)), ((4, 8, 2, 9), (4, 8, 2))])
+def test_a_tuple_is_stretched_or_cut_to_the_band(sizes, expected):
+    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=sizes))
+    assert_legal(tiled)
+    assert tiled.bands[0].sizes == expected
+
+
+def test_an_edge_of_one_leaves_no_point_loop():
+    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=(1, 8, 8)))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile0p", "tile1", "tile2", "point2", "point1s"]
+
+
+def test_an_imperfect_nest_gets_its_inner_bands_tiled():
+    scop = kernels.elimination()
+    tree = ('{ domain: "[N] -> { D[k, i] : 0 <= k < N and k < i < N; '
+            'U[k, i, j] : 0 <= k < N and k < i < N and k < j < N }", '
+            'child: { schedule: "[N] -> [{ D[k, i] -> [(k)]; U[k, i, j] -> [(k)] }]", child: { sequence: [ '
+            '{ filter: "[N] -> { D[k, i] }", child: { schedule: "[N] -> [{ D[k, i] -> [(i)] }]", permutable: 1 } }, '
+            '{ filter: "[N] -> { U[k, i, j] }", child: { schedule: "[N] -> [{ U[k, i, j] -> [(i)] }, '
+            '{ U[k, i, j] -> [(j)] }]", permutable: 1 } } ] } } }')
+    tiled = tile(by_hand(scop, tree), TilingOptions(sizes=16))
+    assert_legal(tiled)
+    assert [(m.band, m.role.value, m.member, m.parallel, m.simd) for m in marks(tiled)] == [
+        (0, "loop", 0, False, False),
+        (1, "loop", 0, False, True),    # a column at each step: too little work for threads
+        (2, "tile", 0, True, False), (2, "tile", 1, False, False),
+        (2, "point", 0, False, False), (2, "point", 1, False, True)]
+
+
+def test_an_inner_loop_below_a_sequence_gives_way_to_the_unit_stride_loop():
+    # [i, j] above { start; [k] }: j sinks below k
+    tree = ('{ domain: "[N] -> { I[i, j] : 0 <= i < N and 0 <= j < N; '
+            'S[i, j, k] : 0 <= i < N and 0 <= j < N and 0 <= k < N }", '
+            'child: { schedule: "[N] -> [{ I[i, j] -> [(i)]; S[i, j, k] -> [(i)] }, '
+            '{ I[i, j] -> [(j)]; S[i, j, k] -> [(j)] }]", permutable: 1, coincident: [ 1, 1 ], child: { sequence: [ '
+            '{ filter: "[N] -> { I[i, j] }" }, { filter: "[N] -> { S[i, j, k] }", child: { '
+            'schedule: "[N] -> [{ S[i, j, k] -> [(k)] }]" } } ] } } }')
+    tiled = tile(by_hand(kernels.product_with_start(), tree), TilingOptions(sizes="off"))
+    assert_legal(tiled)
+    assert [(m.band, m.member, m.simd) for m in marks(tiled)] == [
+        (0, 0, False), (0, 1, True), (1, 0, False), (0, 1, True)]
+
+
+def test_reversed_and_skewed_rows_are_tiled():
+    # a sweep that runs from high to low indices, skewed against time
+    scop = build_scop([("S", "{ S[t, i] : 0 <= t < T and 0 <= i < N }",
+                        ["{ S[t, i] -> A[i + 1] }", "{ S[t, i] -> A[i - 1] }"], ["{ S[t, i] -> A[i] }"])],
+                      "{ S[t, i] -> [t, -i] }")
+    tree = ('{ domain: "[T, N] -> { S[t, i] : 0 <= t < T and 0 <= i < N }", child: { schedule: '
+            '"[T, N] -> [{ S[t, i] -> [(t)] }, { S[t, i] -> [(t - i)] }]", permutable: 1 } }')
+    tiled = tile(by_hand(scop, tree), TilingOptions(sizes=(3, 5)))
+    assert_legal(tiled)
+    assert shape(tiled) == ["wavefront0", "tile1p", "point0", "point1"]
+
+
+def test_a_band_that_is_not_permutable_is_not_tiled():
+    tree = kernels.gauss_seidel().schedule  # as written: one-member bands
+    schedule = Schedule(dependences=analyse(kernels.gauss_seidel()), tree=tree, algorithm="original")
+    tiled = tile(schedule, TilingOptions(sizes=8))
+    assert_legal(tiled)
+    assert shape(tiled) == ["loop0", "loop0", "loop0"]
+
+
+def test_marked_loops_keep_their_place():
+    mark = LoopMark(role=Role.TILE, band=7, unroll=4).to_text()
+    tree = ('{ domain: "[N] -> { S[i, j, k] : 0 <= i < N and 0 <= j < N and 0 <= k < N }", '
+            f'child: {{ mark: "{mark}", child: {{ schedule: "[N] -> [{{ S[i, j, k] -> [(j)] }}]", child: {{ '
+            'schedule: "[N] -> [{ S[i, j, k] -> [(i)] }, { S[i, j, k] -> [(k)] }]", permutable: 1 } } } }')
+    tiled = tile(by_hand(kernels.product(), tree), TilingOptions(sizes="off"))
+    assert_legal(tiled)
+    assert marks(tiled)[0] == LoopMark(role=Role.TILE, band=7, unroll=4, parallel=True)
+
+
+def test_an_illegal_schedule_is_refused():
+    tree = ('{ domain: "[N] -> { S[i, j, k] : 0 <= i < N and 0 <= j < N and 0 <= k < N }", child: { schedule: '
+            '"[N] -> [{ S[i, j, k] -> [(i)] }, { S[i, j, k] -> [(j)] }, { S[i, j, k] -> [(-k)] }]", permutable: 1 } }')
+    with pytest.raises(IllegalScheduleError, match=r"breaks the .* dependence .* on C") as refusal:
+        tile(by_hand(kernels.product(), tree), TilingOptions(sizes=8))
+    assert "must run before" in refusal.value.witness
+
+
+def test_golden_of_the_tile_loops():
+    tiled = tile(scheduled(kernels.copy()), TilingOptions(sizes=(8,), simd=False, parallel=False))
+    code = isl.AstBuild.from_context(tiled.schedule.scop.context).node_from_schedule(tiled.tree).to_C_str()
+    assert code.split("\n") == [
+        "// polysched role=tile",
+        "for (int c0 = 0; c0 <= floord(N - 1, 8); c0 += 1) {",
+        "  // polysched role=point",
+        "  for (int c1 = 8 * c0; c1 <= min(N - 1, 8 * c0 + 7); c1 += 1)",
+        "    S(c1);",
+        "}",
+        ""]
