@@ -1,0 +1,243 @@
+"""Target: the machine that code is generated for, as far as the models need to know it.
+
+`host()` reads the machine it runs on from /proc and /sys; where these do not answer (another operating
+system, a container that hides them) every value has the explicit default of a small x86-64 core.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheLevel:
+    """One level of data or unified cache.
+
+    Parameters
+    ----------
+    level : 1 is nearest to the core.
+    size_bytes : capacity of one instance.
+    line_bytes : bytes that are moved together.
+    ways : associativity; 0 when unknown.
+    shared_by : logical processors that share one instance.
+    """
+
+    level: int
+    size_bytes: int
+    line_bytes: int = 64
+    ways: int = 0
+    shared_by: int = 1
+
+    def __post_init__(self) -> None:
+        if self.size_bytes <= 0 or self.line_bytes <= 0:
+            raise ValueError(f"L{self.level}: a cache has a size and a line")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorePorts:
+    """What one core can do per cycle, for the projected cost model.
+
+    The defaults are those of a current wide x86-64 core (two fused multiply-add pipes of latency 4, two
+    loads and one store of a full vector per cycle); `Target.ports` can be given by hand.
+    """
+
+    issue_per_cycle: int = 4
+    fma_pipes: int = 2
+    fma_latency_cycles: int = 4
+    loads_per_cycle: int = 2
+    stores_per_cycle: int = 1
+    divide_cycles: int = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A machine.
+
+    Parameters
+    ----------
+    name : the processor as it calls itself.
+    architecture : `x86_64`, `aarch64`, `riscv64`, ...
+    features : instruction set extensions in the kernel's spelling (`avx512f`, `asimd`, ...).
+    vector_bits : width of the widest vector register that is worth using; 0 means scalar code only.
+    vector_registers : number of architectural vector registers.
+    cores : processors that this process may use.
+    caches : data and unified caches, nearest first.
+    frequency_hz : clock rate assumed by the models.
+    ports : what a core does per cycle.
+    peak_flop_per_second : measured operations per second of one core by element type (`float32`, ...);
+        empty until measured.
+    bandwidth_bytes_per_second : measured bytes per second of one core out of each cache level, and out of
+        memory under level 0; empty until measured.
+    """
+
+    name: str = "generic"
+    architecture: str = "x86_64"
+    features: frozenset[str] = frozenset()
+    vector_bits: int = 128
+    vector_registers: int = 16
+    cores: int = 1
+    caches: tuple[CacheLevel, ...] = (
+        CacheLevel(level=1, size_bytes=32 * 1024, ways=8),
+        CacheLevel(level=2, size_bytes=512 * 1024, ways=8),
+        CacheLevel(level=3, size_bytes=8 * 1024 * 1024, ways=16),
+    )
+    frequency_hz: float = 2.5e9
+    ports: CorePorts = CorePorts()
+    peak_flop_per_second: Mapping[str, float] = field(default_factory=dict)
+    bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.cores < 1:
+            raise ValueError("a target has at least one core")
+        if self.vector_bits % 64:
+            raise ValueError(f"{self.vector_bits} bits is no vector width")
+        if [c.level for c in self.caches] != sorted({c.level for c in self.caches}):
+            raise ValueError("caches are listed once each, nearest first")
+
+    def lanes(self, element_bits: int) -> int:
+        """Elements of a vector register; 1 on a scalar target."""
+        return max(1, self.vector_bits // element_bits)
+
+    def cache(self, level: int) -> CacheLevel | None:
+        """The cache of this level, if the machine has one."""
+        return next((c for c in self.caches if c.level == level), None)
+
+    @property
+    def line_bytes(self) -> int:
+        return self.caches[0].line_bytes if self.caches else 64
+
+    def peak_flops(self, element_bits: int, name: str | None = None) -> float:
+        """Operations per second of one core: as measured, else a multiply and an add per lane and pipe."""
+        if name is not None and name in self.peak_flop_per_second:
+            return self.peak_flop_per_second[name]
+        return 2.0 * self.lanes(element_bits) * self.ports.fma_pipes * self.frequency_hz
+
+    def bandwidth(self, level: int) -> float:
+        """Bytes per second of one core out of a cache level, or out of memory (level 0).
+
+        As measured, else one full vector per load pipe and cycle from L1, half of that per level further
+        out, and four bytes per cycle from memory.
+        """
+        if level in self.bandwidth_bytes_per_second:
+            return self.bandwidth_bytes_per_second[level]
+        if level == 0:
+            return 4.0 * self.frequency_hz
+        first = max(self.vector_bits, 64) / 8 * self.ports.loads_per_cycle * self.frequency_hz
+        return first / float(2 ** (level - 1))
+
+
+def host(root: Path = Path("/")) -> Target:
+    """The machine this process runs on.
+
+    Parameters
+    ----------
+    root : where /proc and /sys are found; another folder for tests.
+    """
+    generic = Target()
+    cpu = _cpu_fields(root / "proc/cpuinfo")
+    features = frozenset((cpu.get("flags") or cpu.get("Features") or _riscv_letters(cpu.get("isa", ""))).split())
+    architecture = platform.machine().lower().replace("amd64", "x86_64").replace("arm64", "aarch64")
+    bits, registers = _vectors(architecture, features, root)
+    return replace(
+        generic,
+        name=cpu.get("model name", cpu.get("uarch", platform.processor() or architecture or generic.name)),
+        architecture=architecture or generic.architecture,
+        features=features,
+        vector_bits=bits,
+        vector_registers=registers,
+        cores=_usable_cores(root),
+        caches=_caches(root / "sys/devices/system/cpu/cpu0/cache") or generic.caches,
+        frequency_hz=_frequency(root, cpu) or generic.frequency_hz)
+
+
+def _cpu_fields(path: Path) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for line in _read(path).splitlines():
+        key, colon, value = line.partition(":")
+        if colon:
+            fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def _riscv_letters(isa: str) -> str:
+    base, *extensions = isa.split("_")
+    return " ".join([*base.removeprefix("rv64").removeprefix("rv32"), *extensions])
+
+
+def _vectors(architecture: str, features: frozenset[str], root: Path) -> tuple[int, int]:
+    """Width and number of vector registers."""
+    if architecture == "x86_64":
+        if "avx512f" in features:
+            return 512, 32
+        return (256, 16) if "avx2" in features else (128, 16)  # SSE2 is part of the base instruction set
+    if architecture == "aarch64":
+        if "sve" in features:
+            length = _read(root / "proc/sys/abi/sve_default_vector_length").strip()
+            return (int(length) * 8 if length.isdigit() else 128), 32
+        return 128, 32
+    if architecture.startswith("riscv"):
+        return (128, 32) if "v" in features else (0, 32)  # the specification promises 128 bits
+    return 0, 16
+
+
+def _usable_cores(root: Path) -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _read(root / "sys/fs/cgroup/cpu.max").split()
+    if len(quota) == 2 and all(word.isdigit() for word in quota):
+        cores = min(cores, max(1, int(quota[0]) // int(quota[1])))
+    return cores
+
+
+def _caches(folder: Path) -> tuple[CacheLevel, ...]:
+    found: dict[int, CacheLevel] = {}
+    for index in sorted(folder.glob("index*")):
+        level, size = _read(index / "level").strip(), _bytes(_read(index / "size").strip())
+        if _read(index / "type").strip() not in ("Data", "Unified") or not level.isdigit() or not size:
+            continue
+        found[int(level)] = CacheLevel(
+            level=int(level), size_bytes=size,
+            line_bytes=_number(_read(index / "coherency_line_size")) or 64,
+            ways=_number(_read(index / "ways_of_associativity")),
+            shared_by=max(1, _listed(_read(index / "shared_cpu_list").strip())))
+    return tuple(found[level] for level in sorted(found))
+
+
+def _frequency(root: Path, cpu: Mapping[str, str]) -> float:
+    most = _number(_read(root / "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"))
+    if most:
+        return most * 1e3
+    try:
+        return float(cpu.get("cpu MHz", "0")) * 1e6
+    except ValueError:
+        return 0.0
+
+
+def _bytes(text: str) -> int:
+    unit = {"K": 1024, "M": 1024 * 1024, "G": 1024 ** 3}.get(text[-1:], 1)
+    digits = text.rstrip("KMG")
+    return int(digits) * unit if digits.isdigit() else 0
+
+
+def _number(text: str) -> int:
+    return int(text) if text.strip().isdigit() else 0
+
+
+def _listed(text: str) -> int:
+    """How many processors a list such as `0-3,8` names."""
+    count = 0
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit():
+            count += (int(last) if last.isdigit() else int(first)) - int(first) + 1
+    return count
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
