@@ -1,0 +1,214 @@
+"""Pictures of iteration domains: dots on a grid, as self-contained SVG.
+
+`Panel` collects what one statement shows: its instances as dots, arrows between them, and a colour per
+instance (the tile it belongs to).  Later rooms add arrows and colours; this file only knows points.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polysched.errors import UsageError
+from polysched.scop.points import fix_parameters, points_of
+from polysched.scop.scop import Scop, Statement
+
+CELL = 26
+RADIUS = 4
+MARGIN = 34
+MOST_POINTS = 2500
+PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+"""Paul Tol's bright scheme: seven colours that colour-blind readers tell apart."""
+
+Point = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One statement's slice of two iterators.
+
+    Parameters
+    ----------
+    title : drawn above.
+    axes : names of the horizontal and the vertical iterator.
+    points : instances in the slice, as (horizontal, vertical).
+    arrows : pairs of such points, from source to sink.
+    colours : index of a colour per point; points without one are dark.
+    """
+
+    title: str
+    axes: tuple[str, str]
+    points: tuple[tuple[int, int], ...]
+    arrows: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()
+    colours: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Panels side by side; a notebook shows it, `svg` is the text."""
+
+    panels: tuple[Panel, ...]
+
+    @property
+    def svg(self) -> str:
+        """A self-contained SVG document."""
+        parts, x, tallest = [], 0, 0
+        for panel in self.panels:
+            drawn, width, height = _draw(panel)
+            parts.append(f'<g transform="translate({x},0)">{drawn}</g>')
+            x, tallest = x + width, max(tallest, height)
+        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {x} {tallest}" width="{x}" height="{tallest}" '
+                f'style="max-width:100%;height:auto" font-family="sans-serif" font-size="12">{_ARROW_HEAD}'
+                f'{"".join(parts)}</svg>')
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+_ARROW_HEAD = ('<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
+               'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>')
+
+
+def _draw(panel: Panel) -> tuple[str, int, int]:
+    if not panel.points:
+        return f'<text x="{MARGIN}" y="16">{html.escape(panel.title)}: no instance</text>', 220, 40
+    xs, ys = [p[0] for p in panel.points], [p[1] for p in panel.points]
+    left, bottom = min(xs), min(ys)
+    columns, rows = max(xs) - left + 1, max(ys) - bottom + 1
+    width, height = columns * CELL + 2 * MARGIN, rows * CELL + 2 * MARGIN
+
+    def at(point: tuple[int, int]) -> tuple[int, int]:
+        return MARGIN + (point[0] - left) * CELL + CELL // 2, MARGIN + (rows - 1 - point[1] + bottom) * CELL + CELL // 2
+
+    parts = [f'<text x="{MARGIN}" y="16" font-weight="bold">{html.escape(panel.title)}</text>']
+    for point, colour in panel.colours.items():
+        x, y = at(point)
+        parts.append(f'<rect x="{x - CELL // 2}" y="{y - CELL // 2}" width="{CELL}" height="{CELL}" '
+                     f'fill="{PALETTE[colour % len(PALETTE)]}" fill-opacity="0.35"/>')
+    for source, sink in panel.arrows:
+        (x1, y1), (x2, y2) = at(source), at(sink)
+        parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#555" marker-end="url(#head)"/>')
+    for point in panel.points:
+        x, y = at(point)
+        parts.append(f'<circle cx="{x}" cy="{y}" r="{RADIUS}" fill="#222">'
+                     f'<title>{html.escape(str(point))}</title></circle>')
+    parts += _axes(panel, left, bottom, columns, rows, width, height)
+    return "".join(parts), width, height
+
+
+def _axes(panel: Panel, left: int, bottom: int, columns: int, rows: int, width: int, height: int) -> list[str]:
+    every_x, every_y = max(1, columns // 10), max(1, rows // 10)
+    parts = []
+    for i in range(0, columns, every_x):
+        x = MARGIN + i * CELL + CELL // 2
+        parts.append(f'<text x="{x}" y="{height - MARGIN + 14}" text-anchor="middle" fill="#777">{left + i}</text>')
+    for j in range(0, rows, every_y):
+        y = MARGIN + (rows - 1 - j) * CELL + CELL // 2 + 4
+        parts.append(f'<text x="{MARGIN - 6}" y="{y}" text-anchor="end" fill="#777">{bottom + j}</text>')
+    parts.append(f'<text x="{width - MARGIN + 6}" y="{height - MARGIN + 14}">{html.escape(panel.axes[0])}</text>')
+    parts.append(f'<text x="6" y="{MARGIN - 6}">{html.escape(panel.axes[1])}</text>')
+    return parts
+
+
+def small_parameters(scop: Scop, *, size: int = 7) -> dict[str, int]:
+    """Values of the parameters for a picture: near `size`, and inside the context where that is possible.
+
+    Raises
+    ------
+    UsageError : no values near `size` lie in the context; give them by hand.
+    """
+    context = scop.context
+    values = {}
+    for position, parameter in enumerate(p.name for p in scop.parameters):
+        index = context.find_dim_by_name(isl.dim_type.param, parameter)
+        if index < 0:
+            values[parameter] = size + position % 2
+            continue
+        for value in (size, *range(size + 1, 4 * size), *range(size - 1, -size, -1)):
+            fixed = context.fix_val(isl.dim_type.param, index, isl.Val(value))
+            if not fixed.is_empty():
+                context, values[parameter] = fixed, value
+                break
+        else:
+            raise UsageError(f"no value of {parameter} near {size} is possible", hint="pass parameters={...}")
+    return values
+
+
+def slice_axes(statement: Statement, axes: tuple[str, str] | None) -> tuple[int, int | None]:
+    """Positions of the horizontal and the vertical iterator; the last two by default.
+
+    Raises
+    ------
+    UsageError : the statement has no such iterator.
+    """
+    if axes is None:
+        return (statement.depth - 1, statement.depth - 2) if statement.depth > 1 else (0, None)
+    unknown = [a for a in axes if a not in statement.iterators]
+    if unknown:
+        raise UsageError(f"{statement.name} has no iterator {unknown[0]!r}",
+                         hint=f"its iterators are {', '.join(statement.iterators)}")
+    return statement.iterators.index(axes[0]), statement.iterators.index(axes[1])
+
+
+def in_slice(point: Point, fixed: Mapping[int, int]) -> bool:
+    """Whether a point has these values in these positions."""
+    return all(point[position] == value for position, value in fixed.items())
+
+
+def slice_points(statement: Statement, parameters: Mapping[str, int], axes: tuple[str, str] | None = None
+                 ) -> tuple[dict[Point, tuple[int, int]], tuple[str, str], dict[str, int]]:
+    """The instances of a two-dimensional slice and their place in the picture.
+
+    Iterators that are not drawn are fixed at the instance in the middle of the domain.
+
+    Returns
+    -------
+    points : instance to (horizontal, vertical).
+    names : the axes' names.
+    fixed : iterator name to the value it has in the slice.
+
+    Raises
+    ------
+    UsageError : more instances than a picture can hold.
+    """
+    points = sorted(points_of(fix_parameters(statement.domain, parameters)))
+    if len(points) > MOST_POINTS:
+        raise UsageError(f"{len(points)} instances of {statement.name} are too many to draw",
+                         hint=f"choose smaller parameters; at most {MOST_POINTS} instances are drawn")
+    if statement.depth == 0:
+        return dict.fromkeys(points, (0, 0)), ("", ""), {}
+    horizontal, vertical = slice_axes(statement, axes)
+    others = [d for d in range(statement.depth) if d not in (horizontal, vertical)]
+    middle = points[len(points) // 2] if points else ()
+    fixed = {d: middle[d] for d in others} if points else {}
+    chosen = {p: (p[horizontal], p[vertical] if vertical is not None else 0) for p in points if in_slice(p, fixed)}
+    names = (statement.iterators[horizontal], statement.iterators[vertical] if vertical is not None else "")
+    return chosen, names, {statement.iterators[d]: value for d, value in fixed.items()}
+
+
+def draw_domains(scop: Scop, *, parameters: Mapping[str, int] | None = None,
+                 axes: tuple[str, str] | None = None) -> Picture:
+    """Every statement's iteration domain as dots, one panel each.
+
+    Parameters
+    ----------
+    parameters : values of the sizes; small ones are chosen otherwise.
+    axes : the iterators to draw, horizontal and vertical; the two innermost otherwise.  Deeper domains are
+        cut in the middle of the others.
+    """
+    values = dict(parameters) if parameters is not None else small_parameters(scop)
+    return Picture(panels=tuple(_panel(s, values, axes) for s in scop.statements))
+
+
+def _panel(statement: Statement, parameters: Mapping[str, int], axes: tuple[str, str] | None) -> Panel:
+    points, names, fixed = slice_points(statement, parameters, axes)
+    return Panel(title=panel_title(statement, fixed), axes=names, points=tuple(points.values()))
+
+
+def panel_title(statement: Statement, fixed: Mapping[str, int]) -> str:
+    """The statement's name and the values that the slice fixes."""
+    cut = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+    return f"{statement.name} ({cut})" if cut else statement.name
