@@ -58,7 +58,8 @@ class RegionPrinter:
         return lines
 
     def _for(self, loop: For, above: tuple[For, ...]) -> list[str]:
-        wanted = pragmas(loop, above=above, threads=self.options.openmp, simd=self.options.simd)
+        wanted = pragmas(loop, above=above, threads=self.options.openmp, simd=self.options.simd,
+                         index=self.index)
         comment = self.comments.before(loop, above=above) if self.options.comments else []
         body = self.lines(loop.body, above=(*above, loop))
         return [*comment, *wanted, *_braced(self._header(loop), body)]

@@ -1,0 +1,71 @@
+"""Linear forms: arithmetic, min and max, quotients, substitution."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from polysched.emit_c.index import (
+    Comparison,
+    Extreme,
+    Linear,
+    Quotient,
+    Variable,
+    constant,
+    extreme,
+    junction,
+    of_atom,
+    quotient,
+    remainder,
+    shifted,
+    substitute,
+    variable,
+    variables,
+)
+
+I, J, N = variable("i"), variable("j"), variable("n")
+
+
+def test_sums_cancel_and_keep_first_appearance() -> None:
+    assert (I + J) - I == J
+    assert (I * 2 + 3) * 0 == constant(0)
+    assert (I - J + 4 + J).terms == ((Variable("i"), 1),)
+
+
+def test_extreme_merges_arms_that_differ_by_a_constant() -> None:
+    assert extreme("min", [I + 1, I]) == I
+    assert extreme("max", [I + 1, I]) == I + 1
+    assert extreme("min", [extreme("min", [I, J]), N]) == of_atom(Extreme("min", (I, J, N)))
+    assert shifted(extreme("min", [I, J]), -1) == extreme("min", [I - 1, J - 1])
+
+
+@pytest.mark.parametrize("numerator", range(-9, 10))
+def test_quotient_of_constants_rounds_down(numerator: int) -> None:
+    assert quotient(constant(numerator), 4, truncates=False) == constant(numerator // 4)
+    assert remainder(constant(numerator), 4) == constant(numerator % 4)
+
+
+def test_quotient_is_evaluated_only_where_that_is_exact() -> None:
+    assert quotient(I * 8 + 5, 4, truncates=False) == I * 2 + 1
+    assert quotient(I * 8 - 5, 4, truncates=True) == of_atom(Quotient(I * 8 - 5, 4, True))
+    assert quotient(I + 4, 4, truncates=False) == of_atom(Quotient(I + 4, 4, False))
+
+
+def test_substitution_reaches_into_atoms() -> None:
+    form = of_atom(Quotient(I + 3, 4, False)) + extreme("min", [I, J])
+    replaced = substitute(form, {"i": constant(5)})
+    assert variables(replaced) == {"j"}
+    for i, j in itertools.product(range(-6, 7), repeat=2):
+        assert _value(substitute(form, {"i": constant(i), "j": constant(j)})) == (i + 3) // 4 + min(i, j)
+
+
+def test_junction_is_flat() -> None:
+    a, b, c = (Comparison("<", x, N) for x in (I, J, I + J))
+    assert junction("&&", [junction("&&", [a, b]), c]).arms == (a, b, c)  # type: ignore[union-attr]
+    assert junction("||", [a]) == a
+
+
+def _value(form: Linear) -> int:
+    assert form.is_constant
+    return form.constant
