@@ -18,6 +18,7 @@ import islpy as isl
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.reductions import mark_reductions
 from polysched.scop.body import Load, references, walk
+from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
 
@@ -51,7 +52,7 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False) -> De
     if inputs:
         found[DependenceKind.INPUT] = _flow(schedule, sink=reads, must=reads, may=nothing, kill=nothing)
     pairs = tuple(d for kind, relation in found.items() for d in _pairs(scop, kind, relation))
-    return mark_reductions(Dependences(scop=scop, pairs=pairs, value_based=value_based))
+    return mark_reductions(Dependences(scop=scop, pairs=pairs, value_based=value_based, inputs=inputs))
 
 
 def _tagged(scop: Scop, kind: AccessKind) -> isl.UnionMap:
@@ -85,7 +86,7 @@ def _access_schedule(scop: Scop) -> isl.Schedule:
 
 
 def _insert_at_leaves(node: isl.ScheduleNode, band: isl.MultiUnionPwAff) -> isl.ScheduleNode:
-    if node.get_type() == isl.schedule_node_type.leaf:
+    if kind_of(node) == NodeKind.leaf:
         return node.insert_partial_schedule(band)
     for position in range(node.n_children()):
         node = _insert_at_leaves(node.child(position), band).parent()

@@ -63,11 +63,13 @@ class Dependences:
     pairs : one entry per ordered pair of references and kind that has instances.
     value_based : only the last write before a read counts (and, for anti and output, the next write);
         otherwise memory-based: every earlier conflicting access.
+    inputs : input dependences were computed too.
     """
 
     scop: Scop
     pairs: tuple[Dependence, ...]
     value_based: bool = True
+    inputs: bool = False
 
     def of_kind(self, *kinds: DependenceKind) -> isl.UnionMap:
         """The union of the relations of these kinds."""

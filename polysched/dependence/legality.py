@@ -14,8 +14,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.errors import IllegalScheduleError, UsageError
-
-_TYPE = isl.schedule_node_type
+from polysched.scop.schedule_nodes import NodeKind, kind_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -122,12 +121,12 @@ def active_at(dependences: Dependences, node: isl.ScheduleNode, *, relaxed: bool
 
 def active_below(node: isl.ScheduleNode, active: list[Active], position: int) -> list[Active]:
     """What stays active in the child at `position` of a node, of what was active at the node."""
-    kind = node.get_type()
-    if kind == _TYPE.band:
+    kind = kind_of(node)
+    if kind == NodeKind.band:
         partial = node.band_get_partial_schedule()
         for member in range(node.band_n_member()):
             active = equal_parts(active, member_values(partial, member))
-    elif kind == _TYPE.filter:
+    elif kind == NodeKind.filter:
         chosen = _names(node.filter_get_filter())
         active = [p for part in active if (p := _within(part, chosen, chosen)) is not None]
     return active
@@ -214,10 +213,10 @@ def judge_band(active: list[Active], band: isl.ScheduleNode) -> BandProperties:
 def _violation_below(node: isl.ScheduleNode, active: list[Active]) -> Violation | None:
     if not active:
         return None
-    kind = node.get_type()
-    if kind == _TYPE.leaf:
+    kind = kind_of(node)
+    if kind == NodeKind.leaf:
         return witness_of(active[0], "the schedule leaves the two unordered")
-    if kind == _TYPE.band:
+    if kind == NodeKind.band:
         partial = node.band_get_partial_schedule()
         for member in range(node.band_n_member()):
             values = member_values(partial, member)
@@ -227,8 +226,8 @@ def _violation_below(node: isl.ScheduleNode, active: list[Active]) -> Violation 
                     return witness_of(Active(dependence=part.dependence, relation=wrong),
                                       "the schedule runs the later instance first")
             active = equal_parts(active, values)
-    elif kind in (_TYPE.sequence, _TYPE.set):
-        return _violation_in_children(node, active, ordered=kind == _TYPE.sequence)
+    elif kind in (NodeKind.sequence, NodeKind.set):
+        return _violation_in_children(node, active, ordered=kind == NodeKind.sequence)
     return _violation_below(node.child(0), active)
 
 
@@ -280,7 +279,7 @@ def witness_of(part: Active, reason: str) -> Violation:
     for position in range(relation.dim(isl.dim_type.param)):
         value = _least_parameter(relation, position)
         relation = relation.fix_val(isl.dim_type.param, position, value)
-        parameters[relation.get_dim_name(isl.dim_type.param, position)] = int(value.to_python())
+        parameters[str(relation.get_dim_name(isl.dim_type.param, position))] = int(value.to_python())
     point = relation.wrap().sample_point()
     count = point.get_space().dim(isl.dim_type.set)
     at = tuple(int(point.get_coordinate_val(isl.dim_type.set, i).to_python()) for i in range(count))
@@ -304,14 +303,14 @@ def _least_parameter(relation: isl.Map, position: int) -> isl.Val:
 
 def _require_complete(node: isl.ScheduleNode, domain: isl.UnionSet) -> None:
     """Refuse a tree in which an instance is lost, duplicated, or without a value in a band."""
-    kind = node.get_type()
-    if kind == _TYPE.leaf:
+    kind = kind_of(node)
+    if kind == NodeKind.leaf:
         return
-    if kind == _TYPE.domain:
+    if kind == NodeKind.domain:
         _require_subset(domain, node.domain_get_domain(), "the tree's domain lacks an instance")
-    elif kind == _TYPE.band:
+    elif kind == NodeKind.band:
         _require_subset(domain, node.band_get_partial_schedule().domain(), "a band has no value for an instance")
-    elif kind in (_TYPE.sequence, _TYPE.set):
+    elif kind in (NodeKind.sequence, NodeKind.set):
         rest = domain
         for position in range(node.n_children()):
             chosen = node.child(position).filter_get_filter().intersect(domain)
@@ -320,9 +319,9 @@ def _require_complete(node: isl.ScheduleNode, domain: isl.UnionSet) -> None:
             _require_complete(node.child(position).child(0), chosen)
         _require_subset(rest, rest.subtract(rest), "no child runs an instance")
         return
-    elif kind == _TYPE.filter:
+    elif kind == NodeKind.filter:
         _require_subset(domain, node.filter_get_filter(), "a filter drops an instance")
-    elif kind not in (_TYPE.mark, _TYPE.context, _TYPE.extension):
+    elif kind not in (NodeKind.mark, NodeKind.context, NodeKind.extension):
         raise UsageError("a schedule tree with guard or expansion nodes cannot be judged",
                          hint="apply the expansion to the statements first")
     _require_complete(node.child(0), domain)

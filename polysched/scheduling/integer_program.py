@@ -1,0 +1,198 @@
+"""One exact type of integer program, and its solution by CP-SAT.
+
+Bounded integer variables, sparse linear rows, disjunctions "some of these rows is not zero", and an
+objective of tiers that are minimised lexicographically.  The tiers become one weighted objective when the
+weights stay below 2^60, and are solved one after the other otherwise; both give the same values.
+
+The result is a value: `Solved`, `Infeasible` or `OutOfBudget`.  One worker, a fixed seed and a limit in the
+solver's deterministic time make a run repeatable on any machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+Terms: TypeAlias = Mapping[int, int]
+"""A sparse linear expression: coefficient by variable."""
+
+WEIGHT_LIMIT = 1 << 60
+
+
+@dataclass(frozen=True)
+class Solved:
+    """An optimal solution: one value per variable."""
+
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Infeasible:
+    """There is no solution."""
+
+
+@dataclass(frozen=True)
+class OutOfBudget:
+    """The solver stopped at its limit without a proof; `deterministic_seconds` is the limit."""
+
+    deterministic_seconds: float
+
+
+Outcome: TypeAlias = Solved | Infeasible | OutOfBudget
+
+
+@dataclass
+class IntegerProgram:
+    """An integer program under construction.
+
+    Parameters
+    ----------
+    bounds : least and largest value per variable.
+    rows : `sum(terms) >= least`, or `== least` when the flag is set; no row twice.
+    disjunctions : each a list of expressions of which at least one must not be zero.
+    tiers : objective expressions, the most important first; each is minimised.
+    """
+
+    bounds: list[tuple[int, int]] = field(default_factory=list)
+    rows: dict[tuple[tuple[tuple[int, int], ...], bool], int] = field(default_factory=dict)
+    disjunctions: list[list[Terms]] = field(default_factory=list)
+    tiers: list[Terms] = field(default_factory=list)
+    feasible: bool = True
+
+    def variable(self, least: int, largest: int) -> int:
+        """A new variable."""
+        self.bounds.append((least, largest))
+        return len(self.bounds) - 1
+
+    def variables(self, count: int, least: int, largest: int) -> list[int]:
+        """Several new variables with the same bounds."""
+        return [self.variable(least, largest) for _ in range(count)]
+
+    def add_row(self, terms: Terms, least: int = 0, *, equal: bool = False) -> None:
+        """Require `sum(terms) >= least`, or `== least`."""
+        kept = tuple(sorted((v, c) for v, c in terms.items() if c))
+        if not kept:
+            self.feasible = self.feasible and (least == 0 if equal else least <= 0)
+            return
+        key = (kept, equal)
+        known = self.rows.get(key)
+        if known is not None and equal and known != least:
+            self.feasible = False
+        self.rows[key] = least if known is None else max(known, least)
+
+    def add_some_nonzero(self, expressions: list[Terms]) -> None:
+        """Require that at least one expression is not zero; a plain row when no sign can differ."""
+        if all(self._never_negative(e) for e in expressions):
+            total: dict[int, int] = {}
+            for expression in expressions:
+                for variable, coefficient in expression.items():
+                    total[variable] = total.get(variable, 0) + coefficient
+            self.add_row(total, 1)
+        else:
+            self.disjunctions.append(expressions)
+
+    def range_of(self, terms: Terms) -> tuple[int, int]:
+        """Least and largest value that the bounds alone allow."""
+        ends = [(c * self.bounds[v][0], c * self.bounds[v][1]) for v, c in terms.items()]
+        return sum(min(e) for e in ends), sum(max(e) for e in ends)
+
+    def _never_negative(self, terms: Terms) -> bool:
+        return self.range_of(terms)[0] >= 0
+
+
+@dataclass
+class SolveCount:
+    """What the solver was asked so far; a scheduler keeps one and reports it."""
+
+    solves: int = 0
+    variables: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+    def add(self, program: IntegerProgram, seconds: float) -> None:
+        self.solves += 1
+        self.variables = max(self.variables, len(program.bounds))
+        self.rows = max(self.rows, len(program.rows))
+        self.seconds += seconds
+
+
+def solve(program: IntegerProgram, *, deterministic_seconds: float = 10.0, count: SolveCount | None = None
+          ) -> Outcome:
+    """Solve exactly: the lexicographic optimum of the tiers, or the proof that there is no solution."""
+    started = time.perf_counter()
+    try:
+        if not program.feasible:
+            return Infeasible()
+        weighted = _weighted_tiers(program)
+        if weighted is not None:
+            return _solve_one(program, weighted, {}, deterministic_seconds)
+        return _solve_tier_by_tier(program, deterministic_seconds)
+    finally:
+        if count is not None:
+            count.add(program, time.perf_counter() - started)
+
+
+def _weighted_tiers(program: IntegerProgram) -> dict[int, int] | None:
+    """One objective whose order is the lexicographic one; None when a weight would be too large."""
+    weight = 1
+    total: dict[int, int] = {}
+    for tier in reversed(program.tiers):
+        least, largest = program.range_of(tier)
+        for variable, coefficient in tier.items():
+            total[variable] = total.get(variable, 0) + weight * coefficient
+        weight *= largest - least + 1
+        if weight >= WEIGHT_LIMIT:
+            return None
+    return total
+
+
+def _solve_tier_by_tier(program: IntegerProgram, deterministic_seconds: float) -> Outcome:
+    fixed: dict[int, int] = {}
+    outcome: Outcome = Infeasible()
+    for number, tier in enumerate(program.tiers):
+        outcome = _solve_one(program, tier, fixed, deterministic_seconds)
+        if not isinstance(outcome, Solved):
+            return outcome
+        fixed[number] = sum(c * outcome.values[v] for v, c in tier.items())
+    return outcome
+
+
+def _solve_one(program: IntegerProgram, objective: Terms, fixed: Mapping[int, int],
+               deterministic_seconds: float) -> Outcome:
+    """One CP-SAT call; `fixed` holds the values of the tiers that are already decided."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    variables = [model.new_int_var(least, largest, "") for least, largest in program.bounds]
+    for (row, equal), least in program.rows.items():
+        expression = _expression(cp_model, variables, dict(row))
+        model.add(expression == least if equal else expression >= least)
+    for number, value in fixed.items():
+        model.add(_expression(cp_model, variables, program.tiers[number]) == value)
+    for expressions in program.disjunctions:
+        choices = []
+        for terms in expressions:
+            up, down = model.new_bool_var(""), model.new_bool_var("")
+            model.add(_expression(cp_model, variables, terms) >= 1).only_enforce_if(up)
+            model.add(_expression(cp_model, variables, terms) <= -1).only_enforce_if(down)
+            choices += [up, down]
+        model.add_bool_or(choices)
+    if objective:
+        model.minimize(_expression(cp_model, variables, objective))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 1
+    solver.parameters.cp_model_presolve = False
+    solver.parameters.max_deterministic_time = deterministic_seconds
+    status = solver.solve(model)
+    if status == cp_model.OPTIMAL or (status == cp_model.FEASIBLE and not objective):
+        return Solved(tuple(int(solver.value(v)) for v in variables))
+    if status == cp_model.INFEASIBLE:
+        return Infeasible()
+    return OutOfBudget(deterministic_seconds)
+
+
+def _expression(cp_model: Any, variables: list[Any], terms: Terms) -> Any:
+    return cp_model.LinearExpr.weighted_sum([variables[v] for v in terms], list(terms.values()))

@@ -1,0 +1,75 @@
+"""isl's own scheduler on the same dependences, for comparison and as a fallback.
+
+Source: Verdoolaege and Janssens, "Scheduling for PPCG", report CW 706, KU Leuven, 2017.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import islpy as isl
+
+from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.dependence.legality import check_legal
+from polysched.scheduling.options import SchedulerOptions
+from polysched.scheduling.original import original
+from polysched.scheduling.schedule import Schedule, SolverReport
+
+Result = TypeVar("Result")
+
+
+def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:
+    """Let isl schedule; when its budget of operations runs out, the schedule as written.
+
+    Fusion `none` serialises components and `max` schedules whole components; the other policies leave the
+    choice to isl.
+    """
+    options = options or SchedulerOptions()
+    started = time.perf_counter()
+    scop = dependences.scop
+    proximity = dependences.validity
+    if options.input_dependences:
+        proximity = proximity.union(dependences.of_kind(DependenceKind.INPUT))
+    constraints = (isl.ScheduleConstraints.on_domain(scop.domain).set_context(scop.context)
+                   .set_validity(dependences.validity).set_proximity(proximity)
+                   .set_coincidence(dependences.validity))
+    tree = with_budget(options.isl_operations, lambda: _with_policy(options.fusion, constraints))
+    if tree is None:
+        fallback = original(dependences)
+        return Schedule(dependences=dependences, tree=fallback.tree, algorithm="isl", report=SolverReport(
+            rungs=(f"as written: isl's scheduler ran out of {options.isl_operations} operations",),
+            total_seconds=time.perf_counter() - started))
+    solved = time.perf_counter()
+    check_legal(dependences, tree, what="schedule by isl")
+    return Schedule(dependences=dependences, tree=tree, algorithm="isl", report=SolverReport(
+        rungs=("isl",), solves=1, solver_seconds=solved - started, total_seconds=time.perf_counter() - started))
+
+
+def _with_policy(fusion: str, constraints: isl.ScheduleConstraints) -> isl.Schedule:
+    context = isl.DEFAULT_CONTEXT
+    serialize, whole = context.get_schedule_serialize_sccs(), context.get_schedule_whole_component()
+    try:
+        context.set_schedule_serialize_sccs(int(fusion == "none"))
+        context.set_schedule_whole_component(int(fusion == "max"))
+        return constraints.compute_schedule()
+    finally:
+        context.set_schedule_serialize_sccs(serialize)
+        context.set_schedule_whole_component(whole)
+
+
+def with_budget(operations: int, compute: Callable[[], Result]) -> Result | None:
+    """The value of an isl computation, or None when it needs more than so many isl operations."""
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(operations)
+    try:
+        return compute()
+    except isl.Error as error:
+        if "maximal number of operations" not in str(error):
+            raise
+        return None
+    finally:
+        context.reset_operations()
+        context.set_max_operations(0)

@@ -1,0 +1,41 @@
+"""Options of the automatic schedulers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.errors import UsageError
+
+FUSION_POLICIES = ("none", "smart", "max", "typed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulerOptions:
+    """What a user can choose about an automatic scheduler.
+
+    Parameters
+    ----------
+    fusion : `none` separates every strongly connected component; `max` separates only what has no common
+        row; `smart` fuses components of equal depth that depend on each other when the fused band stays as
+        deep, costs no distance that grows with a parameter, and keeps an outer parallel loop; `typed` also
+        keeps every parallel loop.
+    input_dependences : also keep reads of one element close together; needs `analyse(..., inputs=True)`.
+    max_coefficient : bound on the absolute value of iterator and parameter coefficients.
+    max_shift : bound on the absolute value of constant shifts.
+    solver_seconds : budget of one integer program, in the solver's deterministic seconds.
+    isl_operations : budget of isl's own scheduler, in isl operations.
+    """
+
+    fusion: str = "smart"
+    input_dependences: bool = False
+    max_coefficient: int = 4
+    max_shift: int = 10
+    solver_seconds: float = 5.0
+    isl_operations: int = 50_000_000
+
+    def __post_init__(self) -> None:
+        if self.fusion not in FUSION_POLICIES:
+            raise UsageError(f"no fusion policy {self.fusion!r}", hint=f"one of {', '.join(FUSION_POLICIES)}")
+        if self.max_coefficient < 1 or self.max_shift < 0:
+            raise UsageError("the bounds on coefficients and shifts must be positive",
+                             witness=f"max_coefficient={self.max_coefficient}, max_shift={self.max_shift}")

@@ -1,0 +1,114 @@
+"""What every automatic scheduler starts from: statement spaces and active dependences with their cones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.dependence.legality import Active, all_active
+from polysched.errors import UsageError
+from polysched.scheduling.farkas import cones
+from polysched.scheduling.rows import Edge, StatementRow, StatementSpace
+from polysched.scop.scop import Scop, Statement
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem:
+    """A scheduling problem.
+
+    Parameters
+    ----------
+    dependences : what has to be respected.
+    spaces : statement spaces by name, in textual order.
+    inputs : input dependences that should be kept short; empty unless asked for.
+    """
+
+    dependences: Dependences
+    spaces: Mapping[str, StatementSpace]
+    inputs: tuple[Active, ...] = ()
+
+    @property
+    def scop(self) -> Scop:
+        return self.dependences.scop
+
+    def edges(self, active: Iterable[Active]) -> tuple[Edge, ...]:
+        """Active dependences as edges; equal ones once."""
+        parameter_space = self.scop.context.get_space()
+        found: dict[Edge, None] = {}
+        for part in active:
+            pair = part.dependence
+            edge = Edge(source=pair.source, sink=pair.sink, cones=cones(part.relation, parameter_space),
+                        ordered=pair.kind is not DependenceKind.INPUT)
+            found[edge] = None
+        return tuple(found)
+
+
+def make_problem(dependences: Dependences, *, input_dependences: bool = False) -> Problem:
+    """Collect the spaces of the statements, and the input dependences on request."""
+    inputs = tuple(Active(dependence=d, relation=d.relation) for d in dependences.pairs
+                   if d.kind is DependenceKind.INPUT) if input_dependences else ()
+    if input_dependences and not inputs and not dependences.inputs:
+        raise UsageError("the scheduler shall use input dependences, but none were computed",
+                         hint="analyse(scop, inputs=True)")
+    scop = dependences.scop
+    return Problem(dependences=dependences, inputs=inputs,
+                   spaces={s.name: _space(scop, s) for s in scop.statements})
+
+
+def initial_active(problem: Problem) -> list[Active]:
+    """Everything that has to be ordered, at the root."""
+    return all_active(problem.dependences)
+
+
+def _space(scop: Scop, statement: Statement) -> StatementSpace:
+    domain = statement.domain.intersect_params(scop.context).align_params(scop.context.get_space())
+    constants, parameters = [0], [0]
+    for basic in domain.get_basic_sets():
+        for constraint in basic.get_constraints():
+            constants.append(abs(int(constraint.get_constant_val().to_python())))
+            for position in range(domain.dim(isl.dim_type.param)):
+                value = constraint.get_coefficient_val(isl.dim_type.param, position)
+                parameters.append(abs(int(value.to_python())))
+    return StatementSpace(name=statement.name, domain=domain, equalities=_equalities(domain),
+                          largest_constant=max(constants), largest_parameter=max(parameters))
+
+
+def _equalities(domain: isl.Set) -> tuple[tuple[int, ...], ...]:
+    """Iterator parts of the equations of the affine hull that hold without existential variables."""
+    hull = domain.affine_hull()
+    depth = hull.dim(isl.dim_type.set)
+    found = []
+    for constraint in hull.get_constraints():
+        if not constraint.is_equality() or constraint.is_div_constraint():
+            continue
+        if any(not constraint.get_coefficient_val(isl.dim_type.div, i).is_zero()
+               for i in range(constraint.dim(isl.dim_type.div))):
+            continue
+        found.append(tuple(int(constraint.get_coefficient_val(isl.dim_type.set, i).to_python())
+                           for i in range(depth)))
+    return tuple(row for row in found if any(row))
+
+
+def band_values(problem: Problem, rows: Sequence[Mapping[str, StatementRow]]) -> isl.MultiUnionPwAff:
+    """The partial schedule of a band: one member per row."""
+    members = isl.UnionPwAffList.alloc(isl.DEFAULT_CONTEXT, len(rows))
+    for row in rows:
+        member = isl.UnionPwAff.empty_ctx(isl.DEFAULT_CONTEXT)
+        for name, values in row.items():
+            member = member.union_add(isl.UnionPwAff.from_pw_aff(row_value(problem.spaces[name], values)))
+        members = members.add(member)
+    space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(rows))
+    return isl.MultiUnionPwAff.from_union_pw_aff_list(space, members)
+
+
+def row_value(space: StatementSpace, row: StatementRow) -> isl.PwAff:
+    """One statement row as a function on the statement's instances."""
+    value = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space.domain.get_space()))
+    for kind, coefficients in ((isl.dim_type.in_, row.iterators), (isl.dim_type.param, row.parameters)):
+        for position, coefficient in enumerate(coefficients):
+            if coefficient:
+                value = value.set_coefficient_val(kind, position, coefficient)
+    return isl.PwAff.from_aff(value.set_constant_val(row.constant))

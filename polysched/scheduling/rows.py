@@ -1,0 +1,269 @@
+"""One row of an affine schedule: the integer program that finds it.
+
+For every statement S the row is phi_S(s) = c_S.s + d_S.n + e_S.  Every active dependence s -> t gives
+phi_T(t) - phi_S(s) >= 0 (legality) and phi_T(t) - phi_S(s) <= u.n + w (bounding), both by Farkas' lemma.
+Minimised lexicographically: sum of u, sum of w, sum of |c|, outer iterators first, parametric shifts, shifts.
+Each component of a fused group has its own u and w, and so has what runs between components.
+
+Source: Bondhugula, Hartono, Ramanujam, Sadayappan, "A practical automatic polyhedral parallelizer and
+locality optimizer", PLDI 2008; Bondhugula, Acharya, Cohen, "The Pluto+ algorithm", TOPLAS 38(3), 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.scheduling.farkas import Cone, ConeRow
+from polysched.scheduling.integer_program import (
+    Infeasible,
+    IntegerProgram,
+    OutOfBudget,
+    SolveCount,
+    Solved,
+    solve,
+)
+from polysched.scheduling.linear_algebra import null_space
+from polysched.scheduling.options import SchedulerOptions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StatementSpace:
+    """What the integer program needs to know about a statement.
+
+    Parameters
+    ----------
+    name : the statement.
+    domain : its domain within the context, parameters aligned with the context.
+    equalities : iterator parts of the equations that hold on the domain; directions that need no row.
+    largest_constant, largest_parameter : the largest absolute constant and parameter coefficient among the
+        domain's constraints, from which the bounds on w and u follow.
+    """
+
+    name: str
+    domain: isl.Set
+    equalities: tuple[tuple[int, ...], ...]
+    largest_constant: int
+    largest_parameter: int
+
+    @property
+    def depth(self) -> int:
+        return int(self.domain.dim(isl.dim_type.set))
+
+    @property
+    def parameter_count(self) -> int:
+        return int(self.domain.dim(isl.dim_type.param))
+
+
+@dataclass(frozen=True)
+class StatementRow:
+    """phi(s) = iterators.s + parameters.n + constant."""
+
+    iterators: tuple[int, ...]
+    parameters: tuple[int, ...]
+    constant: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edge:
+    """A dependence as the integer program sees it.
+
+    Parameters
+    ----------
+    source, sink : statements.
+    cones : one per basic map of the relation.
+    ordered : legality holds for it; otherwise only closeness is wanted (input dependences).
+    """
+
+    source: str
+    sink: str
+    cones: tuple[Cone, ...]
+    ordered: bool = True
+
+
+@dataclass(frozen=True)
+class RowMode:
+    """Which rung of the ladder: the coefficients that may be used and what is minimised.
+
+    Parameters
+    ----------
+    name : for the report.
+    negative : iterator coefficients and shifts may be negative.
+    parametric : shifts by parameters are allowed.
+    bounded : the distance bound is minimised.
+    carry : Feautrier's objective instead: satisfy strongly as many dependences as possible.
+    """
+
+    name: str
+    negative: bool = False
+    parametric: bool = False
+    bounded: bool = True
+    carry: bool = False
+
+
+NON_NEGATIVE = RowMode("non-negative coefficients")
+NEGATIVE = RowMode("negative coefficients and parametric shifts", negative=True, parametric=True)
+UNBOUNDED = RowMode("no bound on distances", negative=True, parametric=True, bounded=False)
+FEAUTRIER = RowMode("Feautrier", negative=True, parametric=True, carry=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row for every statement of a group.
+
+    Parameters
+    ----------
+    of : the statement rows by name.
+    costs : (sum of u, w) per component of the group, and between components at the end.
+    """
+
+    of: Mapping[str, StatementRow]
+    costs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Group:
+    """The statements that get a common row.
+
+    Parameters
+    ----------
+    statements : their spaces, in textual order.
+    components : the strongly connected components, by names.
+    edges : the active dependences between them.
+    found : per statement the iterator parts of the rows found so far.
+    """
+
+    statements: tuple[StatementSpace, ...]
+    components: tuple[tuple[str, ...], ...]
+    edges: tuple[Edge, ...]
+    found: Mapping[str, tuple[tuple[int, ...], ...]]
+
+
+def missing_directions(space: StatementSpace, found: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+    """A basis of the directions in which a statement has no row yet; empty when its rank is full."""
+    return null_space([*space.equalities, *found], space.depth)
+
+
+def find_row(group: Group, mode: RowMode, options: SchedulerOptions, count: SolveCount
+             ) -> Row | Infeasible | OutOfBudget:
+    """Find the best row for a group in one mode."""
+    return _RowProgram(group, mode, options).solve(count)
+
+
+class _RowProgram:
+    """The variables of one row problem and the rows over them."""
+
+    def __init__(self, group: Group, mode: RowMode, options: SchedulerOptions) -> None:
+        self.group, self.mode, self.options = group, mode, options
+        self.program = IntegerProgram()
+        self.iterators: dict[str, list[int]] = {}
+        self.parameters: dict[str, list[int]] = {}
+        self.constant: dict[str, int] = {}
+        self.parameter_count = group.statements[0].parameter_count
+        for space in group.statements:
+            self._add_statement(space)
+        self.component_of = {name: k for k, names in enumerate(group.components) for name in names}
+        self.bounds = self._add_bounds() if mode.bounded or mode.carry else []
+        self.carried = [self.program.variable(0, 1) if mode.carry and e.ordered else None for e in group.edges]
+        for edge, flag in zip(group.edges, self.carried, strict=True):
+            self._add_edge(edge, flag)
+        self._set_objective()
+
+    def solve(self, count: SolveCount) -> Row | Infeasible | OutOfBudget:
+        outcome = solve(self.program, deterministic_seconds=self.options.solver_seconds, count=count)
+        if not isinstance(outcome, Solved):
+            return outcome
+        value = outcome.values
+        if self.mode.carry and not any(value[f] for f in self.carried if f is not None):
+            return Infeasible()
+        rows = {s.name: StatementRow(tuple(value[v] for v in self.iterators[s.name]),
+                                     tuple(value[v] for v in self.parameters[s.name]),
+                                     value[self.constant[s.name]]) for s in self.group.statements}
+        costs = tuple((sum(value[v] for v in u), value[w]) for u, w in self.bounds)
+        return Row(of=rows, costs=costs)
+
+    def _add_statement(self, space: StatementSpace) -> None:
+        most, shift = self.options.max_coefficient, self.options.max_shift
+        low = -1 if self.mode.negative else 0
+        self.iterators[space.name] = self.program.variables(space.depth, low * most, most)
+        reach = most if self.mode.parametric else 0
+        self.parameters[space.name] = self.program.variables(self.parameter_count, -reach, reach)
+        self.constant[space.name] = self.program.variable(low * shift, shift)
+        directions = missing_directions(space, self.group.found[space.name])
+        if directions and not self.mode.carry:
+            own = self.iterators[space.name]
+            self.program.add_some_nonzero([dict(zip(own, d, strict=True)) for d in directions])
+
+    def _add_bounds(self) -> list[tuple[list[int], int]]:
+        """u and w per component and, last, between components; their limits follow from the domains."""
+        most, shift = self.options.max_coefficient, self.options.max_shift
+        depth = max((s.depth for s in self.group.statements), default=0)
+        reach = 2 * most * max(depth, 1)
+        u_limit = reach * max(1, max(s.largest_parameter for s in self.group.statements)) + 2 * most
+        w_limit = reach * (1 + max(s.largest_constant for s in self.group.statements)) + 2 * shift
+        return [(self.program.variables(self.parameter_count, 0, u_limit), self.program.variable(0, w_limit))
+                for _ in range(len(self.group.components) + 1)]
+
+    def _add_edge(self, edge: Edge, carried: int | None) -> None:
+        k, other = self.component_of[edge.source], self.component_of[edge.sink]
+        for cone in edge.cones:
+            for row in cone:
+                difference = self._difference(edge, row)
+                if edge.ordered:
+                    terms = dict(difference)
+                    if carried is not None:
+                        terms[carried] = -row.constant
+                    self.program.add_row(terms, equal=row.equal)
+                if self.bounds:
+                    bound = self.bounds[k] if k == other else self.bounds[-1]
+                    self._add_bound(row, difference, bound, both_signs=not edge.ordered)
+
+    def _difference(self, edge: Edge, row: ConeRow) -> dict[int, int]:
+        """A cone row applied to phi_T(t) - phi_S(s)."""
+        terms: dict[int, int] = {}
+
+        def add(variable: int, coefficient: int) -> None:
+            if coefficient:
+                terms[variable] = terms.get(variable, 0) + coefficient
+
+        for name, sign, parts in ((edge.sink, 1, row.sink), (edge.source, -1, row.source)):
+            add(self.constant[name], sign * row.constant)
+            for variable, coefficient in zip(self.parameters[name], row.parameters, strict=True):
+                add(variable, sign * coefficient)
+            for variable, coefficient in zip(self.iterators[name], parts, strict=True):
+                add(variable, sign * coefficient)
+        return terms
+
+    def _add_bound(self, row: ConeRow, difference: dict[int, int], bound: tuple[list[int], int], *,
+                   both_signs: bool) -> None:
+        """The same cone row applied to u.n + w - (phi_T(t) - phi_S(s)), and to the sum if asked for."""
+        for sign in (-1, 1) if both_signs else (-1,):
+            terms = {v: sign * c for v, c in difference.items()}
+            for variable, coefficient in zip(bound[0], row.parameters, strict=True):
+                terms[variable] = coefficient
+            terms[bound[1]] = row.constant
+            self.program.add_row(terms, equal=row.equal)
+
+    def _set_objective(self) -> None:
+        sizes = {name: [self._absolute(v) for v in own] for name, own in self.iterators.items()}
+        tiers = [{f: -1 for f in self.carried if f is not None},
+                 {v: 1 for u, _ in self.bounds for v in u},
+                 {w: 1 for _, w in self.bounds},
+                 {self._absolute(v): 1 for own in self.parameters.values() for v in own},
+                 {v: 1 for own in sizes.values() for v in own},
+                 {v: k for own in sizes.values() for k, v in enumerate(own)},
+                 {self._absolute(v): 1 for v in self.constant.values()},
+                 dict.fromkeys(self.constant.values(), -1)]
+        self.program.tiers = [{v: c for v, c in tier.items() if c} for tier in tiers if any(tier.values())]
+
+    def _absolute(self, variable: int) -> int:
+        """A variable that is at least the absolute value; the objective makes it equal."""
+        least, largest = self.program.bounds[variable]
+        if least >= 0:
+            return variable
+        size = self.program.variable(0, max(-least, largest))
+        self.program.add_row({size: 1, variable: -1})
+        self.program.add_row({size: 1, variable: 1})
+        return size

@@ -1,0 +1,151 @@
+"""Dependences against an oracle that runs the program element by element."""
+
+import random
+
+import islpy as isl
+import pytest
+
+from polysched.dependence import DependenceKind, Dependences, analyse
+from polysched.scop.points import fix_parameters, instances_in_order, pairs_of
+from polysched.scop.scop import AccessKind, Scop
+from tests.scop_builder import build_scop
+
+Instance = tuple[str, tuple[int, ...]]
+Pairs = set[tuple[Instance, Instance]]
+
+SIZES = {"N": 5, "T": 3}
+
+
+def run_oracle(scop: Scop, sizes: dict[str, int]) -> dict[str, Pairs]:
+    """Execute instance by instance, reads before writes, remembering who touched each element."""
+    names = [s.name for s in scop.statements]
+    order = instances_in_order(scop.domain, scop.schedule, sizes, names)
+    reached = {s.name: [(a, dict_of(a.relation, sizes)) for a in s.accesses] for s in scop.statements}
+    writers: dict[object, list[Instance]] = {}     # may-writes since the last must-write, that one first
+    readers: dict[object, list[Instance]] = {}     # since the last must-write
+    everyone: dict[object, list[tuple[Instance, bool]]] = {}
+    found: dict[str, Pairs] = {"flow": set(), "anti": set(), "output": set(), "memory": set()}
+    for now in order:
+        touched = [(a, (a.array, element)) for a, elements in reached[now[0]] for element in elements.get(now[1], [])]
+        for access, element in touched:
+            if not access.is_write:
+                found["flow"] |= {(w, now) for w in writers.get(element, []) if w != now}
+                found["memory"] |= {(i, now) for i, wrote in everyone.get(element, []) if wrote and i != now}
+                readers.setdefault(element, []).append(now)
+        for access, element in touched:
+            if access.is_write:
+                found["output"] |= {(w, now) for w in writers.get(element, []) if w != now}
+                found["anti"] |= {(r, now) for r in readers.get(element, []) if r != now}
+                found["memory"] |= {(i, now) for i, _ in everyone.get(element, []) if i != now}
+        for access, element in touched:
+            if access.kind is AccessKind.MUST_WRITE:
+                writers[element], readers[element] = [now], []
+            elif access.kind is AccessKind.MAY_WRITE:
+                writers.setdefault(element, []).append(now)
+            everyone.setdefault(element, []).append((now, access.is_write))
+    return found
+
+
+def dict_of(relation: isl.Map, sizes: dict[str, int]) -> dict[tuple[int, ...], list[tuple[int, ...]]]:
+    found: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for source, sink in pairs_of(fix_parameters(relation, sizes)):
+        found.setdefault(source, []).append(sink)
+    return found
+
+
+def pairs_at(dependences: Dependences, kinds: tuple[DependenceKind, ...], sizes: dict[str, int]) -> Pairs:
+    return {((d.source, source), (d.sink, sink)) for d in dependences.pairs if d.kind in kinds
+            for source, sink in pairs_of(fix_parameters(d.relation, sizes))}
+
+
+def closure(pairs: Pairs) -> Pairs:
+    following: dict[Instance, set[Instance]] = {}
+    for source, sink in pairs:
+        following.setdefault(source, set()).add(sink)
+    found = set()
+    for start in following:
+        seen: set[Instance] = set()
+        work = [start]
+        while work:
+            for successor in following.get(work.pop(), ()):
+                if successor not in seen:
+                    seen.add(successor)
+                    work.append(successor)
+        found |= {(start, end) for end in seen}
+    return found
+
+
+def stencil() -> Scop:
+    return build_scop(
+        [("S0", "{ S0[t, i] : 0 <= t < T and 1 <= i < N - 1 }", ["{ S0[t, i] -> A[a] : i - 1 <= a <= i + 1 }"],
+          ["{ S0[t, i] -> B[i] }"]),
+         ("S1", "{ S1[t, i] : 0 <= t < T and 1 <= i < N - 1 }", ["{ S1[t, i] -> B[a] : i - 1 <= a <= i + 1 }"],
+          ["{ S1[t, i] -> A[i] }"])],
+        "{ S0[t, i] -> [t, 0, i]; S1[t, i] -> [t, 1, i] }", context="{ : N > 3 and T > 0 }")
+
+
+def update() -> Scop:
+    """x[0] is initialised by a may-write, updated in place, and read by the next statement."""
+    return build_scop(
+        [("S0", "{ S0[i] : 0 <= i < N }", [], ["?{ S0[i] -> x[0] }"]),
+         ("S1", "{ S1[i, j] : 0 <= j <= i < N }", ["{ S1[i, j] -> x[0] }", "{ S1[i, j] -> A[i + j] }"],
+          ["{ S1[i, j] -> x[0] }", "{ S1[i, j] -> A[i - j + 1] }"]),
+         ("S2", "{ S2[i] : 0 <= i < N }", ["{ S2[i] -> x[0] }"], ["{ S2[i] -> A[2i] }"])],
+        "{ S0[i] -> [i, 0, 0]; S1[i, j] -> [i, 1, j]; S2[i] -> [i, 2, 0] }", context="{ : N > 0 }")
+
+
+def random_scop(seed: int) -> Scop:
+    """Two or three statements over two small arrays, with shifted, reversed, strided and scalar subscripts."""
+    rng = random.Random(seed)
+    subscripts = ["i", "j", "i + 1", "j - 1", "i - j", "i + j", "2i", "3 - j", "0", "floor(i / 2)"]
+    statements = []
+    for number in range(rng.randint(2, 3)):
+        name = f"S{number}"
+        bounds = rng.choice(["0 <= i, j < N", "0 <= j <= i < N", "0 <= i < N and i < j < N",
+                             "0 <= i, j < N and i mod 2 = 0"])
+
+        def access(name: str = name) -> str:
+            return f"{{ {name}[i, j] -> {rng.choice('AB')}[{rng.choice(subscripts)}] }}"
+
+        writes = [("?" if rng.random() < 0.3 else "") + access() for _ in range(rng.choice([1, 1, 2]))]
+        reads = [access() for _ in range(rng.randint(0, 2))]
+        statements.append((name, f"{{ {name}[i, j] : {bounds} }}", reads, writes))
+    order = "; ".join(
+        f"S{k}[i, j] -> [{rng.choice(['0', 'i'])}, {k if rng.random() < 0.7 else 0}, i, j, {k}]"
+        for k in range(len(statements)))
+    return build_scop(statements, f"{{ {order} }}", context="{ : N > 0 }")
+
+
+CASES = [stencil, update, *[lambda seed=seed: random_scop(seed) for seed in range(25)]]
+
+
+@pytest.mark.parametrize("make", CASES, ids=["stencil", "update", *[f"random{s}" for s in range(25)]])
+def test_value_based_pairs_are_those_of_an_execution(make) -> None:  # type: ignore[no-untyped-def]
+    scop = make()
+    sizes = {p.name: SIZES[p.name] for p in scop.parameters}
+    expected = run_oracle(scop, sizes)
+    dependences = analyse(scop)
+    for kind in (DependenceKind.FLOW, DependenceKind.OUTPUT):
+        assert pairs_at(dependences, (kind,), sizes) == expected[kind.value], kind
+    anti = pairs_at(dependences, (DependenceKind.ANTI,), sizes)
+    assert anti <= expected["anti"]
+    ordering = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
+    assert closure(pairs_at(dependences, ordering, sizes)) == closure(expected["memory"])
+    memory = analyse(scop, value_based=False)
+    assert pairs_at(memory, ordering, sizes) == expected["memory"]
+
+
+def test_one_relation_per_pair_of_references() -> None:
+    dependences = analyse(stencil())
+    keys = [(d.kind, d.source_reference, d.sink_reference) for d in dependences.pairs]
+    assert len(keys) == len(set(keys))
+    assert {(d.source_reference, d.sink_reference) for d in dependences.pairs if d.kind is DependenceKind.FLOW} == {
+        ("S0_w1", "S1_r0"), ("S1_w1", "S0_r0")}
+    assert all(not d.relation.is_empty() for d in dependences.pairs)
+
+
+def test_inputs_are_there_only_on_request() -> None:
+    assert not [d for d in analyse(stencil()).pairs if d.kind is DependenceKind.INPUT]
+    dependences = analyse(stencil(), inputs=True)
+    assert [d for d in dependences.pairs if d.kind is DependenceKind.INPUT]
+    assert dependences.validity.is_equal(analyse(stencil()).validity)

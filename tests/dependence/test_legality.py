@@ -1,0 +1,95 @@
+"""Legality of schedule trees: a table of trees with the verdict, and the message of a refusal."""
+
+import islpy as isl
+import pytest
+
+from polysched.dependence import analyse, band_properties, check_legal, violation
+from polysched.errors import IllegalScheduleError, UsageError
+from polysched.scop.scop import Scop
+from tests.scop_builder import build_scop, tree_of
+
+
+def product() -> Scop:
+    return build_scop(
+        [("S0", "{ S0[i, j] : 0 <= i, j < N }", [], ["{ S0[i, j] -> C[i, j] }"]),
+         ("S1", "{ S1[i, j, k] : 0 <= i, j, k < N }",
+          ["{ S1[i, j, k] -> C[i, j] }", "{ S1[i, j, k] -> A[i, k] }", "{ S1[i, j, k] -> B[k, j] }"],
+          ["{ S1[i, j, k] -> C[i, j] }"])],
+        "{ S0[i, j] -> [i, j, 0, 0]; S1[i, j, k] -> [i, j, 1, k] }", context="{ : N > 0 }")
+
+
+@pytest.mark.parametrize(("schedule", "legal"), [
+    ("{ S0[i, j] -> [0, i, j, 0]; S1[i, j, k] -> [1, k, i, j] }", True),
+    ("{ S0[i, j] -> [0, i, j, 0]; S1[i, j, k] -> [1, k, -i, -j] }", True),
+    ("{ S0[i, j] -> [0, i, j, 0]; S1[i, j, k] -> [1, -k, i, j] }", False),
+    ("{ S0[i, j] -> [1, i, j, 0]; S1[i, j, k] -> [0, k, i, j] }", False),
+    ("{ S0[i, j] -> [i, j, 0, 0]; S1[i, j, k] -> [i, j, k, 0] }", False),      # S0 and S1[.., 0] at one place
+    ("{ S0[i, j] -> [i, j, 0, 0]; S1[i, j, k] -> [i, j, k + 1, 0] }", True),
+    ("{ S0[i, j] -> [i, j, 0, 0]; S1[i, j, k] -> [i, j, 1, floor(k / 2)] }", False),
+])
+def test_verdicts(schedule: str, legal: bool) -> None:
+    scop = product()
+    tree = tree_of(isl.UnionMap("[N] -> " + schedule), scop.domain)
+    for value_based in (True, False):
+        found = violation(analyse(scop, value_based=value_based), tree)
+        assert (found is None) == legal, str(found)
+
+
+def test_sequences_and_sets() -> None:
+    scop = product()
+    dependences = analyse(scop)
+    first, second = (isl.Schedule.from_domain(isl.UnionSet.from_set(s.domain)).insert_partial_schedule(
+        isl.MultiUnionPwAff.read_from_str(isl.DEFAULT_CONTEXT, text)) for s, text in zip(
+        scop.statements, ("[{ S0[i, j] -> [(i)] }, { S0[i, j] -> [(j)] }]",
+                          "[{ S1[i, j, k] -> [(i)] }, { S1[i, j, k] -> [(j)] }, { S1[i, j, k] -> [(k)] }]"),
+        strict=True))
+    assert violation(dependences, first.sequence(second)) is None
+    assert violation(dependences, second.sequence(first)) is not None
+    unordered = violation(dependences, first.set(second))
+    assert unordered is not None
+    assert "unordered" in unordered.reason
+
+
+def test_refusal_names_one_pair() -> None:
+    scop = product()
+    tree = tree_of(isl.UnionMap("[N] -> { S0[i, j] -> [0, i, j, 0]; S1[i, j, k] -> [1, -k, i, j] }"), scop.domain)
+    with pytest.raises(IllegalScheduleError) as refused:
+        check_legal(analyse(scop), tree, what="interchange")
+    message = str(refused.value)
+    assert "the interchange breaks the flow dependence S1_w3 -> S1_r0 on C" in message
+    assert "with N = 2" in message
+    found = violation(analyse(scop), tree)
+    assert found is not None
+    assert found.parameters == {"N": 2}
+    assert found.source[2] + 1 == found.sink[2]
+    assert found.source[:2] == found.sink[:2]
+
+
+@pytest.mark.parametrize(("tree", "problem"), [
+    ('{ domain: "[N] -> { S0[i, j] : 0 <= i, j < N }" }', "lacks an instance"),
+    ('{ domain: "[N] -> { S0[i, j] : 0 <= i, j < N; S1[i, j, k] : 0 <= i, j, k < N }", child: { sequence: ['
+     '{ filter: "{ S0[i, j] }" }, { filter: "{ S1[i, j, k] : k > 0 }" } ] } }', "no child runs an instance"),
+    ('{ domain: "[N] -> { S0[i, j] : 0 <= i, j < N; S1[i, j, k] : 0 <= i, j, k < N }", child: { sequence: ['
+     '{ filter: "{ S0[i, j] }" }, { filter: "{ S1[i, j, k]; S0[i, 0] }" } ] } }', "two children run"),
+    ('{ domain: "[N] -> { S0[i, j] : 0 <= i, j < N; S1[i, j, k] : 0 <= i, j, k < N }", child: {'
+     'schedule: "[{ S0[i, j] -> [(0)] }]" } }', "no value for an instance"),
+])
+def test_incomplete_trees_are_refused(tree: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        violation(analyse(product()), isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, tree))
+
+
+def test_band_properties() -> None:
+    scop = product()
+    dependences = analyse(scop)
+    band = scop.schedule.get_root().child(0)
+    assert band_properties(dependences, band).coincident == (True,)
+    inner = band.child(0).child(0)
+    assert band_properties(dependences, inner).parallel == (False,)   # S0 before S1
+    assert band_properties(dependences, inner.child(0)).parallel == (False,)
+    whole = isl.Schedule.from_domain(scop.domain).insert_partial_schedule(isl.MultiUnionPwAff.from_union_map(
+        isl.UnionMap("{ S0[i, j] -> [-1, i, j]; S1[i, j, k] -> [k, i, k + j] }"))).get_root().child(0)
+    judged = band_properties(dependences, whole)
+    assert judged.permutable
+    assert judged.coincident == (False, True, False)
+    assert judged.parallel == (False, True, True)

@@ -1,0 +1,90 @@
+"""Every scheduler on small programs whose best schedules are known from the literature."""
+
+import islpy as isl
+import pytest
+
+from polysched.dependence import analyse, violation
+from polysched.errors import UsageError
+from polysched.scheduling import ALGORITHMS, SchedulerOptions, pluto
+from polysched.scop.scop import Scop
+from tests.scop_builder import build_scop
+
+
+def product() -> Scop:
+    return build_scop(
+        [("S0", "{ S0[i, j] : 0 <= i, j < N }", [], ["{ S0[i, j] -> C[i, j] }"]),
+         ("S1", "{ S1[i, j, k] : 0 <= i, j, k < N }",
+          ["{ S1[i, j, k] -> C[i, j] }", "{ S1[i, j, k] -> A[i, k] }", "{ S1[i, j, k] -> B[k, j] }"],
+          ["{ S1[i, j, k] -> C[i, j] }"])],
+        "{ S0[i, j] -> [i, j, 0, 0]; S1[i, j, k] -> [i, j, 1, k] }", context="{ : N > 0 }")
+
+
+def jacobi() -> Scop:
+    return build_scop(
+        [("S0", "{ S0[t, i] : 0 <= t < T and 1 <= i < N - 1 }", ["{ S0[t, i] -> A[a] : i - 1 <= a <= i + 1 }"],
+          ["{ S0[t, i] -> B[i] }"]),
+         ("S1", "{ S1[t, i] : 0 <= t < T and 1 <= i < N - 1 }", ["{ S1[t, i] -> B[a] : i - 1 <= a <= i + 1 }"],
+          ["{ S1[t, i] -> A[i] }"])],
+        "{ S0[t, i] -> [t, 0, i]; S1[t, i] -> [t, 1, i] }", context="{ : N > 3 and T > 0 }")
+
+
+def reversal() -> Scop:
+    """The second loop reads the first one's result backwards: fusing them needs a reversal and a shift by N."""
+    return build_scop(
+        [("S0", "{ S0[i] : 0 <= i < N }", ["{ S0[i] -> A[i] }"], ["{ S0[i] -> B[i] }"]),
+         ("S1", "{ S1[i] : 0 <= i < N }", ["{ S1[i] -> B[N - 1 - i] }"], ["{ S1[i] -> A[N - 1 - i] }"])],
+        "{ S0[i] -> [0, i]; S1[i] -> [1, i] }", context="{ : N > 0 }")
+
+
+PROGRAMS = {"product": product, "jacobi": jacobi, "reversal": reversal}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("fusion", ["none", "smart", "max", "typed"])
+def test_every_schedule_is_legal(program: str, algorithm: str, fusion: str) -> None:
+    dependences = analyse(PROGRAMS[program]())
+    schedule = ALGORITHMS[algorithm](dependences, options=SchedulerOptions(fusion=fusion))
+    assert violation(dependences, schedule.tree) is None
+    assert schedule.algorithm == algorithm
+    assert schedule.report.total_seconds > 0
+
+
+def test_product_has_a_deep_band_with_two_parallel_loops() -> None:
+    tree = pluto(analyse(product())).tree
+    assert tree.plain_is_equal(isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, """
+    { domain: "[N] -> { S0[i, j] : 0 <= i < N and 0 <= j < N; S1[i, j, k] : 0 <= i, j, k < N }",
+      child: { sequence: [
+        { filter: "[N] -> { S0[i, j] }", child: {
+            schedule: "[N] -> [{ S0[i, j] -> [(i)] }, { S0[i, j] -> [(j)] }]",
+            permutable: 1, coincident: [1, 1] } },
+        { filter: "[N] -> { S1[i, j, k] }", child: {
+            schedule: "[N] -> [{ S1[i, j, k] -> [(i)] }, { S1[i, j, k] -> [(j)] }, { S1[i, j, k] -> [(k)] }]",
+            permutable: 1, coincident: [1, 1, 0] } } ] } }"""))
+
+
+def test_jacobi_is_skewed_and_shifted() -> None:
+    """The schedule of Bondhugula et al., PLDI 2008, section 3.4: (t, 2t + i) and (t, 2t + i + 1)."""
+    band = pluto(analyse(jacobi())).tree.get_root().child(0)
+    assert band.band_get_permutable()
+    values = band.band_get_partial_schedule_union_map()
+    assert values.is_equal(isl.UnionMap("{ S0[t, i] -> [t, 2t + i]; S1[t, i] -> [t, 2t + i + 1] }")
+                           .intersect_domain(values.domain()))
+
+
+def test_maximal_fusion_reverses_where_it_has_to() -> None:
+    dependences = analyse(reversal())
+    fused = pluto(dependences, options=SchedulerOptions(fusion="max"))
+    band = fused.tree.get_root().child(0)
+    values = band.band_get_partial_schedule_union_map()
+    assert values.is_equal(isl.UnionMap("[N] -> { S0[i] -> [i + 1]; S1[i] -> [N - i] }")
+                           .intersect_domain(values.domain()))
+    assert band.band_member_get_coincident(0)
+    assert any("negative coefficients" in rung for rung in fused.report.rungs)
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(UsageError, match="no fusion policy 'mini'"):
+        SchedulerOptions(fusion="mini")
+    with pytest.raises(UsageError, match="input dependences"):
+        pluto(analyse(product()), options=SchedulerOptions(input_dependences=True))
