@@ -69,6 +69,8 @@ class ExpressionPrinter:
                 arguments = [self.value(a) for a in expr.arguments]
                 operator = python_call(expr, arguments, self.index.macros) if self.scop.source is None else None
                 return operator or call(expr.function, arguments)
+            case Cast(operand=IteratorRef(name=name)) if expr.dtype == INT64:
+                return self._iterator(self.iterators[name], INT64)
             case Cast():
                 return cast(expr.dtype.c_name, self.value(expr.operand))
 

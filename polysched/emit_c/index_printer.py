@@ -7,7 +7,7 @@ values prove that it fits; otherwise its first operand is cast to `long`.  Unsig
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import islpy as isl
@@ -79,6 +79,7 @@ class IndexPrinter:
     def condition(self, condition: Condition) -> CText:
         """The condition as C text."""
         if isinstance(condition, Comparison):
+            condition = _without_unit(condition)
             return binary(condition.op, self.form(condition.left).text, self.form(condition.right).text)
         arms = [self.condition(arm) for arm in condition.arms]
         return reduce(lambda left, right: binary(condition.op, left, right), arms)
@@ -144,6 +145,16 @@ class IndexPrinter:
         return TypedText(binary(op, left.text, right.text), _wider(left, right), values)
 
 
+def _without_unit(condition: Comparison) -> Comparison:
+    """`n >= i + 1` as `n > i`, and `i + 1 <= n` as `i < n`."""
+    left, right = condition.left, condition.right
+    if condition.op == ">=" and right.constant == 1 and right.terms:
+        return Comparison(">", left, right - 1)
+    if condition.op == "<=" and left.constant == 1 and left.terms:
+        return Comparison("<", left - 1, right)
+    return condition
+
+
 def _negated(form: Linear) -> Linear:
     return Linear(tuple((atom, -factor) for atom, factor in form.terms), 0)
 
@@ -155,6 +166,8 @@ def _fits(values: Range) -> bool:
 def _as_long(piece: TypedText) -> TypedText:
     if piece.dtype == INT64:
         return piece
+    if piece.text.code.isdecimal():
+        return replace(piece, text=CText(piece.text.code + "L"), dtype=INT64)
     return TypedText(cast(INT64.c_name, piece.text), INT64, piece.values)
 
 

@@ -1,7 +1,8 @@
 """Names for loop variables: the source's own iterators where a loop still runs over one of them.
 
 A loop whose variable equals an iterator up to a constant takes the iterator's name (`i`); a tile loop takes
-its point loop's name with `_tile`; a loop that runs over a sum of iterators takes the name with `_skew`.  A name
+its point loop's name with `_tile`; a loop that runs over a
+sum of iterators takes the name with `_skew`, over a negated one with `_rev`.  A name
 never hides an identifier that the emitted statements use, and a made-up name never equals one of the file.
 """
 
@@ -136,6 +137,9 @@ def _stem(node: For | Let, iterators: Mapping[str, tuple[str, ...]]) -> str:
     exact = next(_iterators_equal_to(node, iterators), None)
     if exact is not None:
         return exact
+    negated = next(_iterators_with(node, iterators, lambda f: f.terms == ((Variable(node.variable), -1),)), None)
+    if negated is not None:
+        return f"{negated}_rev"
     skewed = next(_iterators_with(node, iterators, lambda form: node.variable in variables(form)), None)
     return f"{skewed}_skew" if skewed is not None else f"c{node.depth}"
 

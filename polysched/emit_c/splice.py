@@ -39,9 +39,11 @@ def _replacement(text: str, source: CSource) -> tuple[int, int, str]:
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [_placed(line, region.indent) for line in source.text.splitlines()]
     ends_line = region.end > region.start and text[region.end - 1] == "\n"
-    starts_line = region.start == 0 or text[region.start - 1] == "\n"
-    if not starts_line and lines:
-        lines[0] = lines[0].lstrip() if not lines[0].startswith("#") else newline + lines[0]
+    before = text[text.rfind("\n", 0, region.start) + 1:region.start]
+    if before.strip():
+        lines.insert(0, "")
+    elif before and lines:
+        lines[0] = lines[0].removeprefix(region.indent)
     return region.start, region.end, newline.join(lines) + (newline if ends_line else "")
 
 

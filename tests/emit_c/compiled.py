@@ -20,7 +20,8 @@ def load(text: str, folder: Path, *, flags: Sequence[str] = ("-O1",), strict: bo
     source.write_text(text)
     compiler = find_compiler()
     options = [*flags, *(STRICT if strict and compiler.kind == "gcc" else ()), "-ffp-contract=off",
-               *compiler.openmp_compile, "-shared", "-fPIC", str(source), "-o", str(binary), *compiler.openmp_link, "-lm"]
+               *compiler.openmp_compile, "-shared", "-fPIC", str(source), "-o", str(binary), *compiler.openmp_link,
+               "-lm"]
     done = compiler.run(options, folder=folder)
     assert done.returncode == 0, f"{done.stderr}\n{text}"
     return ctypes.CDLL(str(binary))

@@ -62,4 +62,5 @@ def copy_statement(domain: str, relation_to: str, target: Expr, relation_from: s
     """`A[target] = B[source]` over the domain."""
     name = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, domain).get_tuple_name()
     body = (Assign(target=f"{name}_w0", value=Load(f"{name}_r0", dtype), dtype=dtype),)
-    return statement(domain, body, access(f"{name}_w0", relation_to, target), access(f"{name}_r0", relation_from, source))
+    return statement(domain, body, access(f"{name}_w0", relation_to, target),
+                     access(f"{name}_r0", relation_from, source))

@@ -24,7 +24,7 @@ from polysched.emit_c.index import (
     variables,
 )
 
-I, J, N = variable("i"), variable("j"), variable("n")
+I, J, N = variable("i"), variable("j"), variable("n")  # noqa: E741
 
 
 def test_sums_cancel_and_keep_first_appearance() -> None:

@@ -1,0 +1,64 @@
+"""Splicing keeps every byte outside the regions."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.emit_c import CSource, splice
+from polysched.emit_c.loops import Block
+from polysched.errors import UsageError
+from polysched.scop.dtypes import FLOAT32
+from polysched.scop.scop import Array, SourceRegion
+from tests.emit_c.small_scops import copy_statement, it, scop, tiled
+
+TEXT = """int before;  \t
+void f(void) {
+  x();
+  #pragma scop
+  A[0] = B[0];
+  #pragma endscop
+  y();
+}
+#pragma scop
+A[1] = B[1];
+#pragma endscop"""
+
+
+def source(text: str, start: int, end: int, indent: str, emitted: str) -> CSource:
+    region = SourceRegion(path="f.c", text=text, start=start, end=end, function="f", indent=indent)
+    copying = copy_statement("{ S0[i] : i = 0 }", "{ S0[i] -> A[i] }", it("i"), "{ S0[i] -> B[i] }", it("i"))
+    arrays = tuple(Array(name=n, dtype=FLOAT32, extents=(None,), c_element=f"{n}[{{}}]") for n in "AB")
+    return CSource(tiled=tiled(scop((copying,), arrays, source=region)), text=emitted, loops=Block(()))
+
+
+def regions(text: str) -> list[tuple[int, int]]:
+    found, at = [], 0
+    while (start := text.find("#pragma scop", at)) >= 0:
+        at = text.index("#pragma endscop", start) + len("#pragma endscop")
+        found.append((start, at))
+    return found
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_two_regions_in_any_order(newline: str) -> None:
+    text = TEXT.replace("\n", newline)
+    (first, first_end), (second, second_end) = regions(text)
+    made = [source(text, second, second_end, "", "two();\n"),
+            source(text, first, first_end, "  ", "#define m 1\nfor (;;)\n  one();\n#undef m\n")]
+    result = splice(text, made)
+    emitted = newline.join(["#define m 1", "  for (;;)", "    one();", "#undef m"])
+    assert result == text[:first] + emitted + text[first_end:second] + "two();"
+    assert ("\r" in result) == (newline == "\r\n")
+    assert result.count("\n") == result.count(newline)
+
+
+def test_text_of_another_file_is_refused() -> None:
+    start, end = regions(TEXT)[0]
+    with pytest.raises(UsageError, match="the region 'f' does not come from this text"):
+        splice(TEXT + " ", [source(TEXT, start, end, "", "x;\n")])
+
+
+def test_a_region_twice_is_refused() -> None:
+    start, end = regions(TEXT)[0]
+    with pytest.raises(UsageError, match="two regions of one file overlap"):
+        splice(TEXT, [source(TEXT, start, end, "", "x;\n")] * 2)
