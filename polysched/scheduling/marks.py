@@ -36,6 +36,8 @@ class LoopMark:
     unroll : factor by which the loop is unrolled; 1 means not.
     least_iterations : a parallel loop with fewer iterations is not worth a team of threads; gets an `if` clause
         when it is more than 1.
+    register : one edge of a register tile: the loop has at most `unroll` iterations, is innermost but for other
+        loops of the same tile, and is unrolled into registers; the one that is also `simd` becomes vectors.
     """
 
     role: Role = Role.LOOP
@@ -45,6 +47,7 @@ class LoopMark:
     simd: bool = False
     unroll: int = 1
     least_iterations: int = 1
+    register: bool = False
 
     PREFIX = "polysched"
 
@@ -73,4 +76,5 @@ class LoopMark:
             simd=bool(int(values.get("simd", 0))),
             unroll=int(values.get("unroll", 1)),
             least_iterations=int(values.get("least_iterations", 1)),
+            register=bool(int(values.get("register", 0))),
         )
