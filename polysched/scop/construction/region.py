@@ -1,0 +1,421 @@
+"""The making of a Scop from nested loops, guards and statements.
+
+A front end opens loops and guards and adds statements; the Region keeps the current iteration domain
+and turns it, the statements' accesses and the order of everything into isl notation.  While the Region
+is open, iterators are isl parameters with names of their own (`polysched_it_7`); they become dimensions when
+a statement is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import islpy as isl
+
+from polysched.scop.body import Assign, BodyStatement, Expr, If, Load, While, rebuild, references
+from polysched.scop.construction.values import Value, iterator, parameter
+from polysched.scop.dtypes import INT64, DType
+from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter, Scop, Statement, Storage
+
+UNIVERSE = "{ : }"
+IslSetOrMap = TypeVar("IslSetOrMap", isl.Set, isl.Map)
+
+# Words that isl's parser or C11 takes for something else.
+RESERVED = frozenset(["and", "or", "not", "exists", "mod", "floor", "ceil", "floord", "ceild", "min", "max", "abs", "implies", "true", "false", "infty", "infinity", "nan", "rat", "lt", "le", "gt", "ge", "eq", "ne", "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "main"])
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """An array reference that no statement owns yet."""
+
+    array: str
+    subscripts: tuple[Value, ...]
+    domain: isl.Set
+
+
+@dataclass(frozen=True)
+class Loop:
+    """An open loop: its name in the source, its isl name while the Region is open, and its direction."""
+
+    name: str
+    symbol: str
+    sign: int
+
+
+@dataclass(eq=False)
+class Node:
+    """The order as written: a statement (by name), or a sequence under a loop (None at the top)."""
+
+    loop: Loop | None
+    items: list[Node | str] = field(default_factory=list)
+
+
+class Region:
+    """Collects loops and statements, and makes the Scop at the end.
+
+    Parameters
+    ----------
+    name : the Scop's name.
+    context : what is known of the parameters from the start.
+    """
+
+    def __init__(self, name: str, context: isl.Set | None = None) -> None:
+        self.name = name
+        self.context = context if context is not None else isl.Set(UNIVERSE)
+        self.domain = isl.Set(UNIVERSE)
+        self.parameters: dict[str, Parameter] = {}
+        self.arrays: dict[str, Array] = {}
+        self.assumptions: list[Assumption] = []
+        self.statements: list[Statement] = []
+        self.loops: list[Loop] = []
+        self._order = [Node(None)]
+        self._touches: dict[str, Touch] = {}
+        self._count = 0
+
+    def parameter(self, name: str, *, dtype: DType = INT64, at_least: int | None = None) -> Value:
+        """Declare a parameter, or find it again, and give its value."""
+        if name not in self.parameters:
+            self.parameters[name] = Parameter(name, dtype)
+        if at_least is not None:
+            self.assume(isl.Set(f"[{name}] -> {{ : {name} >= {at_least} }}"))
+        return parameter(name, self.parameters[name].dtype)
+
+    def assume(self, condition: isl.Set, *, kind: str = "parameter-range", text: str = "") -> None:
+        """Restrict the context; with a text, say so among the assumptions unless it is known already."""
+        if text and not self.context.is_subset(condition):
+            self.assumptions.append(Assumption(kind=kind, text=text, parameters=condition,
+                                               condition=c_condition(condition)))
+        self.context = self.context.intersect(condition).coalesce()
+
+    def declare(self, name: str, dtype: DType, extents: Sequence[Value] = (), *, storage: Storage,
+                constant: bool = False, c_element: str | None = None) -> Array:
+        """Add an array; extents are functions of the parameters only."""
+        shapes = tuple(_extent(e) for e in extents)
+        array = Array(name=name, dtype=dtype, extents=shapes, storage=storage, constant=constant,
+                      c_extents=tuple(c_expression(e, self.context) for e in shapes),
+                      c_element=c_element or name + "[{}]" * len(shapes))
+        self.arrays[name] = array
+        return array
+
+    def fresh(self, stem: str) -> str:
+        """A name that no array, parameter or open loop has: the stem, or the stem and a number."""
+        taken = {*RESERVED, *self.arrays, *self.parameters, *(loop.name for loop in self.loops)}
+        stem = "".join(c if c.isascii() else f"u{ord(c):x}" for c in stem)
+        name, count = stem, 0
+        while name in taken:
+            count += 1
+            name = f"{stem}_{count}"
+        return name
+
+    @contextmanager
+    def loop(self, name: str, start: Value, stop: Value, step: int = 1) -> Iterator[Value]:
+        """A loop as Python's `range` describes it; the bounds must be affine and the step a constant but 0."""
+        symbol = f"polysched_it_{self._count}"
+        self._count += 1
+        loop = Loop(self.fresh(name), symbol, 1 if step > 0 else -1)
+        value = iterator(loop.name, symbol)
+        domain = self.domain.intersect(range_set(value, start, stop, step))
+        outer, node = self.domain, Node(loop)
+        self._order[-1].items.append(node)
+        self._order.append(node)
+        self.loops.append(loop)
+        self.domain = domain
+        try:
+            yield value
+        finally:
+            self.domain = outer
+            self.loops.pop()
+            self._order.pop()
+
+    @contextmanager
+    def guard(self, condition: isl.Set) -> Iterator[None]:
+        """Statements and accesses inside happen only where a condition on parameters and iterators holds."""
+        outer = self.domain
+        self.domain = outer.intersect(condition)
+        try:
+            yield
+        finally:
+            self.domain = outer
+
+    def is_reached(self) -> bool:
+        """Whether anything under the open loops and guards can happen at all."""
+        return not self.domain.intersect(self.context).is_empty()
+
+    def holds(self, condition: isl.Set) -> bool:
+        """Whether a condition is true for every instance under the open loops and guards."""
+        return bool(self.domain.intersect(self.context).is_subset(condition))
+
+    def touch(self, array: str, subscripts: Sequence[Value]) -> str:
+        """A reference to an element, for `Load` and `Assign.target`; the statement that uses it owns it."""
+        reference = f"pending_{len(self._touches)}"
+        self._touches[reference] = Touch(array, tuple(self.simplified(s) for s in subscripts), self.domain)
+        return reference
+
+    def load(self, array: str, subscripts: Sequence[Value] = (), *, weak: bool = False) -> Value:
+        """The value of an element; every subscript is affine."""
+        dtype = self.arrays[array].dtype
+        return Value(Load(self.touch(array, subscripts), dtype), dtype, weak)
+
+    def simplified(self, value: Value) -> Value:
+        """The value with its affine form simplified by what is known where it is used."""
+        if value.affine is None:
+            raise ValueError("a subscript is affine")
+        known = self.domain.intersect(self.context)
+        affine = value.affine.gist(known).coalesce()
+        return replace(value, affine=affine)
+
+    def touches_of(self, value: Expr) -> list[Touch]:
+        """The array references in an expression that no statement owns yet."""
+        pretend = (Assign(target="", value=value, dtype=value.dtype),)
+        return [self._touches[r] for r in references(pretend) if r]
+
+    def add(self, body: tuple[BodyStatement, ...], *, line: int = 0) -> Statement | None:
+        """Add a statement under the open loops and guards; None when its domain is empty for all parameters."""
+        if not self.is_reached():
+            return None
+        name = f"S{len(self.statements)}"
+        must = frozenset(item.target for item in body if isinstance(item, Assign))
+        names: dict[str, str] = {}
+        accesses: list[Access] = []
+        written = {a.target for a in _assigns(body)}
+        for reference in references(body):
+            if reference in names:
+                continue
+            letter = "w" if reference in written else "r"
+            number = sum(1 for n in names.values() if n.startswith(f"{name}_{letter}"))
+            names[reference] = f"{name}_{letter}{number}"
+            kind = (AccessKind.READ if letter == "r" else
+                    AccessKind.MUST_WRITE if reference in must else AccessKind.MAY_WRITE)
+            accesses.append(self._access(name, names[reference], self._touches[reference], kind))
+        statement = Statement(name=name, line=line, domain=self._as_dimensions(self._statement_domain(), name),
+                              body=_renamed(body, names), accesses=tuple(accesses))
+        self.statements.append(statement)
+        self._order[-1].items.append(name)
+        return statement
+
+    def assign(self, array: str, subscripts: Sequence[Value], value: Expr, *, op: str | None = None,
+               line: int = 0) -> Statement | None:
+        """Add `array[subscripts] op= value`."""
+        target = self.touch(array, subscripts)
+        read = self.touch(array, subscripts) if op else None
+        return self.add((Assign(target=target, value=value, dtype=self.arrays[array].dtype, op=op, read=read),),
+                        line=line)
+
+    def _statement_domain(self) -> isl.Set:
+        return self.domain.gist(self.context).coalesce()
+
+    def _as_dimensions(self, params: isl.Set, name: str) -> isl.Set:
+        """A set of parameters and iterators as `[N] -> { S0[i, j] : ... }`."""
+        result = isl.Set("{ [] }").intersect_params(params)
+        for depth, loop in enumerate(self.loops):
+            result = _with_parameter(result, loop.symbol)
+            position = result.find_dim_by_name(isl.dim_type.param, loop.symbol)
+            result = result.move_dims(isl.dim_type.set, depth, isl.dim_type.param, position, 1)
+            result = result.set_dim_name(isl.dim_type.set, depth, loop.name)
+        return result.set_tuple_name(name)
+
+    def _access(self, statement: str, reference: str, touch: Touch, kind: AccessKind) -> Access:
+        array = self.arrays[touch.array]
+        box = element_set(touch.array, [_affine(s) for s in touch.subscripts]).intersect_params(touch.domain)
+        relation = isl.Map.from_domain_and_range(isl.Set("{ [] }"), box)
+        for depth, loop in enumerate(self.loops):
+            relation = _with_parameter(relation, loop.symbol)
+            position = relation.find_dim_by_name(isl.dim_type.param, loop.symbol)
+            relation = relation.move_dims(isl.dim_type.in_, depth, isl.dim_type.param, position, 1)
+            relation = relation.set_dim_name(isl.dim_type.in_, depth, loop.name)
+        relation = relation.set_tuple_name(isl.dim_type.in_, statement).gist_params(self.context).coalesce()
+        self._require_in_bounds(array, relation)
+        return Access(reference=reference, array=touch.array, kind=kind, relation=relation,
+                      subscripts=tuple(s.expr for s in touch.subscripts))
+
+    def _require_in_bounds(self, array: Array, relation: isl.Map) -> None:
+        """Restrict the context to the sizes for which the access stays inside its array."""
+        inside = extent_box(array)
+        outside = relation.range().intersect_params(self.context).subtract(inside)
+        if outside.is_empty():
+            return
+        bad = outside.params()
+        good = self.context.subtract(bad).coalesce()
+        if good.is_empty():
+            raise OutOfBounds(array.name, outside)
+        needed = good.gist(self.context)
+        self.assume(needed, kind="in-bounds", text=f"every subscript of {array.name} lies inside its extents")
+
+    def finish(self) -> Scop:
+        """The Scop of everything added so far."""
+        context = self.context
+        for name in self.parameters:
+            context = _with_parameter(context, name)
+        order = isl.Set(f"[{', '.join(self.parameters)}] -> {UNIVERSE}").get_space()
+        context = context.align_params(order)
+        context = _without_others(context, self.parameters)
+        statements = tuple(self._finished(s, order) for s in self.statements)
+        schedule = schedule_as_written(self._order[0], {s.name: s for s in statements})
+        used = {a.array for s in statements for a in s.accesses}
+        return Scop(name=self.name, context=context, parameters=tuple(self.parameters.values()),
+                    arrays=tuple(a for a in self.arrays.values() if a.name in used or a.storage is not Storage.LOCAL),
+                    statements=statements, schedule=schedule, assumptions=tuple(self.assumptions))
+
+    def _finished(self, statement: Statement, order: isl.Space) -> Statement:
+        """The statement with its sets simplified by the final context, parameters in the Scop's order."""
+        accesses = tuple(replace(a, relation=a.relation.gist_params(self.context).coalesce().align_params(order))
+                         for a in statement.accesses)
+        return replace(statement, domain=statement.domain.gist_params(self.context).coalesce().align_params(order),
+                       accesses=accesses)
+
+
+class OutOfBounds(ValueError):
+    """An access leaves its array for all sizes; `outside` holds the elements beyond."""
+
+    def __init__(self, array: str, outside: isl.Set) -> None:
+        super().__init__(f"{array} is accessed outside its extents")
+        self.array = array
+        point = outside.sample_point()
+        values = [point.get_coordinate_val(isl.dim_type.set, d).to_python()
+                  for d in range(outside.dim(isl.dim_type.set))]
+        self.witness = array + "[" + ", ".join(str(v) for v in values) + "]"
+
+
+def range_set(value: Value, start: Value, stop: Value, step: int) -> isl.Set:
+    """Where `value` is one of `range(start, stop, step)`."""
+    it, first, last = _affine(value), _affine(start), _affine(stop)
+    if step > 0:
+        result = it.ge_set(first).intersect(it.lt_set(last))
+    else:
+        result = it.le_set(first).intersect(it.gt_set(last))
+    if abs(step) > 1:
+        result = result.intersect(it.sub(first).mod_val(isl.Val(abs(step))).eq_set(isl.PwAff("{ [(0)] }")))
+    return result
+
+
+def element_set(array: str, subscripts: Sequence[isl.PwAff]) -> isl.Set:
+    """`{ A[x, y] : x = f, y = g }` for subscripts over parameters and iterators."""
+    names = ", ".join(f"x{d}" for d in range(len(subscripts)))
+    result = isl.Set(f"{{ {array}[{names}] }}")
+    space = result.get_space()
+    for d, subscript in enumerate(subscripts):
+        dimension = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, d)
+        result = result.intersect(dimension.eq_set(subscript.insert_domain(space)))
+    return result
+
+
+def extent_box(array: Array) -> isl.Set:
+    """The elements that an array has."""
+    names = [f"x{d}" for d in range(len(array.extents))]
+    result = isl.Set(f"{{ {array.name}[{', '.join(names)}] : {' and '.join(f'{n} >= 0' for n in names) or 'true'} }}")
+    space = result.get_space()
+    for d, extent in enumerate(array.extents):
+        if extent is not None:
+            dimension = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, d)
+            result = result.intersect(dimension.lt_set(extent.insert_domain(space)))
+    return result
+
+
+def schedule_as_written(top: Node, statements: dict[str, Statement]) -> isl.Schedule:
+    """The schedule tree of the loops as they stand: a band of one member per loop, a sequence where several follow."""
+    def build(node: Node, depth: int) -> tuple[isl.Schedule | None, list[str]]:
+        schedule: isl.Schedule | None = None
+        names: list[str] = []
+        for item in node.items:
+            if isinstance(item, str):
+                part: isl.Schedule | None = isl.Schedule.from_domain(isl.UnionSet.from_set(statements[item].domain))
+                below = [item]
+            else:
+                part, below = build(item, depth + 1)
+            if part is None:
+                continue
+            schedule = part if schedule is None else schedule.sequence(part)
+            names += below
+        if schedule is None or node.loop is None:
+            return schedule, names
+        sign = "-" if node.loop.sign < 0 else ""
+        pieces = "; ".join(f"{n}[{', '.join(_iterators(statements[n]))}] -> [({sign}i{depth - 1})]" for n in names)
+        return schedule.insert_partial_schedule(isl.MultiUnionPwAff(f"[{{ {pieces} }}]")), names
+
+    schedule, _ = build(top, 0)
+    if schedule is None:
+        return isl.Schedule.empty(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, 0).params())
+    return schedule
+
+
+def _iterators(statement: Statement) -> list[str]:
+    return [f"i{d}" for d in range(statement.depth)]
+
+
+def c_expression(affine: isl.PwAff, context: isl.Set) -> str:
+    """An affine function of the parameters as a C expression."""
+    build = isl.AstBuild.from_context(context)
+    return str(build.expr_from_pw_aff(affine).to_C_str())
+
+
+def c_condition(condition: isl.Set) -> str:
+    """A set of parameter values as a C condition."""
+    build = isl.AstBuild.from_context(isl.Set(UNIVERSE))
+    return str(build.expr_from_set(condition).to_C_str())
+
+
+def largest_extent(value: isl.PwAff, domain: isl.Set, symbols: Sequence[str]) -> isl.PwAff:
+    """The largest value that a function of iterators takes, as a function of the parameters."""
+    values = isl.Set.from_pw_aff(value).intersect_params(domain)
+    for symbol in symbols:
+        position = values.find_dim_by_name(isl.dim_type.param, symbol)
+        if position >= 0:
+            values = values.project_out(isl.dim_type.param, position, 1)
+    return values.dim_max(0)
+
+
+def _affine(value: Value) -> isl.PwAff:
+    if value.affine is None:
+        raise ValueError("the value is not affine")
+    return value.affine
+
+
+def _extent(value: Value) -> isl.PwAff:
+    return _affine(value).coalesce()
+
+
+def _with_parameter(item: IslSetOrMap, name: str) -> IslSetOrMap:
+    if item.find_dim_by_name(isl.dim_type.param, name) >= 0:
+        return item
+    return item.align_params(isl.Set(f"[{name}] -> {UNIVERSE}").get_space())
+
+
+def _without_others(params: isl.Set, known: dict[str, Parameter]) -> isl.Set:
+    for position in range(params.dim(isl.dim_type.param) - 1, -1, -1):
+        if params.get_dim_name(isl.dim_type.param, position) not in known:
+            params = params.project_out(isl.dim_type.param, position, 1)
+    return params
+
+
+def _assigns(body: tuple[BodyStatement, ...]) -> Iterator[Assign]:
+    for item in body:
+        match item:
+            case Assign():
+                yield item
+            case If():
+                yield from _assigns(item.then)
+                yield from _assigns(item.otherwise)
+            case While():
+                yield from _assigns(item.body)
+
+
+def _renamed(body: tuple[BodyStatement, ...], names: dict[str, str]) -> tuple[BodyStatement, ...]:
+    """The body with every reference under its final name."""
+    def change(expr: Expr) -> Expr:
+        return replace(expr, reference=names[expr.reference]) if isinstance(expr, Load) else expr
+
+    result: list[BodyStatement] = []
+    for item in body:
+        match item:
+            case Assign():
+                result.append(replace(item, value=rebuild(item.value, change), target=names[item.target],
+                                      read=None if item.read is None else names[item.read]))
+            case If():
+                result.append(If(rebuild(item.condition, change), _renamed(item.then, names),
+                                 _renamed(item.otherwise, names)))
+            case While():
+                result.append(While(rebuild(item.condition, change), _renamed(item.body, names)))
+    return tuple(result)
