@@ -1,0 +1,167 @@
+"""The Intrinsic value: one instruction (or library function) described once.
+
+Everything else is made from it: the matcher's loops (`contraction`), the emulator (`emulator`), the test against the
+real instruction (`conformance`), the operand layouts (`packing`) and the emitted call (`emit`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from polysched.tensorize.contraction import Contraction, derive
+from polysched.tensorize.semantics import Semantics, Variable, parse
+
+
+class LoadMode(Enum):
+    """How an operand's elements get from memory into the instruction."""
+
+    DIRECT = "direct"          # a vector load of consecutive elements
+    BROADCAST = "broadcast"    # a few elements, repeated in every lane
+    PACKED = "packed"          # consecutive after a gather into the operand's layout
+    TILE = "tile register"     # rows of a two-dimensional register, with a stride
+    SCRATCHPAD = "scratchpad"  # moved into a scratchpad by an instruction of its own
+    MEMORY = "memory"          # the callee reads memory (library functions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Register:
+    """How C holds one operand between load and store.
+
+    Parameters
+    ----------
+    c_type : the C type; empty where registers are numbered (AMX tiles).
+    load : C statement that fills `{register}` from `{pointer}`.
+    store : C statement that writes `{register}` to `{pointer}`; empty for inputs.
+    zero : C statement that clears `{register}`.
+    count : architectural registers of this class; the budget of register blocking.
+    """
+
+    c_type: str
+    load: str
+    store: str = ""
+    zero: str = ""
+    count: int = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operand:
+    """What the text cannot say about an operand: register, load mode and preconditions.
+
+    Parameters
+    ----------
+    name : the parameter of the text.
+    alignment_bytes : of the pointer; 1 when any address will do.
+    stride : precondition on the strides of the memory that it reads, in words (`rows may be apart`).
+    """
+
+    name: str
+    register: Register
+    mode: LoadMode = LoadMode.DIRECT
+    alignment_bytes: int = 1
+    stride: str = "consecutive"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Cycles between two issues of the instruction on one core, and from operands to result."""
+
+    issue_cycles: float
+    latency_cycles: float
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scratchpad:
+    """Memory that the program fills explicitly; `capacity_bytes` bounds what is resident at once."""
+
+    name: str
+    capacity_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Isa:
+    """An instruction set: what compiles it, what runs it, where it is documented.
+
+    Parameters
+    ----------
+    name : for instance `avx512_vnni`.
+    machine : as `platform.machine()` says; other values run nowhere here.
+    manual : title of the document.
+    headers : C headers of the intrinsics.
+    flags : compiler flags that enable it.
+    compilers : compilers to look for on another machine, best first.
+    runner : program and arguments that run a binary of that machine elsewhere (qemu-user); empty when none can.
+    prepare : C statements run once before the first instruction; they `return 77` from main when the
+        processor or the system refuses.  What flags claim is never trusted.
+    """
+
+    name: str
+    machine: str
+    manual: str
+    headers: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    compilers: tuple[str, ...] = ()
+    runner: tuple[str, ...] = ()
+    prepare: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intrinsic:
+    """One instruction, completely.
+
+    Parameters
+    ----------
+    name : key in the registry.
+    isa : where it exists.
+    semantics : scalar C text; see `semantics` for the language.
+    operands : register and load mode per parameter of the text, in its order.
+    template : C that executes it on registers `{C}`, `{A}`, ...; or, for a library function, the call.
+    cost : cycles.
+    section : the manual's section.
+    configure : C executed before the first use (tile shapes, strides).
+    scratchpads : memories it works in.
+    library : True for a function that is called with pointers, sizes and strides.
+    """
+
+    name: str
+    isa: Isa
+    semantics: str
+    operands: tuple[Operand, ...]
+    template: str
+    cost: Cost
+    section: str
+    configure: str = ""
+    scratchpads: tuple[Scratchpad, ...] = field(default=())
+    library: bool = False
+
+    def __post_init__(self) -> None:
+        named, declared = [o.name for o in self.operands], [v.name for v in self.parsed.operands]
+        if named != declared:
+            raise ValueError(f"{self.name}: operands {named} do not name the parameters {declared} of the text")
+
+    @cached_property
+    def parsed(self) -> Semantics:
+        """The text as loops and assignments."""
+        return parse(self.semantics)
+
+    @cached_property
+    def contraction(self) -> Contraction:
+        """What the matcher compares."""
+        return derive(self.parsed)
+
+    def operand(self, name: str) -> Operand:
+        """The operand of this name; KeyError when there is none."""
+        for operand in self.operands:
+            if operand.name == name:
+                return operand
+        raise KeyError(name)
+
+    @property
+    def inputs(self) -> tuple[Variable, ...]:
+        return tuple(v for v in self.parsed.operands if not v.written)
+
+    @property
+    def output(self) -> Variable:
+        return next(v for v in self.parsed.operands if v.written)

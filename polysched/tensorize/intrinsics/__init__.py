@@ -1,0 +1,1 @@
+"""Described instructions, one file per instruction set; `polysched.tensorize.registry` lists them."""

@@ -1,0 +1,80 @@
+"""Every described instruction by name: the one visible place where they are listed, and the loader of a user's file."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+from pathlib import Path
+
+from polysched.errors import SourceSyntaxError, UsageError
+from polysched.tensorize.contraction import same_function
+from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.intrinsics import (
+    accelerators,
+    amx,
+    arm_bf16,
+    arm_dotprod,
+    arm_i8mm,
+    arm_sve,
+    avx2,
+    avx512,
+    avx512_bf16,
+    avx512_vnni,
+    avx_vnni,
+    cblas,
+    gemmini,
+    nvidia_mma,
+    riscv_v,
+)
+
+INTRINSICS: dict[str, Intrinsic] = {
+    intrinsic.name: intrinsic
+    for file in (avx2, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16, arm_sve,
+                 riscv_v, nvidia_mma, gemmini, accelerators, cblas)
+    for intrinsic in file.ALL
+}
+
+
+def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> Intrinsic:
+    """The instruction of this name.
+
+    Raises
+    ------
+    UsageError : there is none; the hint names the closest.
+    """
+    known = INTRINSICS | (also or {})
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    raise UsageError(f"no intrinsic is called {name!r}", witness=f"{len(known)} are known",
+                     hint=f"did you mean {', '.join(close)}?" if close else "polysched.tensorize.registry lists them")
+
+
+def load_intrinsics(path: str) -> dict[str, Intrinsic]:
+    """Every `Intrinsic` that a user's Python file defines at its top level, by name.
+
+    Raises
+    ------
+    UsageError : the file is not there, does not run, or defines none.
+    SourceSyntaxError : a text cannot be read, or is no loop nest around one update.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise UsageError("no such file of intrinsics", where=path)
+    spec = importlib.util.spec_from_file_location(f"polysched_user_intrinsics_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise UsageError("a file of intrinsics is a Python file", where=path, hint="name it with the ending .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (SyntaxError, NameError, ImportError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError("the file of intrinsics does not run", where=path,
+                         witness=f"{type(error).__name__}: {error}") from error
+    found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
+    if not found:
+        raise UsageError("the file defines no Intrinsic at its top level", where=path)
+    for intrinsic in found.values():
+        if not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction):
+            raise SourceSyntaxError("the text is not one sum of products over its loops", where=intrinsic.name,
+                                    hint="each input element pair contributes once to the output element")
+    return found
