@@ -16,13 +16,16 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
-from polysched.dependence.reductions import mark_reductions
+from polysched.dependence.reductions import find_reductions, mark_reductions
+from polysched.errors import UsageError
 from polysched.scop.body import Load, references, walk
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
+REDUCTIONS = ("keep", "exact", "reassociate")
 
-def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False) -> Dependences:
+
+def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reductions: str = "keep") -> Dependences:
     """Compute the dependences of a Scop, one relation per pair of references.
 
     Parameters
@@ -32,13 +35,26 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False) -> De
         transitivity.  Otherwise every earlier conflicting access counts.
     inputs : also pair reads of one element (from the last read before); no order follows from those, they
         only describe reuse.
+    reductions : `keep` the order of their updates; relax those that are `exact` in any order (integers,
+        minimum, maximum); or all of them, which lets floating-point sums `reassociate`.  Every update of a
+        relaxed reduction counts as a source and none hides another, so that readers wait for all of them.
+
+    Raises
+    ------
+    UsageError : no such treatment of reductions.
 
     Source: Feautrier 1991; the anti dependences are those of Bondhugula et al., "lastwriter" in Pluto.
     """
+    if reductions not in REDUCTIONS:
+        raise UsageError(f"no treatment of reductions {reductions!r}", hint=f"one of {', '.join(REDUCTIONS)}")
+    relaxed = tuple(r for r in find_reductions(scop)
+                    if reductions == "reassociate" or (reductions == "exact" and r.exact))
+    updates = frozenset(r.write for r in relaxed)
     schedule = _access_schedule(scop)
     reads = _tagged(scop, AccessKind.READ)
-    must = _tagged(scop, AccessKind.MUST_WRITE)
-    may = _tagged(scop, AccessKind.MAY_WRITE)
+    all_must = _tagged(scop, AccessKind.MUST_WRITE)
+    must = _tagged(scop, AccessKind.MUST_WRITE, without=updates)
+    may = _tagged(scop, AccessKind.MAY_WRITE).union(all_must.subtract(must))
     writes = must.union(may)
     nothing = union_map(())
     found = {
@@ -52,11 +68,14 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False) -> De
     if inputs:
         found[DependenceKind.INPUT] = _flow(schedule, sink=reads, must=reads, may=nothing, kill=nothing)
     pairs = tuple(d for kind, relation in found.items() for d in _pairs(scop, kind, relation))
-    return mark_reductions(Dependences(scop=scop, pairs=pairs, value_based=value_based, inputs=inputs))
+    return mark_reductions(Dependences(scop=scop, pairs=pairs, value_based=value_based, inputs=inputs,
+                                       relaxed=tuple(r.statement for r in relaxed)))
 
 
-def _tagged(scop: Scop, kind: AccessKind) -> isl.UnionMap:
-    return scop.relation(kind, tagged=True).intersect_params(scop.context)
+def _tagged(scop: Scop, kind: AccessKind, *, without: frozenset[str] = frozenset()) -> isl.UnionMap:
+    """The tagged access relations of one kind within the context, except those of some references."""
+    return union_map(a.tagged_relation for s in scop.statements for a in s.accesses
+                     if a.kind is kind and a.reference not in without).intersect_params(scop.context)
 
 
 def _flow(schedule: isl.Schedule, *, sink: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap,

@@ -64,12 +64,15 @@ class Dependences:
     value_based : only the last write before a read counts (and, for anti and output, the next write);
         otherwise memory-based: every earlier conflicting access.
     inputs : input dependences were computed too.
+    relaxed : statements whose reduction pairs need no order: any order of the updates is allowed, but two
+        updates still must not run at the same time.
     """
 
     scop: Scop
     pairs: tuple[Dependence, ...]
     value_based: bool = True
     inputs: bool = False
+    relaxed: tuple[str, ...] = ()
 
     def of_kind(self, *kinds: DependenceKind) -> isl.UnionMap:
         """The union of the relations of these kinds."""
@@ -89,5 +92,13 @@ class Dependences:
 
     @cached_property
     def validity(self) -> isl.UnionMap:
-        """Everything a schedule must respect: flow, anti and output together."""
-        return self.of_kind(DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
+        """Everything a schedule must respect: flow, anti and output together, without what is relaxed."""
+        return union_map(d.relation for d in self.pairs if self.orders(d))
+
+    def orders(self, pair: Dependence) -> bool:
+        """Whether a pair has to run in its order: no input dependence, no update of a relaxed reduction."""
+        return pair.kind is not DependenceKind.INPUT and not self.is_relaxed(pair)
+
+    def is_relaxed(self, pair: Dependence) -> bool:
+        """Whether a pair orders only updates of a reduction that is relaxed."""
+        return pair.reduction and pair.source in self.relaxed

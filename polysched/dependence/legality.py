@@ -8,7 +8,7 @@ place have no order.  No lexicographic map over the whole schedule is ever built
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -25,10 +25,13 @@ class Active:
     ----------
     dependence : the dependence it is a part of.
     relation : instance pairs, source to sink; not empty.
+    ordered : the source must run first; otherwise (updates of a relaxed reduction) any order will do, but a
+        loop that runs the two at different values is not parallel.
     """
 
     dependence: Dependence
     relation: isl.Map
+    ordered: bool = True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,12 +64,8 @@ class Violation:
                 f"{self.dependence.array}){' with ' + sizes if sizes else ''}, but {self.reason}")
 
 
-def violation(dependences: Dependences, tree: isl.Schedule, *, relaxed: bool = False) -> Violation | None:
+def violation(dependences: Dependences, tree: isl.Schedule) -> Violation | None:
     """The first violated dependence of a schedule tree, or None when the tree is legal.
-
-    Parameters
-    ----------
-    relaxed : pairs marked `reduction` need no order.
 
     Raises
     ------
@@ -74,18 +73,17 @@ def violation(dependences: Dependences, tree: isl.Schedule, *, relaxed: bool = F
     """
     scop = dependences.scop
     _require_complete(tree.get_root(), scop.domain.intersect_params(scop.context))
-    return _violation_below(tree.get_root(), all_active(dependences, relaxed=relaxed))
+    return _violation_below(tree.get_root(), [part for part in all_active(dependences) if part.ordered])
 
 
-def check_legal(dependences: Dependences, tree: isl.Schedule, *, relaxed: bool = False, what: str = "schedule"
-                ) -> None:
+def check_legal(dependences: Dependences, tree: isl.Schedule, *, what: str = "schedule") -> None:
     """Refuse a schedule tree that breaks a dependence.
 
     Raises
     ------
     IllegalScheduleError : with one violated pair of instances as witness.
     """
-    found = violation(dependences, tree, relaxed=relaxed)
+    found = violation(dependences, tree)
     if found is not None:
         raise illegal(dependences, found, what=what)
 
@@ -100,19 +98,19 @@ def illegal(dependences: Dependences, found: Violation, *, what: str) -> Illegal
         hint="the two instances touch the same element and at least one writes it; keep their order")
 
 
-def all_active(dependences: Dependences, *, relaxed: bool = False) -> list[Active]:
-    """Every ordering dependence in full: what is active at the root of a tree."""
-    return [Active(dependence=d, relation=d.relation) for d in dependences.pairs
-            if d.kind is not DependenceKind.INPUT and not (relaxed and d.reduction)]
+def all_active(dependences: Dependences) -> list[Active]:
+    """Every dependence but the input ones in full: what is active at the root of a tree."""
+    return [Active(dependence=d, relation=d.relation, ordered=dependences.orders(d)) for d in dependences.pairs
+            if d.kind is not DependenceKind.INPUT]
 
 
-def active_at(dependences: Dependences, node: isl.ScheduleNode, *, relaxed: bool = False) -> list[Active]:
+def active_at(dependences: Dependences, node: isl.ScheduleNode) -> list[Active]:
     """What is still active where `node` stands, given everything above it in its tree."""
     path = []
     while node.has_parent():
         path.append(node.get_child_position())
         node = node.parent()
-    active = all_active(dependences, relaxed=relaxed)
+    active = all_active(dependences)
     for position in reversed(path):
         active = active_below(node, active, position)
         node = node.child(position)
@@ -160,7 +158,7 @@ def equal_parts(active: list[Active], values: dict[str, isl.PwAff]) -> list[Acti
     for part in active:
         same = part.relation.intersect(values[part.dependence.source].eq_map(values[part.dependence.sink]))
         if not same.is_empty():
-            found.append(Active(dependence=part.dependence, relation=same))
+            found.append(replace(part, relation=same))
     return found
 
 
@@ -169,7 +167,7 @@ def carrier(active: list[Active], values: dict[str, isl.PwAff]) -> Active | None
     for part in active:
         across = carried(part, values)
         if not across.is_empty():
-            return Active(dependence=part.dependence, relation=across)
+            return replace(part, relation=across)
     return None
 
 
@@ -191,9 +189,9 @@ class BandProperties:
     parallel: tuple[bool, ...]
 
 
-def band_properties(dependences: Dependences, band: isl.ScheduleNode, *, relaxed: bool = False) -> BandProperties:
+def band_properties(dependences: Dependences, band: isl.ScheduleNode) -> BandProperties:
     """Judge one band node of a legal tree exactly."""
-    return judge_band(active_at(dependences, band, relaxed=relaxed), band)
+    return judge_band(active_at(dependences, band), band)
 
 
 def judge_band(active: list[Active], band: isl.ScheduleNode) -> BandProperties:
@@ -205,7 +203,7 @@ def judge_band(active: list[Active], band: isl.ScheduleNode) -> BandProperties:
         values = member_values(partial, member)
         coincident.append(carrier(active, values) is None)
         parallel.append(coincident[-1] or carrier(remaining, values) is None)
-        permutable = permutable and all(backward(part, values).is_empty() for part in active)
+        permutable = permutable and all(backward(p, values).is_empty() for p in active if p.ordered)
         remaining = equal_parts(remaining, values)
     return BandProperties(permutable=permutable, coincident=tuple(coincident), parallel=tuple(parallel))
 
@@ -223,8 +221,7 @@ def _violation_below(node: isl.ScheduleNode, active: list[Active]) -> Violation 
             for part in active:
                 wrong = backward(part, values)
                 if not wrong.is_empty():
-                    return witness_of(Active(dependence=part.dependence, relation=wrong),
-                                      "the schedule runs the later instance first")
+                    return witness_of(replace(part, relation=wrong), "the schedule runs the later instance first")
             active = equal_parts(active, values)
     elif kind in (NodeKind.sequence, NodeKind.set):
         return _violation_in_children(node, active, ordered=kind == NodeKind.sequence)
@@ -269,7 +266,7 @@ def _within(part: Active, sources: dict[str, isl.Set], sinks: dict[str, isl.Set]
     if source is None or sink is None:
         return None
     relation = part.relation.intersect_domain(source).intersect_range(sink)
-    return None if relation.is_empty() else Active(dependence=part.dependence, relation=relation)
+    return None if relation.is_empty() else replace(part, relation=relation)
 
 
 def witness_of(part: Active, reason: str) -> Violation:

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependence, Dependences
-from polysched.scop.body import Assign, Binary, Call, Cast, Expr, Load, Select, walk
+from polysched.scop.body import Assign, Binary, Call, Cast, Expr, Load, Select, rebuild, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Scop, Statement
 
-OPERATOR_OF_COMPOUND = {"+": "sum", "-": "sum", "*": "product", "&": "and", "|": "or", "^": "xor"}
-OPERATOR_OF_CALL = {"fmax": "max", "fmaxf": "max", "fmaxl": "max", "fmin": "min", "fminf": "min", "fminl": "min"}
+OPERATORS = {"+": "sum", "-": "sum", "*": "product", "&": "and", "|": "or", "^": "xor"}
+CALLS = {"fmax": "max", "fmaxf": "max", "fmaxl": "max", "fmin": "min", "fminf": "min", "fminl": "min"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,8 @@ class Reduction:
     operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`.
     write, reads : references of the accumulator: the write, and every read of the old value.
     dtype : element type of the accumulator.
-    exact : any order gives the same bits: integers, and minimum and maximum of comparisons.  Otherwise a
+    exact : any order gives the same bits: integers, and minimum and maximum (of numbers; a NaN among the
+        values makes a comparison's result depend on the order, signed zeros its sign).  Otherwise a
         reassociation rounds differently, which a user has to allow.
     """
 
@@ -58,50 +59,60 @@ def mark_reductions(dependences: Dependences) -> Dependences:
         if reduction is None or pair.sink != pair.source:
             return pair
         own = {reduction.write, *reduction.reads}
-        if not {pair.source_reference, pair.sink_reference} <= own:
-            return pair
-        return replace(pair, reduction=True)
+        return replace(pair, reduction={pair.source_reference, pair.sink_reference} <= own)
 
     return replace(dependences, pairs=tuple(marked(p) for p in dependences.pairs))
 
 
 def _reduction(statement: Statement) -> Reduction | None:
     """The reduction that a statement of one assignment is, if it is one."""
-    if len(statement.body) != 1 or not isinstance(statement.body[0], Assign):
+    if len(statement.body) != 1 or not isinstance(update := statement.body[0], Assign):
         return None
-    update = statement.body[0]
     if not statement.access(update.target).exact:
         return None
-    own = frozenset(_same_element(statement, update.target))
-    if update.op is not None:
-        found = (OPERATOR_OF_COMPOUND.get(update.op), update.value, [update.read] if update.read else [])
+    canonical = _canonical(statement)
+    old = canonical[update.target]
+    if update.op is not None and update.read is not None:
+        operator = OPERATORS.get(update.op)
         rest: tuple[Expr, ...] = (update.value,)
-        operator, reads = found[0], tuple(found[2])
+        reads: tuple[str, ...] = (update.read,)
     else:
-        parsed = _accumulation(_plain(update.value), own)
-        if parsed is None:
+        accumulation = _accumulation(_renamed(update.value, canonical), old)
+        if accumulation is None:
             return None
-        operator, reads, rest = parsed
-    if operator is None or any(reference in own for e in rest for reference in _loads(e)):
+        operator, rest = accumulation
+        reads = tuple(r for r in _loads(update.value) if canonical[r] == old)
+    if operator is None or any(canonical[r] == old for e in rest for r in _loads(e)):
         return None
-    if update.dtype.is_integer and not all(_is_integer_sum(e) for e in (update.value,)):
-        return None  # the conversion to the accumulator's type truncates at every step
-    exact = update.dtype.is_integer or operator in ("min", "max")
+    if update.dtype.is_integer and not update.value.dtype.is_integer:
+        return None  # each step truncates: the order matters
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=reads,
-                     dtype=update.dtype, exact=exact)
+                     dtype=update.dtype, exact=update.dtype.is_integer or operator in ("min", "max"))
 
 
-def _same_element(statement: Statement, target: str) -> Iterator[str]:
-    """References of the reads that reach in every instance the element that `target` writes."""
-    written = statement.access(target)
-    for access in statement.reads:
-        if access.array == written.array and access.exact and access.relation.is_equal(written.relation):
-            yield access.reference
+def _canonical(statement: Statement) -> dict[str, str]:
+    """For every reference the first one that reaches the same element in every instance."""
+    found: dict[str, str] = {}
+    for access in statement.accesses:
+        twin = next((a.reference for a in statement.accesses[:len(found)]
+                     if a.array == access.array and a.exact and access.exact
+                     and a.relation.is_equal(access.relation)), access.reference)
+        found[access.reference] = found.get(twin, twin)
+    return found
+
+
+def _renamed(value: Expr, canonical: dict[str, str]) -> Expr:
+    """The expression with canonical references, so that equal operands compare equal."""
+    def change(e: Expr) -> Expr:
+        return replace(e, reference=canonical[e.reference]) if isinstance(e, Load) else e
+
+    return rebuild(value, change)
 
 
 def _plain(value: Expr) -> Expr:
-    """The expression below the conversions to its own kind that a front end makes explicit."""
-    while isinstance(value, Cast) and value.dtype.kind is value.operand.dtype.kind:
+    """The expression below conversions that keep every value."""
+    while isinstance(value, Cast) and value.dtype.kind is value.operand.dtype.kind \
+            and value.dtype.bits >= value.operand.dtype.bits:
         value = value.operand
     return value
 
@@ -110,53 +121,31 @@ def _loads(value: Expr) -> Iterator[str]:
     return (e.reference for e in walk(value) if isinstance(e, Load))
 
 
-def _is_integer_sum(value: Expr) -> bool:
-    return value.dtype.is_integer
-
-
-def _accumulation(value: Expr, own: frozenset[str]) -> tuple[str | None, tuple[str, ...], tuple[Expr, ...]] | None:
-    """Operator, reads of the old value, and the other operands, of `old op e` in any of its spellings."""
+def _accumulation(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
+    """Operator and other operands of `old op e` in any of its spellings."""
     def is_old(e: Expr) -> bool:
         plain = _plain(e)
-        return isinstance(plain, Load) and plain.reference in own
+        return isinstance(plain, Load) and plain.reference == old
 
-    def reference(e: Expr) -> str:
-        plain = _plain(e)
-        return plain.reference if isinstance(plain, Load) else ""
-
-    match value:
-        case Binary(op="+" | "*" | "&" | "|" | "^") if is_old(value.left) != is_old(value.right):
-            old, other = (value.left, value.right) if is_old(value.left) else (value.right, value.left)
-            return OPERATOR_OF_COMPOUND[value.op], (reference(old),), (other,)
-        case Binary(op="-") if is_old(value.left):
-            return "sum", (reference(value.left),), (value.right,)
-        case Call() if value.function in OPERATOR_OF_CALL and len(value.arguments) == 2:
-            left, right = value.arguments
-            if is_old(left) == is_old(right):
+    match _plain(value):
+        case Binary(op="+" | "*" | "&" | "|" | "^") as sum_ if is_old(sum_.left) != is_old(sum_.right):
+            return OPERATORS[sum_.op], (sum_.right if is_old(sum_.left) else sum_.left,)
+        case Binary(op="-") as difference if is_old(difference.left):
+            return "sum", (difference.right,)
+        case Binary(op="+" | "-" | "*") as chain if (inner := _accumulation(chain.left, old)) is not None:
+            return (inner[0], (*inner[1], chain.right)) if inner[0] == OPERATORS[chain.op] else None
+        case Call() as call if call.function in CALLS and len(call.arguments) == 2:
+            left, right = call.arguments
+            if is_old(left) != is_old(right):
+                return CALLS[call.function], (right if is_old(left) else left,)
+            return None
+        case Select(condition=Binary(op="<" | "<=" | ">" | ">=") as test) as select:
+            arms = {_plain(select.then), _plain(select.otherwise)}
+            sides = {_plain(test.left), _plain(test.right)}
+            if arms != sides or len(arms) != 2 or is_old(select.then) == is_old(select.otherwise):
                 return None
-            old, other = (left, right) if is_old(left) else (right, left)
-            return OPERATOR_OF_CALL[value.function], (reference(old),), (other,)
-        case Select(condition=Binary(op="<" | "<=" | ">" | ">=") as test):
-            return _selection(value, test, is_old, reference)
+            takes_left = _plain(select.then) == _plain(test.left)
+            other = select.otherwise if is_old(select.then) else select.then
+            return ("min" if takes_left == (test.op in ("<", "<=")) else "max"), (other,)
         case _:
             return None
-
-
-def _selection(value: Select, test: Binary, is_old, reference  # type: ignore[no-untyped-def]
-               ) -> tuple[str | None, tuple[str, ...], tuple[Expr, ...]] | None:
-    """`e < old ? e : old` and its mirror images are a minimum or a maximum."""
-    if is_old(test.left) == is_old(test.right) or is_old(value.then) == is_old(value.otherwise):
-        return None
-    old_test, other_test = (test.left, test.right) if is_old(test.left) else (test.right, test.left)
-    old_arm, other_arm = ((value.then, value.otherwise) if is_old(value.then)
-                          else (value.otherwise, value.then))
-    if _shape(other_test) != _shape(other_arm):
-        return None
-    smaller = "then" if test.op in ("<", "<=") else "otherwise"   # arm chosen when the left is the smaller one
-    left_arm = "then" if is_old(test.left) == is_old(value.then) else "otherwise"
-    operator = "min" if smaller == left_arm else "max"
-    return operator, (reference(old_test), reference(old_arm)), (other_arm, other_test)
-
-
-def _shape(value: Expr) -> str:
-    return repr(_plain(value))

@@ -41,14 +41,14 @@ class Problem:
         for part in active:
             pair = part.dependence
             edge = Edge(source=pair.source, sink=pair.sink, cones=cones(part.relation, parameter_space),
-                        ordered=pair.kind is not DependenceKind.INPUT)
+                        ordered=part.ordered)
             found[edge] = None
         return tuple(found)
 
 
 def make_problem(dependences: Dependences, *, input_dependences: bool = False) -> Problem:
     """Collect the spaces of the statements, and the input dependences on request."""
-    inputs = tuple(Active(dependence=d, relation=d.relation) for d in dependences.pairs
+    inputs = tuple(Active(dependence=d, relation=d.relation, ordered=False) for d in dependences.pairs
                    if d.kind is DependenceKind.INPUT) if input_dependences else ()
     if input_dependences and not inputs and not dependences.inputs:
         raise UsageError("the scheduler shall use input dependences, but none were computed",
