@@ -64,7 +64,7 @@ def limit_this_process(*, memory_bytes: int, cpu_seconds: int) -> None:
 
 
 def _lower(limit: int, value: int, *, grace: int = 0) -> None:
-    """Lower a limit; `grace` leaves the hard limit above it, so that the soft one ends the process by its own signal."""
+    """Lower a limit; `grace` leaves the hard limit above it, so that the soft one ends the process by its signal."""
     _, hard = resource.getrlimit(limit)
     ceiling = value + grace if hard == resource.RLIM_INFINITY else min(value + grace, hard)
     resource.setrlimit(limit, (min(value, ceiling), ceiling))

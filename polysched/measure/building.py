@@ -1,0 +1,93 @@
+"""Compile C text to a shared object in a private folder."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polysched.errors import CompileError
+from polysched.target import Compiler
+
+DEFAULT_FLAGS = ("-O3", "-march=native")
+MESSAGE_LINES = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binary:
+    """A compiled shared object.
+
+    Parameters
+    ----------
+    path : where it stands; the folder belongs to the caller.
+    compiler : what compiled it.
+    flags : all options that change the code, in order.
+    source_sha256 : of the compiled text.
+    compile_seconds : wall time of the compiler.
+    """
+
+    path: Path
+    compiler: Compiler
+    flags: tuple[str, ...]
+    source_sha256: str
+    compile_seconds: float
+
+
+def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, flags: Sequence[str] = DEFAULT_FLAGS,
+                   preprocessor: Sequence[str] = (), openmp: bool = True, what: str | None = None) -> Binary:
+    """Compile C text to the shared object `folder/name.so`.
+
+    Only what the text marks with default visibility is exported, so two objects that define the same names
+    can live in one process.
+
+    Parameters
+    ----------
+    preprocessor : `-I`, `-D` and the like.
+    openmp : compile and link with the compiler's OpenMP options.
+    what : what the text is, for the message of a refusal.
+
+    Raises
+    ------
+    CompileError : the compiler refused it; the witness is the compiler's own message.
+    """
+    source = folder / f"{name}.c"
+    source.write_text(text)
+    library = folder / f"{name}.so"
+    options = [*flags, *(compiler.openmp_compile if openmp else ())]
+    started = time.monotonic()
+    done = compiler.run(
+        [*options, "-w", "-fPIC", "-shared", "-fvisibility=hidden", "-ffunction-sections", *preprocessor,
+         str(source), "-o", str(library), "-Wl,--gc-sections", *(compiler.openmp_link if openmp else ()), "-lm"],
+        folder=folder)
+    if done.returncode != 0:
+        raise CompileError(f"{compiler} refused {what or name}", witness=first_lines(done.stderr, str(folder)),
+                           hint=_hint(done.stderr))
+    return Binary(path=library, compiler=compiler, flags=tuple(options),
+                  source_sha256=hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
+                  compile_seconds=time.monotonic() - started)
+
+
+def compiles(text: str, *, folder: Path, compiler: Compiler, preprocessor: Sequence[str] = ()) -> bool:
+    """Whether the compiler accepts the text; nothing is generated."""
+    source = folder / "probe.c"
+    source.write_text(text)
+    return compiler.run(["-fsyntax-only", "-w", *preprocessor, str(source)], folder=folder).returncode == 0
+
+
+def first_lines(message: str, folder: str) -> str:
+    """The start of a compiler's message without the private folder's name, errors first."""
+    lines = [line.replace(f"{folder}/", "") for line in message.strip().splitlines()]
+    errors = [i for i, line in enumerate(lines) if "error" in line or "undefined reference" in line]
+    start = errors[0] if errors else 0
+    return "\n    ".join(lines[start:start + MESSAGE_LINES])
+
+
+def _hint(message: str) -> str | None:
+    """What to try, for the refusals that are usual."""
+    if "omp" in message and ("not found" in message or "cannot find" in message or "unable to find" in message):
+        return "the compiler's OpenMP library is missing: install it, or polysched[compiler], or use --cc"
+    if "No such file" in message or "file not found" in message:
+        return "name the folder of the missing header with -I"
+    return None

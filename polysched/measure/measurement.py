@@ -1,0 +1,138 @@
+"""The Measurement value: one verified comparison with everything that is needed to judge or repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from polysched.measure.comparison import ArrayComparison
+from polysched.measure.machine import Conditions, Machine
+from polysched.measure.statistics import Timing
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """The comparison of the transformed code's results with the untransformed code's.
+
+    Parameters
+    ----------
+    arrays : one comparison per array, scalar and result.
+    recipe : how the inputs were filled (`measure.inputs.RECIPES`).
+    seed : of the random numbers.
+    amplification : the largest relative change of a result when the inputs change by rounding errors.
+    well_conditioned : that change is within the tolerance, so a larger difference is an error of the code.
+    problem : why this does not count as a verification; empty when it does.
+    """
+
+    arrays: tuple[ArrayComparison, ...]
+    recipe: str
+    seed: int
+    amplification: float
+    well_conditioned: bool
+    problem: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return not self.problem and not self.mismatches
+
+    @property
+    def mismatches(self) -> int:
+        return sum(c.mismatches for c in self.arrays)
+
+    @property
+    def largest_absolute(self) -> float:
+        return max((c.largest_absolute for c in self.arrays), default=0.0)
+
+    @property
+    def largest_relative(self) -> float:
+        return max((c.largest_relative for c in self.arrays), default=0.0)
+
+    @property
+    def worst(self) -> ArrayComparison | None:
+        """The array with the largest relative difference; None when there is no difference."""
+        differing = [c for c in self.arrays if c.largest_absolute > 0]
+        return max(differing, key=lambda c: c.largest_relative, default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What the regions do at one size, counted from their domains and accesses.
+
+    Parameters
+    ----------
+    flop_count : floating-point additions, multiplications, divisions and comparisons of all instances; calls count one.
+    bytes_moved : bytes of all distinct array elements that are read, plus those that are written.
+    """
+
+    flop_count: int
+    bytes_moved: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """How a program was compiled.
+
+    Parameters
+    ----------
+    compiler : its command.
+    version : the first line of `--version`.
+    flags : options that change the code.
+    source_sha256 : of the text that was compiled.
+    compile_seconds : wall time of the compiler.
+    """
+
+    compiler: str
+    version: str
+    flags: tuple[str, ...]
+    source_sha256: str
+    compile_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One function, transformed, verified and timed against the original.
+
+    Parameters
+    ----------
+    source : the file as the user named it.
+    function : the function that was called.
+    sizes : every parameter by its C spelling.
+    options : what was asked for (scheduler, tile sizes, ...).
+    steps : how the schedule came about, as text.
+    original, transformed : the two builds.
+    verification : None when a run failed before the results could be compared.
+    timing : None unless the verification passed.
+    failure : what went wrong in the child process; empty when nothing did.
+    work : None when it could not be counted within its budget.
+    machine, conditions, libraries, git_revision : where and with what.
+    started : when, in UTC (ISO 8601).
+    """
+
+    source: str
+    function: str
+    sizes: Mapping[str, int]
+    options: Mapping[str, object]
+    steps: tuple[str, ...]
+    original: Build
+    transformed: Build
+    verification: Verification | None
+    timing: Timing | None
+    failure: str
+    work: Work | None
+    machine: Machine
+    conditions: Conditions
+    libraries: Mapping[str, str]
+    git_revision: str
+    started: str
+    format_version: int = field(default=FORMAT_VERSION)
+
+    def __post_init__(self) -> None:
+        if self.timing is not None and not self.verified:
+            raise ValueError("an unverified result has no time")
+
+    @property
+    def verified(self) -> bool:
+        """Whether the transformed code computed what the original does."""
+        return self.verification is not None and self.verification.passed and not self.failure

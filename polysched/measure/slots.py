@@ -1,0 +1,201 @@
+"""What one call of a user's function needs: its arguments and the file-scope variables that its regions touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+from polysched.errors import SourceLocation, UsageError
+from polysched.measure.bounds import extents_at
+from polysched.measure.c_integers import evaluate
+from polysched.measure.call_interface import Origin, Slot
+from polysched.measure.problem_size import ProblemSize
+from polysched.scop.body import Load, walk
+from polysched.scop.dtypes import BY_NAME, DType
+from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
+
+RESULT_NAME = "return value"
+LARGEST_FRACTION_OF_MEMORY = 0.25
+UNUSED_INTEGER = 1
+INTEGER_SPELLINGS = {"unsigned": "uint32", "long int": "int64", "unsigned long int": "uint64", "long long": "int64",
+                     "long long int": "int64", "unsigned long long": "uint64", "char": "int8", "short int": "int16"}
+
+
+def make_slots(scops: Sequence[Scop], signature: FunctionSignature, size: ProblemSize, *, given: Mapping[str, int],
+               is_global: Callable[[str], bool]) -> tuple[Slot, ...]:
+    """Every value that a call of the function reads or writes, arguments first and in order.
+
+    Parameters
+    ----------
+    scops : the regions of the function.
+    given : what the user gave with `--size`, by C spelling; each has to be of use.
+    is_global : whether a name is a file-scope variable.
+
+    Raises
+    ------
+    UsageError : a parameter's value cannot be made up, or a size names nothing.
+    """
+    slots = [_argument(scops, signature, p, size, given) for p in signature.parameters]
+    slots += _globals(scops, signature, size, given, is_global)
+    if (dtype := _result_type(signature.return_type)) is not None:
+        slots.append(Slot(name=RESULT_NAME, dtype=dtype, origin=Origin.RESULT, is_array=False))
+    settable = [s.name for s in slots if not s.is_array and s.dtype.is_integer and s.origin is not Origin.RESULT]
+    for name in given:
+        if name not in settable:
+            raise UsageError(f"--size {name}: {signature.name} has no integer parameter {name!r}",
+                             where=location(scops[0]),
+                             hint=f"it has {', '.join(settable)}" if settable else "it has none at all")
+    return tuple(slots)
+
+
+def check_memory(slots: Sequence[Slot], available_bytes: int) -> None:
+    """Refuse arrays that would not fit: a run keeps the inputs, the reference's results and the work copy."""
+    total = slot_bytes(slots)
+    if total > LARGEST_FRACTION_OF_MEMORY * available_bytes:
+        largest = max(slots, key=lambda s: prod(s.shape) * s.dtype.bytes)
+        shape = " x ".join(str(e) for e in largest.shape)
+        raise UsageError(
+            f"the arrays take {total / 2**30:.1f} GiB, of which a run needs several copies, and "
+            f"{available_bytes / 2**30:.1f} GiB of memory are free",
+            witness=f"{largest.name} has {shape} elements of type {largest.dtype}",
+            hint="choose smaller values with --size")
+
+
+def slot_bytes(slots: Sequence[Slot]) -> int:
+    """The bytes of all slots together."""
+    return sum(prod(s.shape) * s.dtype.bytes for s in slots)
+
+
+def location(scop: Scop) -> SourceLocation | str:
+    """The file and line where the region's first statement stands."""
+    if scop.source is None:
+        return scop.name
+    return SourceLocation(scop.source.path, scop.statements[0].line if scop.statements else 0)
+
+
+def _argument(scops: Sequence[Scop], signature: FunctionSignature, parameter: FunctionParameter, size: ProblemSize,
+              given: Mapping[str, int]) -> Slot:
+    name, dtype = parameter.name, parameter.dtype
+    if parameter.kind is ParameterKind.OTHER or dtype is None:
+        raise UsageError(f"no value can be made up for the parameter `{parameter.c_declaration}` of {signature.name}",
+                         where=location(scops[0]), hint="run takes integers, floating-point numbers and arrays of them")
+    if parameter.kind is ParameterKind.INTEGER:
+        value = size.spelled.get(name, given.get(name))
+        if value is None and _scalar_in(scops, name) is None:
+            value = _stand_in(signature, name, size)
+        if value is not None:
+            check_range(name, value, dtype)
+        return Slot(name=name, dtype=dtype, origin=Origin.ARGUMENT, is_array=False, value=value)
+    if parameter.kind is ParameterKind.FLOATING:
+        return Slot(name=name, dtype=dtype, origin=Origin.ARGUMENT, is_array=False)
+    found = _array_named(scops, name)
+    shape = _declared_shape(signature, parameter, size, given, location(scops[0])) if found is None else \
+        _used_shape(scops, found, size)
+    return Slot(name=name, dtype=dtype, origin=Origin.ARGUMENT, is_array=True, shape=shape,
+                index_extent=None if found is None else index_extent(scops, found, size), constant=False)
+
+
+def _stand_in(signature: FunctionSignature, name: str, size: ProblemSize) -> int:
+    """A value for an integer that no region uses: the largest size when an extent needs it, else 1."""
+    in_extent = any(name in (extent or "") for p in signature.parameters for extent in p.c_extents)
+    return max(size.spelled.values(), default=UNUSED_INTEGER) if in_extent else UNUSED_INTEGER
+
+
+def check_range(name: str, value: int, dtype: DType) -> None:
+    """Refuse a value that the parameter's type cannot hold."""
+    low, high = dtype.value_range()
+    if not low <= value <= high:
+        raise UsageError(f"--size {name}={value} does not fit the type {dtype.c_name}",
+                         hint=f"choose a value from {low} to {high}")
+
+
+def _globals(scops: Sequence[Scop], signature: FunctionSignature, size: ProblemSize, given: Mapping[str, int],
+             is_global: Callable[[str], bool]) -> list[Slot]:
+    """File-scope variables: arrays and scalars that the regions access, and sizes."""
+    arguments = {p.name for p in signature.parameters}
+    slots: dict[str, Slot] = {}
+    for scop in scops:
+        for parameter in scop.parameters:
+            spelling = parameter.spelling
+            if spelling in arguments or spelling in slots or not is_global(spelling):
+                continue
+            value = size.values[parameter.name]
+            check_range(spelling, value, parameter.dtype)
+            slots[spelling] = Slot(name=spelling, dtype=parameter.dtype, origin=Origin.GLOBAL, is_array=False,
+                                   value=value)
+        for array in scop.arrays:
+            name = base_name(array)
+            if array.storage is not Storage.OUTER or name in arguments or name in slots or not is_global(name):
+                continue
+            is_pointer = bool(array.extents) and array.extents[0] is None
+            slots[name] = Slot(name=name, dtype=array.dtype, origin=Origin.POINTER if is_pointer else Origin.GLOBAL,
+                               is_array=not array.is_scalar, shape=_used_shape(scops, array, size),
+                               index_extent=index_extent(scops, array, size), constant=array.constant,
+                               value=given.get(name))
+    return list(slots.values())
+
+
+def base_name(array: Array) -> str:
+    """The variable that the source names: `A` for `A[{}][{}]`, `s` for `(*s)`."""
+    text = array.c_element or array.name
+    return text.lstrip("(*").split("[")[0].split(")")[0].split(".")[0].split("-")[0].strip()
+
+
+def _array_named(scops: Sequence[Scop], name: str) -> Array | None:
+    for scop in scops:
+        for array in scop.arrays:
+            if array.storage is Storage.ARGUMENT and base_name(array) == name:
+                return array
+    return None
+
+
+def _scalar_in(scops: Sequence[Scop], name: str) -> Array | None:
+    found = _array_named(scops, name)
+    return found if found is not None and found.is_scalar else None
+
+
+def _used_shape(scops: Sequence[Scop], array: Array, size: ProblemSize) -> tuple[int, ...]:
+    """The extents over all regions that use the array: an undeclared one is as large as any of them needs."""
+    shapes = [extents_at(scop, a, size.values) for scop in scops for a in scop.arrays if a.name == array.name]
+    return tuple(max(0, *extents) for extents in zip(*shapes, strict=True))
+
+
+def _declared_shape(signature: FunctionSignature, parameter: FunctionParameter, size: ProblemSize,
+                    given: Mapping[str, int], where: SourceLocation | str) -> tuple[int, ...]:
+    """The extents of an array that no region touches, from its declaration."""
+    values = dict(given) | dict(size.spelled)
+    for other in signature.parameters:
+        if other.kind is ParameterKind.INTEGER and other.name not in values:
+            values[other.name] = _stand_in(signature, other.name, size)
+    shape = []
+    for text in parameter.c_extents:
+        extent = None if text is None else evaluate(text, values)
+        if extent is None or extent < 0:
+            raise UsageError(f"how many elements the parameter `{parameter.c_declaration}` has is not known",
+                             where=where, hint="declare its extents in terms of the function's integer parameters")
+        shape.append(extent)
+    return tuple(shape)
+
+
+def index_extent(scops: Sequence[Scop], array: Array, size: ProblemSize) -> int | None:
+    """The bound below which an array's elements must lie because they are subscripts; None when they are not."""
+    bounds = []
+    for scop in scops:
+        for statement in scop.statements:
+            for access in statement.accesses:
+                target = scop.array(access.array)
+                for position, subscript in enumerate(access.subscripts):
+                    loads = [e for e in walk(subscript) if isinstance(e, Load)]
+                    if any(statement.access(e.reference).array == array.name for e in loads) \
+                            and position < len(target.extents):
+                        bounds.append(extents_at(scop, target, size.values)[position])
+    return min(bounds) if bounds else None
+
+
+def _result_type(c_type: str) -> DType | None:
+    """The type of the returned number; None when the function returns nothing that can be compared."""
+    words = " ".join(w for w in c_type.split() if w not in ("const", "static", "inline", "extern", "volatile"))
+    if words in INTEGER_SPELLINGS:
+        return BY_NAME[INTEGER_SPELLINGS[words]]
+    return next((t for t in BY_NAME.values() if t.c_name == words), None)
