@@ -99,8 +99,9 @@ def _functions(member: isl.UnionPwAff) -> str:
     texts = []
     for i in range(pieces.n_pw_aff()):
         for _, aff in pieces.get_at(i).get_pieces():
-            text = aff.to_str().split("->")[-2:]
-            texts.append(f"{text[0].split('{')[-1].strip()} → {text[1].strip(' }[]').strip('()')}")
+            instance, value = aff.to_str().split("->")[-2:]
+            value = value.strip(" }").removeprefix("[(").removesuffix(")]")
+            texts.append(f"{instance.split('{')[-1].strip()} → {value}")
     return ", ".join(dict.fromkeys(texts))
 
 
