@@ -1,0 +1,20 @@
+"""The Scop and its front ends.
+
+The functions that read C are loaded on first use: the parser takes time to import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polysched.scop.c_frontend.frontend import all_from_c_file, all_from_c_text, from_c_file, from_c_text
+
+__all__ = ["all_from_c_file", "all_from_c_text", "from_c_file", "from_c_text"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from polysched.scop.c_frontend import frontend
+    return getattr(frontend, name)

@@ -1,0 +1,1 @@
+"""C regions between `#pragma scop` and `#pragma endscop` as Scops."""

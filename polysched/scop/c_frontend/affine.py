@@ -1,0 +1,263 @@
+"""C expressions as affine functions and conditions, with the meaning that C gives them.
+
+Values are exact integers.  Signed arithmetic does not overflow in a valid program (C11 6.5); where an
+unsigned or narrowing computation could wrap, the condition under which it does not is proved or
+becomes an assumption on the parameters.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+from pycparser import c_ast
+
+from polysched.scop import dtypes
+from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.bindings import describe
+from polysched.scop.c_frontend.c_types import CType, Scalar, StructType
+from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
+from polysched.scop.c_frontend.literals import literal
+from polysched.scop.c_frontend.scopes import Symbol
+from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
+
+COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
+BY_NAME = frozenset({"min", "max", "floord", "ceild", "abs", "labs", "llabs"})
+
+
+def affine(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
+    """The value of an integer expression on a domain.
+
+    Raises
+    ------
+    NotAffine : it is not an affine function of iterators and parameters.
+    """
+    if isinstance(node, c_ast.Constant):
+        return _constant(node)
+    if isinstance(node, c_ast.ID):
+        return _variable(x, node, domain)
+    if isinstance(node, c_ast.UnaryOp):
+        return _unary(x, node, domain)
+    if isinstance(node, c_ast.BinaryOp):
+        return _binary(x, node, domain)
+    if isinstance(node, c_ast.TernaryOp):
+        return _ternary(x, node, domain)
+    if isinstance(node, c_ast.Cast):
+        ctype = x.bindings.types.get(node.to_type)
+        if not isinstance(ctype, Scalar) or not ctype.dtype.is_integer:
+            raise NotAffine(node, "it is converted to a type that is no integer")
+        return convert(x, affine(x, node.expr, domain), ctype.dtype, domain, node)
+    if isinstance(node, c_ast.FuncCall):
+        return _call(x, node, domain)
+    raise NotAffine(node, "it is no affine expression")
+
+
+def condition(x: Extraction, node: c_ast.Node, domain: isl.Set) -> isl.Set:
+    """Where on a domain an expression is true (not zero).
+
+    Raises
+    ------
+    NotAffine : it is not a condition on iterators and parameters alone.
+    """
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
+        left = condition(x, node.left, domain)
+        both = node.op == "&&"
+        rest = domain.intersect(left) if both else domain.subtract(left)
+        right = condition(x, node.right, rest)
+        return left.intersect(right) if both else left.union(right)
+    if isinstance(node, c_ast.UnaryOp) and node.op == "!":
+        return condition(x, node.expr, domain).complement()
+    if isinstance(node, c_ast.BinaryOp) and node.op in COMPARE:
+        left_value, right_value = affine(x, node.left, domain), affine(x, node.right, domain)
+        common = usual_conversion(left_value.dtype, right_value.dtype)
+        left_value = convert(x, left_value, common, domain, node)
+        right_value = convert(x, right_value, common, domain, node)
+        result: isl.Set = getattr(left_value.value, COMPARE[node.op])(right_value.value)
+        return result
+    return affine(x, node, domain).value.ne_set(polyhedra.constant(0))
+
+
+def convert(x: Extraction, value: Affine, dtype: DType, domain: isl.Set, node: c_ast.Node) -> Affine:
+    """The value converted to another integer type; conversions that could change it must not."""
+    if dtype == value.dtype:
+        return value
+    if dtype.kind is Kind.BOOL:
+        return Affine(polyhedra.indicator(value.value.ne_set(polyhedra.constant(0))), dtype)
+    low, high = dtype.value_range()
+    source_low, source_high = value.dtype.value_range()
+    if source_low < low or source_high > high:
+        _stays_inside(x, value.value, dtype, domain, node, f"`{describe(node)}` fits the type {dtype.c_name}")
+    return Affine(value.value, dtype)
+
+
+def _stays_inside(x: Extraction, value: isl.PwAff, dtype: DType, domain: isl.Set, node: c_ast.Node,
+                  text: str) -> None:
+    low, high = dtype.value_range()
+    x.require(domain, polyhedra.between(value, low, high), kind="no-wrap", text=text, node=node)
+
+
+def _result(x: Extraction, value: isl.PwAff, dtype: DType, domain: isl.Set, node: c_ast.Node) -> Affine:
+    """The result of an operator in a type: unsigned arithmetic must not wrap, signed cannot."""
+    if dtype.kind is not Kind.SIGNED:
+        _stays_inside(x, value, dtype, domain, node, f"`{describe(node)}` does not wrap around in {dtype.c_name}")
+    return Affine(value, dtype)
+
+
+def _constant(node: c_ast.Constant) -> Affine:
+    found = literal(node.value)
+    if found is None or not isinstance(found.value, int) or not found.dtype.is_integer:
+        raise NotAffine(node, "it is no integer constant")
+    return Affine(polyhedra.constant(found.value), found.dtype)
+
+
+def _variable(x: Extraction, node: c_ast.ID, domain: isl.Set) -> Affine:
+    symbol = x.bindings.symbol(node)
+    if symbol.is_enumerator:
+        return enumerator(x, symbol, domain)
+    if symbol in x.known:
+        return x.known[symbol].affine
+    loop = x.loop_of(symbol)
+    if loop is not None:
+        return Affine(polyhedra.symbol(loop.isl_name), loop.dtype)
+    constant = constant_symbol(x, symbol, domain)
+    if constant is not None:
+        return constant
+    parameter = x.parameter(symbol)
+    if parameter is not None:
+        return Affine(polyhedra.symbol(parameter.name), parameter.dtype)
+    if isinstance(symbol.ctype, Scalar) and not symbol.ctype.dtype.is_integer:
+        raise NotAffine(node, f"`{node.name}` is not an integer")
+    if symbol in x.bindings.written:
+        raise NotAffine(node, f"`{node.name}` changes inside the region")
+    raise NotAffine(node, f"`{node.name}` is no integer variable")
+
+
+def enumerator(x: Extraction, symbol: Symbol, domain: isl.Set) -> Affine:
+    """The value of an enumeration constant, which has type int (C11 6.7.2.2)."""
+    base = polyhedra.constant(0) if symbol.enumerator is None else affine(x, symbol.enumerator, domain).value
+    return Affine(base.add(polyhedra.constant(symbol.offset)), dtypes.INT32)
+
+
+def constant_symbol(x: Extraction, symbol: Symbol, domain: isl.Set) -> Affine | None:
+    """The value of a `const` integer that is initialised with a literal: it cannot change in a valid program."""
+    ctype = symbol.ctype
+    initial = getattr(symbol.node, "init", None)
+    if not isinstance(ctype, Scalar) or not ctype.constant or ctype.volatile or not ctype.dtype.is_integer:
+        return None
+    if isinstance(initial, c_ast.UnaryOp) and initial.op == "-":
+        found = literal(initial.expr.value) if isinstance(initial.expr, c_ast.Constant) else None
+        value = -found.value if found is not None else None
+    else:
+        found = literal(initial.value) if isinstance(initial, c_ast.Constant) else None
+        value = found.value if found is not None else None
+    if not isinstance(value, int):
+        return None
+    low, high = ctype.dtype.value_range()
+    return Affine(polyhedra.constant(value), ctype.dtype) if low <= value <= high else None
+
+
+def _unary(x: Extraction, node: c_ast.UnaryOp, domain: isl.Set) -> Affine:
+    if node.op == "!":
+        return Affine(polyhedra.indicator(condition(x, node, domain)), dtypes.INT32)
+    if node.op == "sizeof":
+        size = size_of(x, node.expr, domain)
+        if size is None:
+            raise NotAffine(node, "the size of that type is not known")
+        return Affine(polyhedra.constant(size), dtypes.UINT64)
+    if node.op not in ("-", "+", "~"):
+        raise NotAffine(node, "it reads memory" if node.op == "*" else f"the operator {node.op} is not affine")
+    operand = affine(x, node.expr, domain)
+    dtype = promote(operand.dtype)
+    operand = convert(x, operand, dtype, domain, node)
+    if node.op == "+":
+        return operand
+    value = operand.value.neg()
+    if node.op == "~":
+        if dtype.kind is not Kind.SIGNED:
+            raise NotAffine(node, "`~` of an unsigned value is no small number")
+        return Affine(value.sub(polyhedra.constant(1)), dtype)
+    return _result(x, value, dtype, domain, node)
+
+
+def size_of(x: Extraction, node: c_ast.Node, domain: isl.Set) -> int | None:
+    """The size in bytes of a type name or variable; None when it is not a known number."""
+    ctype: CType | None = x.bindings.types.get(node)
+    if ctype is None and isinstance(node, c_ast.ID):
+        ctype = x.bindings.symbol(node).ctype
+    if isinstance(ctype, Scalar):
+        return ctype.dtype.bytes
+    if isinstance(ctype, StructType) or ctype is None:
+        return None
+    return None
+
+
+def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
+    if node.op in COMPARE or node.op in ("&&", "||"):
+        return Affine(polyhedra.indicator(condition(x, node, domain)), dtypes.INT32)
+    left, right = affine(x, node.left, domain), affine(x, node.right, domain)
+    if node.op in ("<<", ">>"):
+        return _shift(x, node, left, right, domain)
+    dtype = usual_conversion(left.dtype, right.dtype)
+    left, right = convert(x, left, dtype, domain, node), convert(x, right, dtype, domain, node)
+    if node.op == "+":
+        return _result(x, left.value.add(right.value), dtype, domain, node)
+    if node.op == "-":
+        return _result(x, left.value.sub(right.value), dtype, domain, node)
+    if node.op == "*":
+        if polyhedra.constant_value(left.value) is None and polyhedra.constant_value(right.value) is None:
+            raise NotAffine(node, "it multiplies two values that are not constants")
+        return _result(x, left.value.mul(right.value), dtype, domain, node)
+    divisor = polyhedra.constant_value(right.value)
+    if node.op in ("/", "%"):
+        if divisor is None or divisor == 0:
+            raise NotAffine(node, "it divides by something that is not a constant" if divisor is None
+                            else "it divides by zero")
+        quotient = left.value.tdiv_q(polyhedra.constant(divisor))
+        if node.op == "/":
+            return Affine(quotient, dtype)
+        return Affine(left.value.sub(quotient.scale_val(isl.Val(divisor, polyhedra.CONTEXT))), dtype)
+    if node.op == "&" and divisor is not None and divisor > 0 and divisor & (divisor + 1) == 0:
+        return Affine(left.value.mod_val(isl.Val(divisor + 1, polyhedra.CONTEXT)), dtype)
+    raise NotAffine(node, f"the operator {node.op} is not affine")
+
+
+def _shift(x: Extraction, node: c_ast.BinaryOp, left: Affine, right: Affine, domain: isl.Set) -> Affine:
+    """Shifts by a constant: a product, or the quotient rounded down (what every compiler does for `>>`)."""
+    dtype = promote(left.dtype)
+    left = convert(x, left, dtype, domain, node)
+    amount = polyhedra.constant_value(right.value)
+    if amount is None or not 0 <= amount < dtype.bits:
+        raise NotAffine(node, "it shifts by something that is not a small constant")
+    factor = isl.Val(1 << amount, polyhedra.CONTEXT)
+    if node.op == "<<":
+        return _result(x, left.value.scale_val(factor), dtype, domain, node)
+    return Affine(left.value.scale_down_val(factor).floor(), dtype)
+
+
+def _ternary(x: Extraction, node: c_ast.TernaryOp, domain: isl.Set) -> Affine:
+    test = condition(x, node.cond, domain)
+    then_domain, else_domain = domain.intersect(test), domain.subtract(test)
+    then, otherwise = affine(x, node.iftrue, then_domain), affine(x, node.iffalse, else_domain)
+    dtype = usual_conversion(then.dtype, otherwise.dtype)
+    then = convert(x, then, dtype, then_domain, node)
+    otherwise = convert(x, otherwise, dtype, else_domain, node)
+    return Affine(polyhedra.select(test, then.value, otherwise.value), dtype)
+
+
+def _call(x: Extraction, node: c_ast.FuncCall, domain: isl.Set) -> Affine:
+    """`abs`, and `min`, `max`, `floord`, `ceild` under their customary names when the file does not define them."""
+    name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+    arguments = [affine(x, a, domain) for a in (node.args.exprs if node.args else ())] if name in BY_NAME else []
+    if name not in BY_NAME or name in x.functions or len(arguments) != (1 if "abs" in name else 2):
+        raise NotAffine(node, "it calls a function")
+    if "abs" in name:
+        dtype = dtypes.INT32 if name == "abs" else dtypes.INT64
+        value = convert(x, arguments[0], dtype, domain, node).value
+        return Affine(value.max(value.neg()), dtype)
+    dtype = usual_conversion(arguments[0].dtype, arguments[1].dtype)
+    left, right = (convert(x, a, dtype, domain, node).value for a in arguments)
+    if name in ("min", "max"):
+        return Affine(left.min(right) if name == "min" else left.max(right), dtype)
+    divisor = polyhedra.constant_value(right)
+    if divisor is None or divisor <= 0:
+        raise NotAffine(node, "it divides by something that is not a positive constant")
+    quotient = left.scale_down_val(isl.Val(divisor, polyhedra.CONTEXT))
+    return Affine(quotient.floor() if name == "floord" else quotient.ceil(), dtype)

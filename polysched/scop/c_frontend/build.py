@@ -1,0 +1,97 @@
+"""From what was read to the Scop: parameters settled, iterators in tuples, the schedule as a tree."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import islpy as isl
+
+from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.expressions import OpenAccess
+from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend.polyhedra import PARAM
+from polysched.scop.c_frontend.statements import Leaf, LoopTree, OpenStatement, Sequence, Tree
+from polysched.scop.scop import Access, Array, Assumption, Parameter, Scop, SourceRegion, Statement
+
+
+def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
+               assumptions: tuple[Assumption, ...]) -> Scop:
+    """The finished value; every isl object has the same parameters in the same order."""
+    parameters = tuple(x.parameters.values())
+    model = parameter_space(parameters)
+    statements = {s.name: _statement(s, model) for s in x.open_statements}
+    used = {a.array for s in statements.values() for a in s.accesses}
+    return Scop(
+        name=name,
+        context=x.context.params().align_params(model).coalesce(),
+        parameters=parameters,
+        arrays=tuple(_array(a, model) for a in x.arrays.values() if a.name in used),
+        statements=tuple(statements.values()),
+        schedule=schedule_of(tree, statements),
+        assumptions=tuple(_assumption(a, model) for a in (*x.assumptions, *assumptions)),
+        source=source,
+    )
+
+
+def parameter_space(parameters: tuple[Parameter, ...]) -> isl.Space:
+    """The parameter space with these parameters in this order."""
+    space = isl.Space.params_alloc(polyhedra.CONTEXT, len(parameters))
+    for at, parameter in enumerate(parameters):
+        space = space.set_dim_id(PARAM, at, isl.Id(parameter.name, context=polyhedra.CONTEXT))
+    return space
+
+
+def _statement(open_statement: OpenStatement, model: isl.Space) -> Statement:
+    domain = polyhedra.to_set(open_statement.domain, open_statement.iterators, open_statement.name)
+    return Statement(
+        name=open_statement.name, line=open_statement.line, domain=domain.align_params(model),
+        body=open_statement.body, accesses=tuple(_access(a, open_statement, model) for a in open_statement.accesses))
+
+
+def _access(access: OpenAccess, statement: OpenStatement, model: isl.Space) -> Access:
+    relation = polyhedra.to_map(access.relation, statement.iterators, statement.name, access.array)
+    return Access(reference=access.reference, array=access.array, kind=access.kind,
+                  relation=relation.align_params(model), subscripts=access.subscripts, exact=access.exact)
+
+
+def _array(array: Array, model: isl.Space) -> Array:
+    extents = tuple(None if e is None else _over_parameters(e, model) for e in array.extents)
+    return Array(name=array.name, dtype=array.dtype, extents=extents, storage=array.storage,
+                 c_extents=array.c_extents, c_element=array.c_element, constant=array.constant, restrict=array.restrict)
+
+
+def _over_parameters(value: isl.PwAff, model: isl.Space) -> isl.PwAff:
+    return value.align_params(model)
+
+
+def _assumption(assumption: Assumption, model: isl.Space) -> Assumption:
+    parameters = assumption.parameters
+    return Assumption(kind=assumption.kind, text=assumption.text, condition=assumption.condition,
+                      parameters=None if parameters is None else parameters.align_params(model))
+
+
+def schedule_of(tree: Tree, statements: dict[str, Statement]) -> isl.Schedule:
+    """The order as written: one band with one member per loop, sequences in between."""
+    schedule, _ = _schedule(tree, statements)
+    return schedule
+
+
+def _schedule(tree: Tree, statements: dict[str, Statement]) -> tuple[isl.Schedule, list[Statement]]:
+    match tree:
+        case Leaf():
+            statement = statements[tree.statement.name]
+            return isl.Schedule.from_domain(isl.UnionSet.from_set(statement.domain)), [statement]
+        case Sequence():
+            parts = [_schedule(child, statements) for child in tree.children]
+            return (reduce(lambda a, b: a.sequence(b), (p[0] for p in parts)),
+                    [s for p in parts for s in p[1]])
+        case LoopTree():
+            schedule, inside = _schedule(tree.child, statements)
+            band = reduce(lambda a, b: a.union_add(b), (_counter(s, tree) for s in inside))
+            return schedule.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff(band)), inside
+
+
+def _counter(statement: Statement, loop: LoopTree) -> isl.UnionPwAff:
+    space = isl.LocalSpace.from_space(statement.domain.get_space())
+    value = isl.PwAff.from_aff(isl.Aff.var_on_domain(space, isl.dim_type.set, loop.depth))
+    return isl.UnionPwAff.from_pw_aff(value if loop.forward else value.neg())

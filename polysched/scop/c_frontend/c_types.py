@@ -1,0 +1,226 @@
+"""C types as far as a region needs them, and their resolution from declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pycparser import c_ast
+
+from polysched.scop import dtypes
+from polysched.scop.c_frontend.parse import BUILT_IN_TYPES
+from polysched.scop.dtypes import DType
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An arithmetic type."""
+
+    dtype: DType
+    constant: bool = False
+    volatile: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Pointer:
+    """A pointer; `restrict` and `constant` are its own qualifiers."""
+
+    target: CType
+    constant: bool = False
+    restrict: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayOf:
+    """An array; the extent is an expression of the source, None for `[]`."""
+
+    element: CType
+    extent: c_ast.Node | None
+
+
+@dataclass(frozen=True, eq=False)
+class StructType:
+    """A struct with its members in order."""
+
+    tag: str
+    members: tuple[tuple[str, CType], ...]
+    constant: bool = False
+
+    def member(self, name: str) -> CType | None:
+        """The type of a member; None when there is none."""
+        return dict(self.members).get(name)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionType:
+    """A function: result, and parameter types (None without a prototype)."""
+
+    result: CType
+    parameters: tuple[CType, ...] | None
+    variadic: bool = False
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """A type that no element of a region may have, with the reason."""
+
+    reason: str
+
+
+CType: TypeAlias = Scalar | Pointer | ArrayOf | StructType | FunctionType | Unsupported
+VOID = Unsupported("void has no value")
+
+_SPECIFIERS: dict[tuple[str, ...], DType] = {
+    ("_Bool",): dtypes.BOOL,
+    ("char",): dtypes.INT8, ("char", "signed"): dtypes.INT8, ("char", "unsigned"): dtypes.UINT8,
+    ("short",): dtypes.INT16, ("int", "short"): dtypes.INT16, ("short", "signed"): dtypes.INT16,
+    ("int", "short", "signed"): dtypes.INT16,
+    ("short", "unsigned"): dtypes.UINT16, ("int", "short", "unsigned"): dtypes.UINT16,
+    ("int",): dtypes.INT32, ("signed",): dtypes.INT32, ("int", "signed"): dtypes.INT32,
+    ("unsigned",): dtypes.UINT32, ("int", "unsigned"): dtypes.UINT32,
+    ("long",): dtypes.INT64, ("int", "long"): dtypes.INT64, ("long", "signed"): dtypes.INT64,
+    ("int", "long", "signed"): dtypes.INT64,
+    ("long", "unsigned"): dtypes.UINT64, ("int", "long", "unsigned"): dtypes.UINT64,
+    ("long", "long"): dtypes.INT64, ("int", "long", "long"): dtypes.INT64,
+    ("long", "long", "signed"): dtypes.INT64, ("int", "long", "long", "signed"): dtypes.INT64,
+    ("long", "long", "unsigned"): dtypes.UINT64, ("int", "long", "long", "unsigned"): dtypes.UINT64,
+    ("float",): dtypes.FLOAT32, ("double",): dtypes.FLOAT64, ("double", "long"): dtypes.LONGDOUBLE,
+}
+_BUILT_IN = dict(zip(BUILT_IN_TYPES, (dtypes.FLOAT16, dtypes.BFLOAT16, dtypes.FLOAT32, dtypes.FLOAT64), strict=True))
+
+
+@dataclass(frozen=True)
+class TypeNames:
+    """How names that stand in types are looked up.
+
+    Parameters
+    ----------
+    typedef : the type that a typedef name stands for, or None.
+    struct : the members of a struct tag, or None while it is incomplete.
+    """
+
+    typedef: Callable[[str], CType | None]
+    struct: Callable[[str], StructType | None]
+
+
+def resolve(node: c_ast.Node, names: TypeNames) -> CType:
+    """The type that a declaration's type node stands for (C11 6.7)."""
+    if isinstance(node, c_ast.TypeDecl):
+        return qualified(resolve(node.type, names), tuple(node.quals or ()))
+    if isinstance(node, c_ast.Typename | c_ast.Decl):
+        return resolve(node.type, names)
+    if isinstance(node, c_ast.PtrDecl):
+        quals = tuple(node.quals or ())
+        if "volatile" in quals:
+            return Unsupported("a volatile pointer can change behind the program's back")
+        return Pointer(resolve(node.type, names), "const" in quals, "restrict" in quals)
+    if isinstance(node, c_ast.ArrayDecl):
+        return ArrayOf(resolve(node.type, names), node.dim)
+    if isinstance(node, c_ast.FuncDecl):
+        return _function(node, names)
+    if isinstance(node, c_ast.IdentifierType):
+        return _arithmetic(tuple(node.names), names)
+    if isinstance(node, c_ast.Enum):
+        return Scalar(dtypes.UINT32 if not _has_negative(node) else dtypes.INT32)
+    if isinstance(node, c_ast.Struct):
+        return _struct(node, names)
+    if isinstance(node, c_ast.Union):
+        return Unsupported("the members of a union overlap")
+    return Unsupported(f"the type construct {type(node).__name__} is not supported")
+
+
+def qualified(ctype: CType, quals: tuple[str, ...]) -> CType:
+    """The type with `const` and `volatile` applied; for an array they belong to the element (C11 6.7.3)."""
+    if not quals:
+        return ctype
+    if "_Atomic" in quals:
+        return Unsupported("an atomic object is shared with other threads")
+    match ctype:
+        case Scalar():
+            return Scalar(ctype.dtype, ctype.constant or "const" in quals, ctype.volatile or "volatile" in quals)
+        case Pointer():
+            return Pointer(ctype.target, ctype.constant or "const" in quals, ctype.restrict or "restrict" in quals)
+        case ArrayOf():
+            return ArrayOf(qualified(ctype.element, quals), ctype.extent)
+        case StructType() if "volatile" in quals:
+            return Unsupported("a volatile object can change behind the program's back")
+        case StructType():
+            return StructType(ctype.tag, ctype.members, True)
+        case _:
+            return ctype
+
+
+def _arithmetic(words: tuple[str, ...], names: TypeNames) -> CType:
+    if len(words) == 1:
+        if words[0] in _BUILT_IN:
+            return Scalar(_BUILT_IN[words[0]])
+        if words[0] == "void":
+            return VOID
+        named = names.typedef(words[0])
+        if named is not None:
+            return named
+    dtype = _SPECIFIERS.get(tuple(sorted(words)))
+    return Scalar(dtype) if dtype else Unsupported(f"the type `{' '.join(words)}` is not supported")
+
+
+def _has_negative(node: c_ast.Enum) -> bool:
+    """An enumeration is `unsigned int` for gcc and clang unless a member is negative; `-` is how one gets there."""
+    values = node.values.enumerators if node.values else ()
+    return any(isinstance(e, c_ast.Enumerator) and isinstance(e.value, c_ast.UnaryOp) and e.value.op == "-"
+               for e in values)
+
+
+def _function(node: c_ast.FuncDecl, names: TypeNames) -> FunctionType:
+    result = resolve(node.type, names)
+    if node.args is None:
+        return FunctionType(result, None)
+    parameters: list[CType] = []
+    variadic = False
+    for parameter in node.args.params:
+        if isinstance(parameter, c_ast.EllipsisParam):
+            variadic = True
+        elif isinstance(parameter, c_ast.ID):
+            return FunctionType(result, None)
+        else:
+            parameters.append(decayed(resolve(parameter, names)))
+    if len(parameters) == 1 and parameters[0] is VOID:
+        parameters = []
+    return FunctionType(result, tuple(parameters), variadic)
+
+
+def decayed(ctype: CType) -> CType:
+    """The type of a parameter declared so: an array becomes a pointer to its element (C11 6.7.6.3)."""
+    if isinstance(ctype, ArrayOf):
+        return Pointer(ctype.element)
+    if isinstance(ctype, FunctionType):
+        return Unsupported("a pointer to a function is not supported")
+    return ctype
+
+
+def _struct(node: c_ast.Struct, names: TypeNames) -> CType:
+    if node.decls is None:
+        known = names.struct(node.name or "")
+        return known or Unsupported(f"struct {node.name} has no definition here")
+    members: list[tuple[str, CType]] = []
+    for declaration in node.decls:
+        if not isinstance(declaration, c_ast.Decl):
+            continue
+        if declaration.name is None:
+            return Unsupported("an unnamed member is not supported")
+        ctype = resolve(declaration.type, names)
+        if declaration.bitsize is not None:
+            ctype = Unsupported("a bit-field has no address of its own")
+        members.append((declaration.name, ctype))
+    return StructType(node.name or "", tuple(members))
+
+
+def element_type(ctype: CType) -> CType | None:
+    """What one subscript reaches; None when the type takes none."""
+    match ctype:
+        case Pointer():
+            return ctype.target
+        case ArrayOf():
+            return ctype.element
+        case _:
+            return None

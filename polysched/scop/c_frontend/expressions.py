@@ -1,0 +1,252 @@
+"""C expressions as typed bodies, with an access for every element that they read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import islpy as isl
+from pycparser import c_ast
+
+from polysched.errors import UnsupportedScopError
+from polysched.scop import dtypes
+from polysched.scop.body import (
+    COMPARISON,
+    LOGICAL,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    IteratorRef,
+    Literal,
+    Load,
+    ParameterRef,
+    Select,
+    Unary,
+)
+from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.affine import affine, condition, constant_symbol, enumerator, size_of
+from polysched.scop.c_frontend.c_types import FunctionType, Scalar
+from polysched.scop.c_frontend.extraction import Extraction, NotAffine
+from polysched.scop.c_frontend.functions import MATH, PureFunction
+from polysched.scop.c_frontend.literals import literal
+from polysched.scop.c_frontend.places import Place, array_of, is_place, resolve_place
+from polysched.scop.c_frontend.scopes import Origin
+from polysched.scop.dtypes import DType, promote, usual_conversion
+from polysched.scop.scop import AccessKind
+
+SIDE_EFFECT_HINT = "write the change as a statement of its own, before or after this one"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OpenAccess:
+    """An access before the parameters of the Scop are settled; relation over the unit set."""
+
+    reference: str
+    array: str
+    kind: AccessKind
+    relation: isl.Map
+    subscripts: tuple[Expr, ...]
+    exact: bool
+
+
+@dataclass(eq=False)
+class StatementBuilder:
+    """The accesses of one statement while its body is read."""
+
+    x: Extraction
+    name: str
+    accesses: list[OpenAccess] = field(default_factory=list)
+    reads: int = 0
+    writes: int = 0
+
+    def read(self, node: c_ast.Node, domain: isl.Set) -> Load:
+        """A load of the element that an lvalue denotes."""
+        place = resolve_place(self.x, node)
+        _, ctype = array_of(self.x, node, place)
+        reference = f"{self.name}_r{self.reads}"
+        self.reads += 1
+        self._access(node, place, reference, AccessKind.READ, domain)
+        return Load(reference, ctype.dtype)
+
+    def write(self, node: c_ast.Node, domain: isl.Set, *, must: bool) -> tuple[str, DType]:
+        """The reference and type of a written element."""
+        place = resolve_place(self.x, node)
+        _, ctype = array_of(self.x, node, place)
+        if ctype.constant and place.symbol.origin is not Origin.REGION:
+            raise self.x.refuse("a constant is assigned", node, hint="drop `const` from the declaration")
+        reference = f"{self.name}_w{self.writes}"
+        self.writes += 1
+        self._access(node, place, reference, AccessKind.MUST_WRITE if must else AccessKind.MAY_WRITE, domain)
+        return reference, ctype.dtype
+
+    def _access(self, node: c_ast.Node, place: Place, reference: str, kind: AccessKind, domain: isl.Set) -> None:
+        x = self.x
+        array = x.arrays[place.symbol, place.spelling]
+        values: list[isl.PwAff | None] = []
+        expressions = []
+        for subscript in place.subscripts:
+            try:
+                with x.attempt():
+                    values.append(affine(x, subscript, domain).value)
+            except NotAffine:
+                values.append(None)
+            expressions.append(expression(self, subscript, domain))
+        exact = all(v is not None for v in values)
+        if not exact and kind is AccessKind.MUST_WRITE:
+            kind = AccessKind.MAY_WRITE
+        relation = polyhedra.relation(domain, values, array.extents)
+        self.accesses.append(OpenAccess(reference=reference, array=array.name, kind=kind, relation=relation,
+                                        subscripts=tuple(expressions), exact=exact))
+
+
+def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
+    """An expression as C types it (C11 6.5); its loads become accesses of the statement.
+
+    Raises
+    ------
+    UnsupportedScopError : it has a side effect, calls something impure, or works on no number.
+    """
+    x = b.x
+    if isinstance(node, c_ast.Constant):
+        found = literal(node.value)
+        if found is None:
+            raise x.refuse("a string is used in an expression", node)
+        return found
+    if isinstance(node, c_ast.ID):
+        return _variable(b, node, domain)
+    if is_place(node):
+        return b.read(node, domain)
+    if isinstance(node, c_ast.UnaryOp):
+        return _unary(b, node, domain)
+    if isinstance(node, c_ast.BinaryOp):
+        return _binary(b, node, domain)
+    if isinstance(node, c_ast.TernaryOp):
+        return _ternary(b, node, domain)
+    if isinstance(node, c_ast.Cast):
+        ctype = x.bindings.types.get(node.to_type)
+        if not isinstance(ctype, Scalar):
+            raise x.refuse("a cast to a type that is no number", node, hint="cast to an arithmetic type")
+        return Cast(expression(b, node.expr, domain), ctype.dtype)
+    if isinstance(node, c_ast.FuncCall):
+        return _call(b, node, domain)
+    if isinstance(node, c_ast.Assignment):
+        raise x.refuse("an assignment inside an expression", node, hint=SIDE_EFFECT_HINT)
+    if isinstance(node, c_ast.ExprList):
+        raise x.refuse("a comma operator inside an expression", node, hint=SIDE_EFFECT_HINT)
+    raise x.refuse(f"the construct {type(node).__name__} is not supported in an expression", node)
+
+
+def _variable(b: StatementBuilder, node: c_ast.ID, domain: isl.Set) -> Expr:
+    x = b.x
+    symbol = x.bindings.symbol(node)
+    if symbol.is_enumerator:
+        value = polyhedra.constant_value(enumerator(x, symbol, domain).value)
+        if value is None:
+            raise x.refuse(f"the value of the enumeration constant `{node.name}` is not known", node)
+        return Literal(str(value), value, dtypes.INT32)
+    loop = x.loop_of(symbol)
+    if loop is not None:
+        return IteratorRef(loop.shown, loop.dtype)
+    if symbol in x.known and symbol not in x.materialised:
+        return x.known[symbol].expression
+    if symbol in x.bindings.iterators:
+        raise x.refuse(f"the loop counter `{node.name}` is read outside its loop", node,
+                       hint="use the loop's bound, or copy the counter into another variable")
+    if constant_symbol(x, symbol, domain) is None:
+        parameter = x.parameter(symbol)
+        if parameter is not None:
+            return ParameterRef(parameter.name, parameter.dtype)
+    return b.read(node, domain)
+
+
+def _unary(b: StatementBuilder, node: c_ast.UnaryOp, domain: isl.Set) -> Expr:
+    x = b.x
+    if node.op in ("++", "--", "p++", "p--"):
+        raise x.refuse("a side effect inside an expression", node, hint=SIDE_EFFECT_HINT)
+    if node.op == "&":
+        raise x.refuse("the address of an object is taken", node, hint="pass and use elements by value")
+    if node.op == "sizeof":
+        size = size_of(x, node.expr, domain)
+        if size is None:
+            raise x.refuse("the size of that type is not known", node, hint="write the number")
+        return Literal(f"{size}ul", size, dtypes.UINT64)
+    if node.op not in ("-", "+", "~", "!"):
+        raise x.refuse(f"the operator {node.op} is not supported", node)
+    operand = expression(b, node.expr, domain)
+    return Unary(node.op, operand, dtypes.INT32 if node.op == "!" else promote(operand.dtype))
+
+
+def _binary(b: StatementBuilder, node: c_ast.BinaryOp, domain: isl.Set) -> Expr:
+    left = expression(b, node.left, domain)
+    right = expression(b, node.right, domain)
+    if node.op in COMPARISON | LOGICAL:
+        dtype = dtypes.INT32
+    elif node.op in ("<<", ">>"):
+        dtype = promote(left.dtype)
+    else:
+        dtype = usual_conversion(left.dtype, right.dtype)
+    if node.op in ("%", "<<", ">>", "&", "|", "^") and not (left.dtype.is_integer and right.dtype.is_integer):
+        raise b.x.refuse(f"the operator {node.op} needs integers", node)
+    return Binary(node.op, left, right, dtype)
+
+
+def _ternary(b: StatementBuilder, node: c_ast.TernaryOp, domain: isl.Set) -> Expr:
+    """A choice; where its condition is affine, each side reads only where it is chosen."""
+    test = expression(b, node.cond, domain)
+    then_domain = else_domain = domain
+    try:
+        with b.x.attempt(strict=True):
+            where = condition(b.x, node.cond, domain)
+            then_domain, else_domain = domain.intersect(where), domain.subtract(where)
+    except NotAffine:
+        pass
+    then = expression(b, node.iftrue, then_domain)
+    otherwise = expression(b, node.iffalse, else_domain)
+    return Select(test, then, otherwise, usual_conversion(then.dtype, otherwise.dtype))
+
+
+def _call(b: StatementBuilder, node: c_ast.FuncCall, domain: isl.Set) -> Expr:
+    x = b.x
+    if not isinstance(node.name, c_ast.ID):
+        raise x.refuse("a call through a pointer", node, hint="call the function by its name")
+    name = node.name.name
+    arguments = [expression(b, a, domain) for a in (node.args.exprs if node.args else ())]
+    function = _pure_function(b, node, name)
+    if len(function.parameters) != len(arguments):
+        raise x.refuse(f"`{name}` takes {len(function.parameters)} arguments", node)
+    converted = tuple(a if p is None or a.dtype == p else Cast(a, p)
+                      for a, p in zip(arguments, function.parameters, strict=True))
+    return Call(name, converted, function.result)
+
+
+def _pure_function(b: StatementBuilder, node: c_ast.FuncCall, name: str) -> PureFunction:
+    """The signature of a function that may be called.
+
+    Raises
+    ------
+    UnsupportedScopError : nothing says that it is pure.
+    """
+    x = b.x
+    if name in MATH and name not in x.functions:
+        return MATH[name]
+    if name in x.pure:
+        return _declared(x, node, name)
+    raise x.refuse(f"`{name}` may have side effects", node,
+                   hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
+                        "region, or the option for pure functions")
+
+
+def _declared(x: Extraction, node: c_ast.FuncCall, name: str) -> PureFunction:
+    symbol = x.bindings.visible.get(name)
+    ctype = symbol.ctype if symbol is not None else None
+    if not isinstance(ctype, FunctionType) or ctype.parameters is None or ctype.variadic:
+        raise x.refuse(f"the pure function `{name}` has no prototype", node, hint="declare it with its parameter types")
+    parameters = [p.dtype for p in ctype.parameters if isinstance(p, Scalar)]
+    if not isinstance(ctype.result, Scalar) or len(parameters) != len(ctype.parameters):
+        raise _not_by_value(x, node, name)
+    return PureFunction(ctype.result.dtype, tuple(parameters))
+
+
+def _not_by_value(x: Extraction, node: c_ast.Node, name: str) -> UnsupportedScopError:
+    return x.refuse(f"the pure function `{name}` takes or gives something that is no number", node,
+                    hint="pass numbers by value")

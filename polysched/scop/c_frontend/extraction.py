@@ -1,0 +1,193 @@
+"""What is known while one region is read: parameters, arrays, the context, and the loops around.
+
+The only mutable value of the front end; `build.py` turns it into a Scop at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import islpy as isl
+from pycparser import c_ast
+
+from polysched.errors import UnsupportedScopError
+from polysched.scop.body import Expr
+from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.bindings import Bindings, describe
+from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.parse import place
+from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.dtypes import DType
+from polysched.scop.scop import Array, Assumption, Parameter
+
+if TYPE_CHECKING:
+    from polysched.scop.c_frontend.statements import OpenStatement
+
+ISL_KEYWORDS = frozenset({
+    "exists", "and", "or", "not", "implies", "mod", "floor", "floord", "ceild", "ceil", "min", "max", "rat", "infty",
+    "infinity", "inf", "NaN", "nan", "true", "false", "True", "False", "div", "lexmin", "lexmax"})
+_STATEMENT_LIKE = re.compile(r"^S\d+(_[rw]\d+)?$")
+_PLAIN = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+
+
+class NotAffine(Exception):
+    """An expression is not an affine function of iterators and parameters; says which part and why."""
+
+    def __init__(self, node: c_ast.Node, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+        self.reason = reason
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """An affine value with the C type that it is computed in."""
+
+    value: isl.PwAff
+    dtype: DType
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A scalar whose value is known here: as an affine function and as an expression without loads."""
+
+    affine: Affine
+    expression: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop around the current point: its symbol, the name isl knows it by, and the name to show."""
+
+    counter: Symbol
+    isl_name: str
+    shown: str
+    dtype: DType
+
+
+@dataclass(eq=False, kw_only=True)
+class Extraction:
+    """The state of reading one region."""
+
+    path: str
+    bindings: Bindings
+    identifiers: frozenset[str]
+    pure: frozenset[str]
+    functions: dict[str, c_ast.FuncDef]
+    parameters: dict[Symbol, Parameter] = field(default_factory=dict)
+    arrays: dict[tuple[object, ...], Array] = field(default_factory=dict)
+    array_symbols: dict[str, Symbol] = field(default_factory=dict)
+    context: isl.Set = field(default_factory=polyhedra.universe)
+    assumptions: list[Assumption] = field(default_factory=list)
+    open_statements: list[OpenStatement] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    known: dict[Symbol, Known] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    materialised: set[Symbol] = field(default_factory=set)
+    counters: int = 0
+    strict: bool = False
+
+    def refuse(self, problem: str, node: c_ast.Node, hint: str | None = None,
+               witness: str | None = None) -> UnsupportedScopError:
+        """A refusal at a node; the construct's text is the witness."""
+        return UnsupportedScopError(problem, where=place(self.path, node), witness=witness or describe(node), hint=hint)
+
+    def loop_of(self, symbol: Symbol) -> Loop | None:
+        """The innermost loop around that counts with a symbol."""
+        return next((loop for loop in reversed(self.loops) if loop.counter is symbol), None)
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Names that no iterator may have: isl's keywords."""
+        return ISL_KEYWORDS
+
+    @property
+    def iterators(self) -> tuple[tuple[str, str], ...]:
+        """The loops around as (isl name, shown name), outermost first."""
+        return tuple((loop.isl_name, loop.shown) for loop in self.loops)
+
+    def fresh(self, wanted: str) -> str:
+        """A name that isl can read and nothing in the Scop or the file has; `wanted` itself if possible."""
+        base = re.sub(r"[^A-Za-z0-9_]", "_", wanted)
+        if not _PLAIN.match(base):
+            base = f"v{base}"
+        candidate, count = base, 0
+        while (candidate in ISL_KEYWORDS or candidate in self.names or _STATEMENT_LIKE.match(candidate)
+               or (candidate != wanted and candidate in self.identifiers)):
+            count += 1
+            candidate = f"{base}_{count}"
+        self.names.add(candidate)
+        return candidate
+
+    def parameter(self, symbol: Symbol) -> Parameter | None:
+        """The parameter that a symbol is; None when the region writes it or it is no integer variable."""
+        if symbol in self.parameters:
+            return self.parameters[symbol]
+        ctype = symbol.ctype
+        if (not isinstance(ctype, Scalar) or not ctype.dtype.is_integer or ctype.volatile
+                or symbol in self.bindings.written or symbol.origin is Origin.REGION
+                or symbol not in self.bindings.affine):
+            return None
+        name = self.fresh(symbol.name)
+        found = Parameter(name, ctype.dtype, "" if name == symbol.name else symbol.name)
+        self.add_parameter(symbol, found)
+        return found
+
+    def add_parameter(self, key: Symbol, parameter: Parameter) -> None:
+        """Enter a parameter; its C type bounds it."""
+        self.parameters[key] = parameter
+        low, high = parameter.dtype.value_range()
+        self.context = self.context.intersect(polyhedra.between(polyhedra.symbol(parameter.name), low, high))
+
+    def require(self, domain: isl.Set, good: isl.Set, *, kind: str, text: str, node: c_ast.Node) -> None:
+        """Make sure that a condition holds on a domain: by proof, else as an assumption on the parameters.
+
+        Raises
+        ------
+        NotAffine : while assumptions are forbidden.
+        UnsupportedScopError : no parameter value would be left.
+        """
+        bad = domain.intersect(self.context).subtract(good)
+        if bad.is_empty():
+            return
+        if self.strict:
+            raise NotAffine(node, text)
+        shadow = polyhedra.project_out(bad, [loop.isl_name for loop in self.loops])
+        allowed = shadow.complement().coalesce()
+        context = self.context.intersect(allowed)
+        if context.is_empty():
+            raise self.refuse(f"{text}: this holds for no parameter value", node,
+                              hint="use a signed type that holds every value, or another bound")
+        self.context = context.coalesce()
+        simplified = allowed.gist(self.context_of_types())
+        spelling = {p.name: p.spelling for p in self.parameters.values()}
+        where = place(self.path, node)
+        self.assumptions.append(Assumption(
+            kind=kind, text=f"{where}: {text}", condition=polyhedra.c_condition(simplified, spelling),
+            parameters=allowed.params()))
+
+    def context_of_types(self) -> isl.Set:
+        """What the types of the parameters alone say."""
+        result = polyhedra.universe()
+        for parameter in self.parameters.values():
+            low, high = parameter.dtype.value_range()
+            result = result.intersect(polyhedra.between(polyhedra.symbol(parameter.name), low, high))
+        return result
+
+    @contextmanager
+    def attempt(self, *, strict: bool = False) -> Iterator[None]:
+        """Undo what was assumed when the attempt ends in `NotAffine`; `strict` forbids assumptions."""
+        context, count, before = self.context, len(self.assumptions), self.strict
+        self.strict = before or strict
+        try:
+            yield
+        except NotAffine:
+            self.context = context
+            del self.assumptions[count:]
+            raise
+        finally:
+            self.strict = before

@@ -1,0 +1,166 @@
+"""The C front end: from a file to its Scops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import islpy as isl
+from pycparser import c_ast
+
+from polysched.errors import SourceLocation, UnsupportedScopError, UsageError
+from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.bindings import Bindings, bind, function_parameters, scope_at
+from polysched.scop.c_frontend.build import build_scop
+from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, element_type
+from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend.heads import signature_of
+from polysched.scop.c_frontend.parse import SyntaxRegion, find_syntax_regions, parse
+from polysched.scop.c_frontend.places import extent_value
+from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
+from polysched.scop.c_frontend.regions import HINT, active_pragmas, find_regions
+from polysched.scop.c_frontend.scopes import Scope, Symbol
+from polysched.scop.c_frontend.sharing import no_alias
+from polysched.scop.c_frontend.statements import walk_all
+from polysched.scop.scop import Scop, SourceRegion
+from polysched.target import find_compiler
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+
+
+def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
+                    cc: str | None = None, pure: Sequence[str] = ()) -> tuple[Scop, ...]:
+    """Every region of a C file, in textual order.
+
+    Parameters
+    ----------
+    path : the file.
+    include_dirs, defines : what the compiler gets as `-I` and `-D` (`NAME` or `NAME=VALUE`).
+    cc : the compiler that preprocesses; found by itself when None.
+    pure : functions that only compute with their arguments.
+
+    Raises
+    ------
+    SourceSyntaxError : the file does not preprocess or parse; carries the compiler's message.
+    UnsupportedScopError : there is no region, or one cannot be represented soundly.
+    """
+    return _all(read_source(path, include_dirs=include_dirs, defines=defines, cc=cc), frozenset(pure))
+
+
+def from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
+                function: str | None = None, cc: str | None = None, pure: Sequence[str] = ()) -> Scop:
+    """The only region of a C file, or the only one in `function`; else as `all_from_c_file`.
+
+    Raises
+    ------
+    UsageError : there are several.
+    """
+    return _only(all_from_c_file(path, include_dirs=include_dirs, defines=defines, cc=cc, pure=pure),
+                 str(path), function)
+
+
+def all_from_c_text(text: str, *, path: str = "<text>", include_dirs: Sequence[str | Path] = (),
+                    defines: Sequence[str] = (), cc: str | None = None, pure: Sequence[str] = ()) -> tuple[Scop, ...]:
+    """As `all_from_c_file`, from a string; `path` names it in messages and finds its own includes."""
+    source = SourceFile(path=path, text=text, include_dirs=tuple(str(d) for d in include_dirs),
+                        defines=tuple(defines), compiler=find_compiler(cc), on_disk=False)
+    return _all(source, frozenset(pure))
+
+
+def from_c_text(text: str, *, path: str = "<text>", include_dirs: Sequence[str | Path] = (),
+                defines: Sequence[str] = (), function: str | None = None, cc: str | None = None,
+                pure: Sequence[str] = ()) -> Scop:
+    """As `from_c_file`, from a string."""
+    return _only(all_from_c_text(text, path=path, include_dirs=include_dirs, defines=defines, cc=cc, pure=pure),
+                 path, function)
+
+
+def _only(scops: tuple[Scop, ...], path: str, function: str | None) -> Scop:
+    chosen = [s for s in scops if function is None or s.name == function]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = ", ".join(s.name for s in scops)
+    if not chosen:
+        raise UsageError(f"no region in a function named `{function}`", where=path, witness=f"regions in: {names}")
+    raise UsageError(f"the file has {len(chosen)} regions where one was asked for", where=path,
+                     witness=f"regions in: {names}", hint="name the function, or use all_from_c_file")
+
+
+def _all(source: SourceFile, pure: frozenset[str]) -> tuple[Scop, ...]:
+    preprocessed = preprocess(source)
+    regions = find_regions(source.path, source.text, preprocessed)
+    if not regions:
+        raise _no_region(source, preprocessed)
+    tree = parse(source, preprocessed)
+    located = find_syntax_regions(source, tree, regions)
+    pure = pure | _declared_pure(tree)
+    identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
+    return tuple(_extract(source, tree, region, pure, identifiers) for region in located)
+
+
+def _no_region(source: SourceFile, preprocessed: str) -> UnsupportedScopError:
+    elsewhere = [file for file, word, _ in active_pragmas(preprocessed) if word == "scop" and file != source.path]
+    if elsewhere:
+        return UnsupportedScopError("the file has no scop region of its own", where=source.path,
+                                    witness=f"a region stands in the included file {elsewhere[0]}",
+                                    hint="give that file instead")
+    return UnsupportedScopError("the file has no scop region", where=SourceLocation(source.path), hint=HINT)
+
+
+def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
+    """The functions that `#pragma polysched pure f g` names."""
+    names: set[str] = set()
+    for node in _all_nodes(tree):
+        if isinstance(node, c_ast.Pragma):
+            words = (node.string or "").replace(",", " ").replace("(", " ").replace(")", " ").split()
+            if words[:2] == ["polysched", "pure"]:
+                names.update(words[2:])
+    return frozenset(names)
+
+
+def _all_nodes(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    yield node
+    for _, child in node.children():
+        yield from _all_nodes(child)
+
+
+def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure: frozenset[str],
+             identifiers: frozenset[str]) -> Scop:
+    scope = scope_at(tree, region)
+    bindings = bind(source.path, scope, region)
+    functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+    x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions)
+    _settle_parameters(x, region, bindings, scope)
+    walked = walk_all(x, region.items, polyhedra.universe())
+    if walked is None:
+        raise UnsupportedScopError("the region has no statement that ever runs",
+                                   where=SourceLocation(source.path, region.text_region.first_line),
+                                   witness="#pragma scop", hint="remove the pragmas, or check the loop bounds")
+    text = region.text_region
+    where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
+                         function=region.function.decl.name, indent=text.indent, preprocessor=source.arguments,
+                         signature=signature_of(region.function, scope))
+    return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x))
+
+
+def _settle_parameters(x: Extraction, region: SyntaxRegion, bindings: Bindings, scope: Scope) -> None:
+    """Enter the parameters before anything else: those of the function in their order, then by name."""
+    order = {p.name: at for at, p in enumerate(function_parameters(region.function))}
+    for symbol in sorted(bindings.affine, key=lambda s: (order.get(s.name, len(order)), s.name)):
+        x.parameter(symbol)
+    for name in order:
+        if name in bindings.visible:
+            _extents_are_positive(x, bindings.visible[name])
+
+
+def _extents_are_positive(x: Extraction, symbol: Symbol) -> None:
+    """An array has at least one element per dimension (C11 6.7.6.2); the first of a parameter is only a hint."""
+    ctype: CType | None = symbol.ctype
+    while isinstance(ctype, ArrayOf | Pointer):
+        if isinstance(ctype, ArrayOf):
+            extent = extent_value(x, ctype.extent)
+            if extent is not None:
+                positive: isl.Set = extent.ge_set(polyhedra.constant(1))
+                x.context = x.context.intersect(positive)
+        ctype = element_type(ctype)

@@ -1,0 +1,49 @@
+"""Functions that a region may call: their results and parameters.
+
+A pure function reads nothing but its arguments and changes nothing.  Those of math.h are (their effect
+on `errno` and the rounding flags is ignored, as every compiler does with `-fno-math-errno`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, INT64, LONGDOUBLE, DType
+
+_UNARY = ("acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log log10 "
+          "log1p log2 logb nearbyint rint round sin sinh sqrt tan tanh tgamma trunc")
+_BINARY = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder"
+_ROUNDING = {"ilogb": INT32, "lrint": INT64, "llrint": INT64, "lround": INT64, "llround": INT64}
+_CLASSIFY = ("isnan", "isinf", "isfinite", "isnormal", "signbit")
+
+
+@dataclass(frozen=True)
+class PureFunction:
+    """Result and parameter types; a parameter None takes any arithmetic type unchanged."""
+
+    result: DType
+    parameters: tuple[DType | None, ...]
+
+
+def _math() -> dict[str, PureFunction]:
+    found: dict[str, PureFunction] = {}
+    for suffix, dtype in (("", FLOAT64), ("f", FLOAT32), ("l", LONGDOUBLE)):
+        for name in _UNARY.split():
+            found[name + suffix] = PureFunction(dtype, (dtype,))
+        for name in _BINARY.split():
+            found[name + suffix] = PureFunction(dtype, (dtype, dtype))
+        for name, result in _ROUNDING.items():
+            found[name + suffix] = PureFunction(result, (dtype,))
+        found["fma" + suffix] = PureFunction(dtype, (dtype, dtype, dtype))
+        for name in ("ldexp", "scalbn"):
+            found[name + suffix] = PureFunction(dtype, (dtype, INT32))
+        found["__builtin_huge_val" + suffix] = found["__builtin_inf" + suffix] = PureFunction(dtype, ())
+        found["__builtin_fabs" + suffix] = PureFunction(dtype, (dtype,))
+    for name in _CLASSIFY:
+        found["__builtin_" + name] = PureFunction(INT32, (None,))
+    found["abs"] = PureFunction(INT32, (INT32,))
+    found["labs"] = found["llabs"] = PureFunction(INT64, (INT64,))
+    return found
+
+
+MATH = _math()

@@ -1,0 +1,137 @@
+"""From preprocessed text to a syntax tree in which each region is a list of statements of one block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pycparser import c_ast, c_generator, c_parser
+from pycparser.c_parser import ParseError
+
+from polysched.errors import SourceLocation, UnsupportedScopError
+from polysched.scop.c_frontend.preprocess import SourceFile, check_syntax
+from polysched.scop.c_frontend.regions import TextRegion
+
+# Types that C compilers know without a declaration and the parser does not.
+PRELUDE = ('# 1 "<built-in>"\n'
+           "typedef float _Float16; typedef float __bf16; typedef double _Float64; typedef float _Float32;"
+           " typedef char *__builtin_va_list;\n")
+BUILT_IN_TYPES = ("_Float16", "__bf16", "_Float32", "_Float64")
+_PLACE = re.compile(r"^(?P<path>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>.*)$", re.S)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SyntaxRegion:
+    """A region in the syntax tree.
+
+    Parameters
+    ----------
+    text_region : the same region in the text.
+    function : the definition around it.
+    path : the nodes from the function's body down to the block that holds the region, that block included.
+    before, items, after : the block's items before, inside and after the region.
+    """
+
+    text_region: TextRegion
+    function: c_ast.FuncDef
+    path: tuple[c_ast.Node, ...]
+    before: tuple[c_ast.Node, ...]
+    items: tuple[c_ast.Node, ...]
+    after: tuple[c_ast.Node, ...]
+
+
+def parse(source: SourceFile, preprocessed: str) -> c_ast.FileAST:
+    """Parse the preprocessed text.
+
+    Raises
+    ------
+    SourceSyntaxError : the compiler refuses the file too; carries its message.
+    UnsupportedScopError : only the parser cannot read it.
+    """
+    try:
+        return c_parser.CParser().parse(PRELUDE + preprocessed, source.path)
+    except ParseError as error:
+        check_syntax(source)
+        place = _PLACE.match(str(error))
+        where = SourceLocation(place["path"], int(place["line"])) if place else source.path
+        raise UnsupportedScopError(
+            "the file has a construct beyond standard C that cannot be read", where=where,
+            witness=_line_of(source, where) or (place["text"] if place else str(error)),
+            hint="keep the region in a file without it, or hide it behind `#ifndef __POLYSCHED_FRONTEND__`") from None
+
+
+def _line_of(source: SourceFile, where: SourceLocation | str) -> str | None:
+    """The source line at a place in the file itself."""
+    if isinstance(where, str) or where.path != source.path:
+        return None
+    lines = source.text.splitlines()
+    return lines[where.line - 1].strip() if 0 < where.line <= len(lines) else None
+
+
+def find_syntax_regions(source: SourceFile, tree: c_ast.FileAST,
+                        regions: tuple[TextRegion, ...]) -> tuple[SyntaxRegion, ...]:
+    """The block items of every region.
+
+    Raises
+    ------
+    UnsupportedScopError : a region stands outside a function, or begins and ends in different blocks.
+    """
+    found = []
+    for region in regions:
+        located = None
+        for function in tree.ext:
+            if isinstance(function, c_ast.FuncDef):
+                located = _locate(source.path, function, region)
+                if located is not None:
+                    break
+        if located is None:
+            raise UnsupportedScopError(
+                "the region does not begin and end in one block of one function",
+                where=SourceLocation(source.path, region.first_line), witness="#pragma scop",
+                hint="both pragmas belong between the same braces; put braces around a loop body that holds them")
+        found.append(located)
+    return tuple(found)
+
+
+def _locate(path: str, function: c_ast.FuncDef, region: TextRegion) -> SyntaxRegion | None:
+    for blocks in _blocks(function.body, ()):
+        items = blocks[-1].block_items or []
+        start = _pragma_index(path, items, "scop", region.first_line)
+        end = _pragma_index(path, items, "endscop", region.last_line)
+        if start is not None and end is not None:
+            return SyntaxRegion(text_region=region, function=function, path=blocks, before=tuple(items[:start]),
+                                items=tuple(items[start + 1:end]), after=tuple(items[end + 1:]))
+    return None
+
+
+def _blocks(node: c_ast.Node, above: tuple[c_ast.Node, ...]) -> Iterator[tuple[c_ast.Node, ...]]:
+    """Every block below a node, as the path of nodes that leads to it."""
+    path = (*above, node)
+    if isinstance(node, c_ast.Compound):
+        yield path
+    for _, child in node.children():
+        yield from _blocks(child, path)
+
+
+def _pragma_index(path: str, items: list[c_ast.Node], word: str, line: int) -> int | None:
+    for index, item in enumerate(items):
+        if (isinstance(item, c_ast.Pragma) and (item.string or "").split()[:1] == [word]
+                and item.coord is not None and item.coord.file == path and abs(item.coord.line - line) <= 1):
+            return index
+    return None
+
+
+def place(path: str, node: c_ast.Node) -> SourceLocation:
+    """The file and line of a node; a node without one stands where its first child stands."""
+    if node.coord is not None:
+        return SourceLocation(str(node.coord.file), int(node.coord.line))
+    for _, child in node.children():
+        return place(path, child)
+    return SourceLocation(path)
+
+
+def c_text(node: c_ast.Node) -> str:
+    """The node as C, on one line."""
+    text = c_generator.CGenerator().visit(node)
+    return " ".join(text.split())

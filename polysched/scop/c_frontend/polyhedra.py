@@ -1,0 +1,133 @@
+"""Small sets and affine functions over named symbols.
+
+While a region is read, loop iterators and parameters are both isl parameters, told apart by name: an
+affine value stays valid under every deeper loop, and isl aligns parameters by itself.  Everything
+lives over the unit set `{ [] }`.  `to_set` and `to_map` move the iterators into the tuple at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+CONTEXT = isl.DEFAULT_CONTEXT
+UNIT = isl.Space.set_alloc(CONTEXT, 0, 0)
+PARAM, SET, IN, OUT = isl.dim_type.param, isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
+
+
+def universe() -> isl.Set:
+    return isl.Set.universe(UNIT)
+
+
+def constant(value: int) -> isl.PwAff:
+    """The constant function."""
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(UNIT))
+    return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(value, CONTEXT)))
+
+
+def symbol(name: str) -> isl.PwAff:
+    """The value of a parameter or iterator."""
+    space = isl.Space.set_alloc(CONTEXT, 1, 0).set_dim_id(PARAM, 0, isl.Id(name, context=CONTEXT))
+    return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), PARAM, 0))
+
+
+def constant_value(value: isl.PwAff) -> int | None:
+    """The number that a function always gives; None when it varies."""
+    pieces = value.get_pieces()
+    if len(pieces) != 1 or not pieces[0][1].is_cst():
+        return None
+    number = pieces[0][1].get_constant_val()
+    return int(number.to_python()) if number.is_int() else None
+
+
+def between(value: isl.PwAff, low: int, high: int) -> isl.Set:
+    """Where a value is in a range, both ends included."""
+    return value.ge_set(constant(low)).intersect(value.le_set(constant(high)))
+
+
+def select(condition: isl.Set, then: isl.PwAff, otherwise: isl.PwAff) -> isl.PwAff:
+    """`condition ? then : otherwise`."""
+    return then.intersect_domain(condition).union_add(otherwise.intersect_domain(condition.complement()))
+
+
+def indicator(condition: isl.Set) -> isl.PwAff:
+    """1 where the condition holds, else 0."""
+    return select(condition, constant(1), constant(0))
+
+
+def position(thing: isl.Set | isl.Map, name: str) -> int:
+    """The position of a symbol among the parameters; -1 when it does not occur."""
+    return int(thing.find_dim_by_id(PARAM, isl.Id(name, context=CONTEXT)))
+
+
+def project_out(domain: isl.Set, names: Sequence[str]) -> isl.Set:
+    """The shadow of a set on the symbols that remain."""
+    for name in names:
+        at = position(domain, name)
+        if at >= 0:
+            domain = domain.project_out(PARAM, at, 1)
+    return domain
+
+
+def to_set(domain: isl.Set, iterators: Sequence[tuple[str, str]], tuple_name: str) -> isl.Set:
+    """Move the iterators, given as (symbol, name to show), into the tuple."""
+    for at, (name, shown) in enumerate(iterators):
+        found = position(domain, name)
+        if found < 0:
+            domain = domain.insert_dims(SET, at, 1)
+        else:
+            domain = domain.move_dims(SET, at, PARAM, found, 1)
+        domain = domain.set_dim_name(SET, at, shown)
+    return domain.set_tuple_name(tuple_name)
+
+
+def to_map(relation: isl.Map, iterators: Sequence[tuple[str, str]], domain_name: str, range_name: str) -> isl.Map:
+    """Move the iterators of `{ [] -> [x] }` into the input tuple."""
+    for at, (name, shown) in enumerate(iterators):
+        found = position(relation, name)
+        if found < 0:
+            relation = relation.insert_dims(IN, at, 1)
+        else:
+            relation = relation.move_dims(IN, at, PARAM, found, 1)
+        relation = relation.set_dim_name(IN, at, shown)
+    return relation.set_tuple_name(IN, domain_name).set_tuple_name(OUT, range_name)
+
+
+def relation(domain: isl.Set, subscripts: Sequence[isl.PwAff | None],
+             extents: Sequence[isl.PwAff | None]) -> isl.Map:
+    """`{ [] -> [x...] }` on a domain; a subscript that is None reaches everything within its extent."""
+    result = isl.Map.from_domain(domain)
+    for subscript, extent in zip(subscripts, extents, strict=True):
+        if subscript is not None:
+            part = isl.Map.from_pw_aff(subscript)
+        else:
+            part = isl.Map.universe(isl.Space.alloc(CONTEXT, 0, 0, 1))
+            if extent is not None:
+                limit = isl.Map.from_pw_aff(extent)
+                below = isl.Map.lex_lt(isl.Space.set_alloc(CONTEXT, 0, 1)).reverse()
+                part = limit.apply_range(below).lower_bound_val(OUT, 0, isl.Val(0, CONTEXT))
+        result = result.flat_range_product(part)
+    return result
+
+
+def later_than(domain: isl.Set, iterator: str, *, forward: bool) -> isl.Set:
+    """The points that come after some point of the domain when the iterator runs forward (or backward)."""
+    at = position(domain, iterator)
+    points = domain.move_dims(SET, 0, PARAM, at, 1) if at >= 0 else domain.insert_dims(SET, 0, 1)
+    space = isl.Space.set_alloc(CONTEXT, 0, 1)
+    order = isl.Map.lex_lt(space) if forward else isl.Map.lex_gt(space)
+    later = points.apply(order)
+    count = later.dim(PARAM)
+    later = later.move_dims(PARAM, count, SET, 0, 1)
+    return later.set_dim_id(PARAM, count, isl.Id(iterator, context=CONTEXT))
+
+
+def c_condition(parameters: isl.Set, spelling: dict[str, str]) -> str:
+    """The C expression that is true exactly for these parameter values."""
+    values = parameters.params()
+    for at in range(values.dim(PARAM)):
+        name = values.get_dim_name(PARAM, at) or ""
+        values = values.set_dim_id(PARAM, at, isl.Id(spelling.get(name, name), context=CONTEXT))
+    build = isl.AstBuild.from_context(isl.Set.universe(values.get_space()))
+    return str(build.expr_from_set(values).to_C_str())

@@ -1,0 +1,143 @@
+"""Names of a C file: scopes, symbols, and which symbol each identifier of a region means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from pycparser import c_ast
+
+from polysched.scop.c_frontend.c_types import CType, StructType, TypeNames, resolve
+
+
+class Origin(Enum):
+    """Where a name was declared."""
+
+    GLOBAL = "global"
+    PARAMETER = "parameter"
+    LOCAL = "local"      # in the function, outside the region
+    REGION = "region"    # inside the region
+    BUILT_IN = "built-in"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Symbol:
+    """One declared object, function or enumeration constant; compared by identity.
+
+    Parameters
+    ----------
+    name : in the source.
+    ctype : its type.
+    origin : where it was declared.
+    node : its declaration.
+    enumerator : the value of an enumeration constant, as an expression; with `offset` added.
+    static : declared `static`.
+    """
+
+    name: str
+    ctype: CType
+    origin: Origin
+    node: c_ast.Node
+    enumerator: c_ast.Node | None = None
+    offset: int = 0
+    is_enumerator: bool = False
+    static: bool = False
+
+
+@dataclass
+class Scope:
+    """A stack of blocks, the file scope first."""
+
+    levels: list[_Level] = field(default_factory=lambda: [_Level()])
+
+    def push(self) -> None:
+        self.levels.append(_Level())
+
+    def pop(self) -> None:
+        self.levels.pop()
+
+    def lookup(self, name: str) -> Symbol | None:
+        """The symbol that a name means here."""
+        for level in reversed(self.levels):
+            if name in level.typedefs:
+                return None
+            if name in level.symbols:
+                return level.symbols[name]
+        return None
+
+    @property
+    def type_names(self) -> TypeNames:
+        return TypeNames(self._typedef, self._struct)
+
+    def _typedef(self, name: str) -> CType | None:
+        for level in reversed(self.levels):
+            if name in level.symbols:
+                return None
+            if name in level.typedefs:
+                return level.typedefs[name]
+        return None
+
+    def _struct(self, tag: str) -> StructType | None:
+        for level in reversed(self.levels):
+            if tag in level.structs:
+                return level.structs[tag]
+        return None
+
+    def declare(self, node: c_ast.Node, origin: Origin) -> Symbol | None:
+        """Enter a declaration; the symbol it makes, if it makes one."""
+        level = self.levels[-1]
+        if isinstance(node, c_ast.FuncDef):
+            return self.declare(node.decl, origin)
+        if not isinstance(node, c_ast.Decl | c_ast.Typedef):
+            return None
+        self._declare_tags(node.type, origin)
+        if node.name is None:
+            return None
+        ctype = resolve(node.type, self.type_names)
+        if isinstance(node, c_ast.Typedef):
+            level.typedefs[node.name] = ctype
+            return None
+        symbol = Symbol(name=node.name, ctype=ctype, origin=origin, node=node, static="static" in (node.storage or ()))
+        level.symbols[node.name] = symbol
+        return symbol
+
+    def _declare_tags(self, node: c_ast.Node | None, origin: Origin) -> None:
+        """Enter the struct tags and enumeration constants that a declaration defines on the way."""
+        while isinstance(node, c_ast.TypeDecl | c_ast.PtrDecl | c_ast.ArrayDecl | c_ast.FuncDecl):
+            node = node.type
+        if isinstance(node, c_ast.Struct) and node.decls is not None:
+            for member in node.decls:
+                if isinstance(member, c_ast.Decl):
+                    self._declare_tags(member.type, origin)
+            ctype = resolve(node, self.type_names)
+            if node.name and isinstance(ctype, StructType):
+                self.levels[-1].structs[node.name] = ctype
+        if isinstance(node, c_ast.Enum) and node.values is not None:
+            base: c_ast.Node | None = None
+            offset = 0
+            ctype = resolve(c_ast.IdentifierType(["int"]), self.type_names)
+            for item in node.values.enumerators:
+                if not isinstance(item, c_ast.Enumerator):
+                    continue
+                if item.value is not None:
+                    base, offset = item.value, 0
+                self.levels[-1].symbols[item.name] = Symbol(
+                    name=item.name, ctype=ctype, origin=origin, node=item, enumerator=base, offset=offset,
+                    is_enumerator=True)
+                offset += 1
+
+
+@dataclass
+class _Level:
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    typedefs: dict[str, CType] = field(default_factory=dict)
+    structs: dict[str, StructType] = field(default_factory=dict)
+
+
+def declarations(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """The declarations that a block item makes."""
+    if isinstance(node, c_ast.Decl | c_ast.Typedef):
+        yield node
+    elif isinstance(node, c_ast.DeclList):
+        yield from node.decls

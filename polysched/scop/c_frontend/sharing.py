@@ -1,0 +1,74 @@
+"""What is assumed about arrays that could overlap."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from polysched.scop.c_frontend.c_types import ArrayOf, Pointer
+from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.scop import AccessKind, Array, Assumption
+
+
+def no_alias(x: Extraction) -> tuple[Assumption, ...]:
+    """One assumption for all pairs of arrays that C would allow to overlap, of which one is written.
+
+    Objects of different types do not overlap in a valid program (C11 6.5p7), except through character
+    types; two named objects, and what `restrict` pointers lead to, do not overlap either.
+    """
+    written = {a.array for s in x.open_statements for a in s.accesses if a.kind is not AccessKind.READ}
+    used = {a.array for s in x.open_statements for a in s.accesses}
+    arrays = [a for a in x.arrays.values() if a.name in used]
+    pairs = [(a, b) for a, b in combinations(arrays, 2)
+             if (a.name in written or b.name in written) and _may_overlap(x, a, b)]
+    if not pairs:
+        return ()
+    names = sorted({array.name for pair in pairs for array in pair})
+    conditions = [disjoint(a, b) for a, b in pairs]
+    condition = None if any(c is None for c in conditions) else " && ".join(f"({c})" for c in conditions)
+    return (Assumption(kind="no-alias", text=f"the memory of {', '.join(names)} does not overlap",
+                       condition=condition),)
+
+
+def _may_overlap(x: Extraction, left: Array, right: Array) -> bool:
+    first, second = x.array_symbols[left.name], x.array_symbols[right.name]
+    if left.dtype != right.dtype and 8 not in (left.dtype.bits, right.dtype.bits):
+        return False
+    if first is second or (left.restrict and right.restrict):
+        return False
+    pointers = [_is_pointer(first), _is_pointer(second)]
+    if not any(pointers):
+        return False
+    if all(pointers):
+        return True
+    pointer, target = (first, second) if pointers[0] else (second, first)
+    if target.origin is Origin.REGION:
+        return False
+    if pointer.origin is Origin.PARAMETER and target.origin is not Origin.GLOBAL:
+        return False  # the caller cannot know an object of this call
+    return isinstance(target.ctype, ArrayOf) or target.origin is Origin.GLOBAL or target.name in x.bindings.addressed
+
+
+def _is_pointer(symbol: Symbol) -> bool:
+    """Whether a symbol holds an address: a pointer, or an array parameter."""
+    return isinstance(symbol.ctype, Pointer) or (
+        isinstance(symbol.ctype, ArrayOf) and symbol.origin is Origin.PARAMETER)
+
+
+def disjoint(left: Array, right: Array) -> str | None:
+    """The C condition that two arrays do not overlap; None when an extent is not known."""
+    sizes = [_bytes(left), _bytes(right)]
+    if sizes[0] is None or sizes[1] is None:
+        return None
+    starts = [_address(left), _address(right)]
+    return f"{starts[0]} + {sizes[0]} <= {starts[1]} || {starts[1]} + {sizes[1]} <= {starts[0]}"
+
+
+def _bytes(array: Array) -> str | None:
+    if any(e is None for e in array.c_extents):
+        return None
+    return " * ".join([f"sizeof({array.dtype.c_name})", *(f"({e})" for e in array.c_extents)])
+
+
+def _address(array: Array) -> str:
+    return "(const char *)&" + array.c_element.format(*("0" for _ in array.extents))
