@@ -61,7 +61,7 @@ def _array(array: Array, model: isl.Space) -> Array:
 
 
 def _over_parameters(value: isl.PwAff, model: isl.Space) -> isl.PwAff:
-    return value.align_params(model)
+    return value.project_domain_on_params().align_params(model)
 
 
 def _assumption(assumption: Assumption, model: isl.Space) -> Assumption:
