@@ -85,7 +85,41 @@ class Let:
     depth: int = 0
 
 
-Node: TypeAlias = Block | For | If | Let | StatementInstance
+@dataclass(frozen=True)
+class Edge:
+    """One dimension of a full register tile.
+
+    Parameters
+    ----------
+    variable : the loop variable; in emitted code it stays at the tile's first point.
+    base : that first point.
+    count : number of points, a constant.
+    simd : the points are independent and become lanes of vectors.
+    """
+
+    variable: str
+    base: Linear
+    count: int
+    simd: bool
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """`loops { for every point of the edges: body }`, to be unrolled and held in registers.
+
+    Parameters
+    ----------
+    loops : the loops around the points, outermost first; their own bodies are empty.
+    edges : the dimensions of the tile, outermost first.
+    body : statement instances only.
+    """
+
+    loops: tuple[For, ...]
+    edges: tuple[Edge, ...]
+    body: Node
+
+
+Node: TypeAlias = Block | For | If | Let | StatementInstance | RegisterTile
 
 
 def child_nodes(node: Node) -> tuple[Node, ...]:
@@ -93,7 +127,7 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
     match node:
         case Block():
             return node.children
-        case For() | Let():
+        case For() | Let() | RegisterTile():
             return (node.body,)
         case If():
             return (node.then,) if node.otherwise is None else (node.then, node.otherwise)

@@ -1,0 +1,144 @@
+"""What is known at a place of the loop nest, as an isl set, and exact questions about it.
+
+Loop bounds and conditions around the place become constraints; what has no affine form is left out, so a
+proof never rests on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.emit_c.index import (
+    Atom,
+    Comparison,
+    Condition,
+    Extreme,
+    Linear,
+    Quotient,
+    Remainder,
+    Variable,
+    variables,
+)
+from polysched.emit_c.loops import For
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Facts:
+    """Constraints that hold at a place.
+
+    Parameters
+    ----------
+    context : the parameter values that can occur.
+    constraints : conditions over loop variables and parameters, all true at the place.
+    """
+
+    context: isl.Set
+    constraints: tuple[Condition, ...] = ()
+
+    def inside(self, loop: For) -> Facts:
+        """What holds in the body of a loop."""
+        here = Linear(((Variable(loop.variable), 1),))
+        new = [Comparison(">=", here, arm) for arm in arms_of(loop.lower, "max")]
+        new += [Comparison("<", here, arm) for arm in arms_of(loop.upper, "min")]
+        return self.given(*new)
+
+    def given(self, *conditions: Condition) -> Facts:
+        """What holds where these conditions do too."""
+        return Facts(context=self.context, constraints=(*self.constraints, *conditions))
+
+    def imply(self, condition: Condition) -> bool:
+        """Whether the condition is certain; False when it is not or cannot be decided."""
+        if not isinstance(condition, Comparison):
+            outcomes = (self.imply(arm) for arm in condition.arms)
+            return all(outcomes) if condition.op == "&&" else any(outcomes)
+        return self.exclude(*_negation(condition)) if condition.op != "==" else all(
+            self.imply(Comparison(op, condition.left, condition.right)) for op in ("<=", ">="))
+
+    def exclude(self, *conditions: Comparison) -> bool:
+        """Whether the conditions certainly never hold together; False when that cannot be decided."""
+        names = _Names(self.context)
+        texts = [text for c in _flat(self.constraints) if (text := names.comparison(c)) is not None]
+        asked = [names.comparison(c) for c in conditions]
+        if None in asked:
+            return False
+        everything = " and ".join([*texts, *(text for text in asked if text)]) or "1 = 1"
+        made = isl.Set.read_from_str(self.context.get_ctx(), f"[{', '.join(names.all())}] -> {{ : {everything} }}")
+        return bool(made.intersect_params(self.context.params()).is_empty())
+
+
+def arms_of(form: Linear, kind: str) -> tuple[Linear, ...]:
+    """The arms of a min or max, or the form alone when it is none of this kind."""
+    match form.terms:
+        case ((Extreme(kind=found, arms=arms), 1),) if found == kind:
+            return tuple(arm + form.constant for arm in arms)
+        case _:
+            return (form,)
+
+
+def _negation(condition: Comparison) -> tuple[Comparison]:
+    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+    return (Comparison(opposite[condition.op], condition.left, condition.right),)
+
+
+def _flat(conditions: tuple[Condition, ...]) -> Iterator[Comparison]:
+    for condition in conditions:
+        if isinstance(condition, Comparison):
+            yield condition
+        elif condition.op == "&&":
+            yield from _flat(condition.arms)
+
+
+class _Names:
+    """isl names: parameters keep theirs, loop variables get made-up ones, since theirs can be isl keywords."""
+
+    def __init__(self, context: isl.Set) -> None:
+        count = context.dim(isl.dim_type.param)
+        self._parameters = [context.get_dim_name(isl.dim_type.param, i) for i in range(count)]
+        self._loops: dict[str, str] = {}
+
+    def all(self) -> list[str]:
+        return [*self._parameters, *self._loops.values()]
+
+    def comparison(self, condition: Comparison) -> str | None:
+        left, right = self._form(condition.left), self._form(condition.right)
+        if left is None or right is None:
+            return None
+        return f"{left} {'=' if condition.op == '==' else condition.op} {right}"
+
+    def _form(self, form: Linear) -> str | None:
+        pieces = [str(form.constant)]
+        for atom, factor in form.terms:
+            text = self._atom(atom)
+            if text is None:
+                return None
+            pieces.append(f"{factor}*{text}")
+        return "(" + " + ".join(pieces) + ")"
+
+    def _atom(self, atom: Atom) -> str | None:
+        match atom:
+            case Variable(name=name):
+                if name in self._parameters:
+                    return name
+                return self._loops.setdefault(name, f"polysched_v{len(self._loops)}")
+            case Quotient():
+                inner = self._form(atom.numerator)
+                return None if inner is None else f"floor({inner}/{atom.divisor})"
+            case Remainder():
+                inner = self._form(atom.numerator)
+                return None if inner is None else f"({inner} mod {atom.divisor})"
+            case _:
+                return None
+
+
+def distance(first: Linear, second: Linear) -> int | None:
+    """`first - second` when it is a constant."""
+    difference = first - second
+    return difference.constant if difference.is_constant else None
+
+
+def depends_on(form: Linear, names: frozenset[str]) -> bool:
+    """Whether any of the variables occurs in the form."""
+    return bool(variables(form) & names)
