@@ -15,8 +15,21 @@ from typing import TypeVar
 
 import islpy as isl
 
-from polysched.scop.body import Assign, BodyStatement, Expr, If, Load, While, rebuild, references
-from polysched.scop.construction.values import Value, iterator, parameter
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    BodyStatement,
+    Expr,
+    If,
+    IteratorRef,
+    Load,
+    ParameterRef,
+    Unary,
+    While,
+    rebuild,
+    references,
+)
+from polysched.scop.construction.values import Value, integer_literal, iterator, parameter
 from polysched.scop.dtypes import INT64, DType
 from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter, Scop, Statement, Storage
 
@@ -24,7 +37,11 @@ UNIVERSE = "{ : }"
 IslSetOrMap = TypeVar("IslSetOrMap", isl.Set, isl.Map)
 
 # Words that isl's parser or C11 takes for something else.
-RESERVED = frozenset(["and", "or", "not", "exists", "mod", "floor", "ceil", "floord", "ceild", "min", "max", "abs", "implies", "true", "false", "infty", "infinity", "nan", "rat", "lt", "le", "gt", "ge", "eq", "ne", "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "main"])
+RESERVED = frozenset("""
+    and or not exists mod floor ceil floord ceild min max abs implies true false infty infinity nan rat lt le gt ge
+    eq ne auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
+    """.split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +157,25 @@ class Region:
         finally:
             self.domain = outer
 
+    def require(self, condition: isl.Set, *, kind: str, text: str) -> bool:
+        """Restrict the context to where a condition holds for every instance here; False when it never does."""
+        violated = self.domain.intersect(self.context).subtract(condition)
+        if violated.is_empty():
+            return True
+        good = self.context.subtract(self.without_iterators(violated)).coalesce()
+        if good.is_empty():
+            return False
+        self.assume(good.gist(self.context), kind=kind, text=text)
+        return True
+
+    def without_iterators(self, params: isl.Set) -> isl.Set:
+        """The parameter values for which a set of parameters and iterators has an element."""
+        for loop in self.loops:
+            position = params.find_dim_by_name(isl.dim_type.param, loop.symbol)
+            if position >= 0:
+                params = params.project_out(isl.dim_type.param, position, 1)
+        return params
+
     def is_reached(self) -> bool:
         """Whether anything under the open loops and guards can happen at all."""
         return not self.domain.intersect(self.context).is_empty()
@@ -165,7 +201,13 @@ class Region:
             raise ValueError("a subscript is affine")
         known = self.domain.intersect(self.context)
         affine = value.affine.gist(known).coalesce()
-        return replace(value, affine=affine)
+        expr = linear_expression(affine, self._references())
+        return replace(value, affine=affine, expr=value.expr if expr is None else expr)
+
+    def _references(self) -> dict[str, Expr]:
+        """How a body names every parameter and open iterator."""
+        sizes: dict[str, Expr] = {p.name: ParameterRef(p.name, p.dtype) for p in self.parameters.values()}
+        return sizes | {loop.symbol: IteratorRef(loop.name, INT64) for loop in self.loops}
 
     def touches_of(self, value: Expr) -> list[Touch]:
         """The array references in an expression that no statement owns yet."""
@@ -343,6 +385,36 @@ def schedule_as_written(top: Node, statements: dict[str, Statement]) -> isl.Sche
 
 def _iterators(statement: Statement) -> list[str]:
     return [f"i{d}" for d in range(statement.depth)]
+
+
+def linear_expression(affine: isl.PwAff, references: dict[str, Expr]) -> Expr | None:
+    """A single-piece affine function without quotients as an expression; None for another.
+
+    Positive terms come first, so that `n - i` is not `-i + n`.
+    """
+    pieces: list[isl.Aff] = [aff for _, aff in affine.get_pieces()]
+    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div) or not pieces[0].get_denominator_val().is_one():
+        return None
+    aff = pieces[0]
+    terms = [(int(aff.get_coefficient_val(isl.dim_type.param, p).to_python()), references[name])
+             for p in range(aff.dim(isl.dim_type.param))
+             if not aff.get_coefficient_val(isl.dim_type.param, p).is_zero()
+             for name in [str(aff.get_dim_name(isl.dim_type.param, p))]]
+    terms.sort(key=lambda term: (term[0] < 0, isinstance(term[1], ParameterRef)))
+    constant = int(aff.get_constant_val().to_python())
+    result: Expr | None = None
+    for coefficient, reference in terms:
+        scaled = reference if abs(coefficient) == 1 else Binary(
+            "*", integer_literal(abs(coefficient), INT64), reference, INT64)
+        if result is None:
+            result = scaled if coefficient > 0 else Unary("-", scaled, INT64)
+        else:
+            result = Binary("+" if coefficient > 0 else "-", result, scaled, INT64)
+    if result is None:
+        return integer_literal(constant, INT64)
+    if constant == 0:
+        return result
+    return Binary("+" if constant > 0 else "-", result, integer_literal(abs(constant), INT64), INT64)
 
 
 def c_expression(affine: isl.PwAff, context: isl.Set) -> str:

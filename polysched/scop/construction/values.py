@@ -47,6 +47,7 @@ class Value:
     weak : a Python number, which takes the type of the NumPy value that it meets.
     affine : the value as a function of parameters and iterators; None when it is not affine.
     condition : where a truth value is true; None when that depends on data.
+    necessary : where alone a truth value can be true, when only a part of it is affine.
     """
 
     expr: Expr
@@ -54,6 +55,7 @@ class Value:
     weak: bool = False
     affine: isl.PwAff | None = None
     condition: isl.Set | None = None
+    necessary: isl.Set | None = None
 
     @property
     def literal(self) -> int | float | None:
@@ -195,14 +197,15 @@ def arithmetic(op: str, left: Value, right: Value) -> Value:
     """`left op right` for `+`, `-` and `*`, in NumPy's common type; affine where the operands are."""
     if left.dtype == right.dtype == BOOL and not left.weak and not right.weak:
         return _boolean_arithmetic(op, left, right)
-    if folded := _folded(op, left, right):
-        return folded
+    if (same := _folded(op, left, right)) or (same := _unchanged(op, left, right)):
+        return same
     dtype, weak = result_type(left.dtype, left.weak, right.dtype, right.weak)
     if dtype == BOOL:
         dtype = INT64
     inner = computation_type(dtype, op)
     expr = Binary(op, as_type(left, dtype, op), as_type(right, dtype, op), inner)
-    return Value(narrowed(expr, dtype), dtype, weak, _affine_arithmetic(op, left, right) if weak else None)
+    affine = _affine_arithmetic(op, left, right) if dtype == INT64 else None
+    return Value(narrowed(expr, dtype), dtype, weak, affine)
 
 
 def _boolean_arithmetic(op: str, left: Value, right: Value) -> Value:
@@ -219,6 +222,18 @@ def _folded(op: str, left: Value, right: Value) -> Value | None:
     operation: dict[str, Callable[[], int | float]] = {"+": lambda: x + y, "-": lambda: x - y, "*": lambda: x * y}
     result = operation[op]()
     return number(result)
+
+
+def _unchanged(op: str, left: Value, right: Value) -> Value | None:
+    """The other operand, where one Python integer is neutral for another: `i + 0`, `1 * i`."""
+    if not (left.weak and right.weak and left.dtype == right.dtype == INT64):
+        return None
+    neutral = 1 if op == "*" else 0
+    if constant_of(right) == neutral:
+        return left
+    if op != "-" and constant_of(left) == neutral:
+        return right
+    return None
 
 
 def _affine_arithmetic(op: str, left: Value, right: Value) -> isl.PwAff | None:
@@ -307,7 +322,15 @@ def logical(op: str, left: Value, right: Value) -> Value:
         condition = (left.condition.intersect(right.condition) if op == "&&"
                      else left.condition.union(right.condition))
     expr = Binary(op, truth_expression(left), truth_expression(right), INT32)
-    return Value(Cast(expr, BOOL), BOOL, left.weak and right.weak, None, condition)
+    return Value(Cast(expr, BOOL), BOOL, left.weak and right.weak, None, condition, _necessary(op, left, right))
+
+
+def _necessary(op: str, left: Value, right: Value) -> isl.Set | None:
+    sides = [v.condition if v.condition is not None else v.necessary for v in (left, right)]
+    known = [side for side in sides if side is not None]
+    if len(known) == 2:
+        return known[0].intersect(known[1]) if op == "&&" else known[0].union(known[1])
+    return known[0] if known and op == "&&" else None
 
 
 def logical_not(value: Value) -> Value:

@@ -13,18 +13,13 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polysched.errors import UnsupportedScopError, UsageError
-from polysched.scop.body import Assign, Expr
-from polysched.scop.construction import functions, values
-from polysched.scop.construction.promotion import computation_type
+from polysched.scop.body import Assign
+from polysched.scop.construction import reductions, values
 from polysched.scop.construction.region import OutOfBounds, Region
 from polysched.scop.construction.values import CannotExpress, Value
-from polysched.scop.dtypes import BOOL, DType, promote
 from polysched.scop.expression.evaluation import Scope, evaluate, type_of
 from polysched.scop.expression.tensors import Axis, Expression, Read, Reduction, Symbol, Tensor, walk
 from polysched.scop.scop import Scop, Storage
-
-NEUTRAL = {"sum": 0, "prod": 1}
-OPERATOR = {"sum": "+", "prod": "*"}
 
 
 def build(outputs: Tensor | Sequence[Tensor], *, name: str | None = None,
@@ -174,19 +169,13 @@ class _Lowering:
         if value.kind in ("argmax", "argmin"):
             self.position(tensor, value, element)
             return
-        array, dtype = self.names[tensor], tensor.dtype
-        self.region.assign(array, element, neutral_element(value.kind, dtype))
+        array = self.names[tensor]
+        self.region.add((reductions.initialisation(self.region, value.kind, array, element),))
         with ExitStack() as loops:
             for axis in value.axes:
                 self.open(loops, axis)
-            operand = values.cast(self.value(value.operand), dtype)
-            if value.kind in OPERATOR and promote(dtype) == computation_type(dtype, OPERATOR[value.kind]):
-                self.region.assign(array, element, operand.expr, op=OPERATOR[value.kind])
-                return
-            old = self.region.load(array, element)
-            new = (values.arithmetic(OPERATOR[value.kind], old, operand) if value.kind in OPERATOR
-                   else values.extremum(value.kind, old, operand))
-            self.region.assign(array, element, new.expr)
+            operand = values.cast(self.value(value.operand), tensor.dtype)
+            self.region.add((reductions.update(self.region, value.kind, array, element, operand),))
 
     def position(self, tensor: Tensor, value: Reduction, element: tuple[Value, ...]) -> None:
         """Position and value of the best element go together: one statement updates both."""
@@ -194,30 +183,13 @@ class _Lowering:
         dtype = type_of(value.operand)
         best = self.region.fresh(f"{array}_best")
         self.region.declare(best, dtype, [self.affine(e, "an extent") for e in tensor.shape], storage=Storage.LOCAL)
-        self.region.add((
-            self.assignment(array, element, values.number(0).expr),
-            self.assignment(best, element, neutral_element(kind, dtype))))
+        first = Assign(target=self.region.touch(array, element), value=values.number(0).expr, dtype=tensor.dtype)
+        self.region.add((first, reductions.initialisation(self.region, kind, best, element)))
         with ExitStack() as loops:
-            where = self.open(loops, value.axes[0])
+            place = self.open(loops, value.axes[0])
             for axis in value.axes[1:]:
                 index = self.open(loops, axis)
                 assert axis.extent is not None
-                where = values.arithmetic("+", values.arithmetic("*", where, self.value(axis.extent)), index)
+                place = values.arithmetic("+", values.arithmetic("*", place, self.value(axis.extent)), index)
             operand = values.cast(self.value(value.operand), dtype)
-            old_best, old = self.region.load(best, element), self.region.load(array, element)
-            better = values.compare(">" if kind == "max" else "<", operand, old_best)
-            self.region.add((
-                self.assignment(array, element, values.select(better, where, old).expr),
-                self.assignment(best, element, values.select(better, operand, old_best).expr)))
-
-    def assignment(self, array: str, element: tuple[Value, ...], value: Expr) -> Assign:
-        """One assignment of a body."""
-        return Assign(target=self.region.touch(array, element), value=value, dtype=self.region.arrays[array].dtype)
-
-
-def neutral_element(kind: str, dtype: DType) -> Expr:
-    """What a reduction starts from."""
-    if kind in NEUTRAL:
-        return values.converted(values.number(NEUTRAL[kind]), dtype) if dtype != BOOL else values.number(
-            bool(NEUTRAL[kind])).expr
-    return functions.infinity(dtype, -1 if kind == "max" else 1)
+            self.region.add(reductions.best_so_far(self.region, kind, array, best, element, operand, place))

@@ -74,7 +74,8 @@ def test_layer_norm() -> None:
     x, gamma, beta = random(RNG, (4, 9)), random(RNG, (9,)), random(RNG, (9,))
     y = layer_norm(placeholder("X", (M, N)), placeholder("g", (N,)), placeholder("b", (N,)))
     expected = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * gamma + beta
-    np.testing.assert_allclose(run(y, {"X": x, "g": gamma, "b": beta}, {"M": 4, "N": 9}), expected, rtol=1e-4, atol=1e-5)
+    result = run(y, {"X": x, "g": gamma, "b": beta}, {"M": 4, "N": 9})
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("permutation", [None, (0, 2, 1), (2, 0, 1)])
