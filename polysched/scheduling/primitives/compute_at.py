@@ -21,7 +21,7 @@ from polysched.scheduling.loop_tree import (
     to_isl,
 )
 from polysched.scheduling.marks import LoopMark
-from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
+from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop, loops
 from polysched.scheduling.primitives.step import ProgramStep
 from polysched.scop.scop import Access, Scop, Statement, union_map
 
@@ -57,12 +57,19 @@ class ComputeAt(ProgramStep):
                              hint=f"it has {', '.join(s.name for s in scop.statements)}")
         if self.producer in loop.statements:
             raise UsageError(f"{self.producer} already runs inside loop {loop.name!r}")
-        moved = _with_leading_iterators(scop.statement(self.producer), _needed(dependences, self.producer, loop), loop)
+        moved = _with_leading_iterators(scop.statement(self.producer), _needed(dependences, self.producer, loop),
+                                        _outer_names(tree, loop))
         root = _Mover(producer=self.producer, moved=moved, loop=loop).rebuild(tree.root)
         statements = tuple(moved if s.name == self.producer else s for s in scop.statements)
         domain = _others(tree.domain, self.producer).union(isl.UnionSet.from_set(moved.domain))
         new_tree = LoopTree(domain=domain, root=root)
         return replace(scop, statements=statements, schedule=to_isl(new_tree)), new_tree
+
+
+def _outer_names(tree: LoopTree, loop: Loop) -> tuple[str, ...]:
+    """Names of the loops around and including `loop`, outermost first."""
+    return tuple(other.name for other in loops(tree)
+                 if other.band is loop.band or any(other.band is band for band in loop.outer_bands))
 
 
 def _needed(dependences: Dependences, producer: str, loop: Loop) -> isl.Map:
@@ -80,15 +87,16 @@ def _needed(dependences: Dependences, producer: str, loop: Loop) -> isl.Map:
     return isl.Map.from_union_map(needed)
 
 
-def _with_leading_iterators(statement: Statement, needed: isl.Map, loop: Loop) -> Statement:
+def _with_leading_iterators(statement: Statement, needed: isl.Map, names: tuple[str, ...]) -> Statement:
     """The statement once per outer iteration that needs it."""
     count = needed.dim(isl.dim_type.in_)
     domain = needed.wrap().flatten().set_tuple_name(statement.name)
     taken = set(statement.iterators)
-    for position in range(count):
-        name = f"at{position}"
+    for position, outer in enumerate(names):
+        name = outer
         while name in taken:
-            name += "_"
+            name += "_at"
+        taken.add(name)
         domain = domain.set_dim_name(isl.dim_type.set, position, name)
     for position, name in enumerate(statement.iterators):
         domain = domain.set_dim_name(isl.dim_type.set, count + position, name)

@@ -37,7 +37,7 @@ def parameter_space(parameters: tuple[Parameter, ...]) -> isl.Space:
     """The parameter space with these parameters in this order."""
     space = isl.Space.params_alloc(polyhedra.CONTEXT, len(parameters))
     for at, parameter in enumerate(parameters):
-        space = space.set_dim_id(PARAM, at, isl.Id(parameter.name, context=polyhedra.CONTEXT))
+        space = space.set_dim_name(PARAM, at, parameter.name)
     return space
 
 

@@ -28,7 +28,7 @@ def constant(value: int) -> isl.PwAff:
 
 def symbol(name: str) -> isl.PwAff:
     """The value of a parameter or iterator."""
-    space = isl.Space.set_alloc(CONTEXT, 1, 0).set_dim_id(PARAM, 0, isl.Id(name, context=CONTEXT))
+    space = isl.Space.set_alloc(CONTEXT, 1, 0).set_dim_name(PARAM, 0, name)
     return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), PARAM, 0))
 
 
@@ -58,7 +58,7 @@ def indicator(condition: isl.Set) -> isl.PwAff:
 
 def position(thing: isl.Set | isl.Map, name: str) -> int:
     """The position of a symbol among the parameters; -1 when it does not occur."""
-    return int(thing.find_dim_by_id(PARAM, isl.Id(name, context=CONTEXT)))
+    return int(thing.find_dim_by_name(PARAM, name))
 
 
 def project_out(domain: isl.Set, names: Sequence[str]) -> isl.Set:
@@ -120,7 +120,7 @@ def later_than(domain: isl.Set, iterator: str, *, forward: bool) -> isl.Set:
     later = points.apply(order)
     count = later.dim(PARAM)
     later = later.move_dims(PARAM, count, SET, 0, 1)
-    return later.set_dim_id(PARAM, count, isl.Id(iterator, context=CONTEXT))
+    return later.set_dim_name(PARAM, count, iterator)
 
 
 def c_condition(parameters: isl.Set, spelling: dict[str, str]) -> str:
@@ -128,6 +128,6 @@ def c_condition(parameters: isl.Set, spelling: dict[str, str]) -> str:
     values = parameters.params()
     for at in range(values.dim(PARAM)):
         name = values.get_dim_name(PARAM, at) or ""
-        values = values.set_dim_id(PARAM, at, isl.Id(spelling.get(name, name), context=CONTEXT))
+        values = values.set_dim_name(PARAM, at, spelling.get(name, name))
     build = isl.AstBuild.from_context(isl.Set.universe(values.get_space()))
     return str(build.expr_from_set(values).to_C_str())
