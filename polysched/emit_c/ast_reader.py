@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
@@ -26,7 +27,7 @@ from polysched.emit_c.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance, block
+from polysched.emit_c.loops import Block, For, If, Let, Node, RegisterTile, StatementInstance, block
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.marks import LoopMark
 
@@ -166,5 +167,10 @@ def substitute_node(node: Node, values: Mapping[str, Linear]) -> Node:
             return If(substitute_condition(node.condition, values), substitute_node(node.then, values), otherwise)
         case Let():
             return Let(node.variable, substitute(node.value, values), substitute_node(node.body, values), node.depth)
+        case RegisterTile():
+            loops = tuple(substitute_node(loop, values) for loop in node.loops)
+            edges = tuple(replace(edge, base=substitute(edge.base, values)) for edge in node.edges)
+            return RegisterTile(tuple(loop for loop in loops if isinstance(loop, For)), edges,
+                                substitute_node(node.body, values))
         case StatementInstance():
             return StatementInstance(node.statement, tuple(substitute(f, values) for f in node.iterators))

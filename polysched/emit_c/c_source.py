@@ -18,12 +18,14 @@ class EmitOptions:
     openmp : print `omp parallel for` on loops that the schedule marks parallel.
     simd : print `omp simd` on innermost loops that the schedule marks so.
     comments : one comment per band.
+    trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
     max_operations : isl operations that one attempt at generating the loops may take.
     """
 
     openmp: bool = True
     simd: bool = True
     comments: bool = True
+    trace: str | None = None
     max_operations: int = 20_000_000
 
 

@@ -28,7 +28,7 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource
     options = options or EmitOptions()
     scop = tiled.schedule.scop
     built = build_ast(tiled.tree, context=scop.context, max_operations=options.max_operations)
-    taken = taken_names(scop)
+    taken = taken_names(scop, reserved=() if options.trace is None else (options.trace,))
     loops = name_loops(read_ast(built.root), iterators={s.name: s.iterators for s in scop.statements}, taken=taken)
     local_names = local_array_names(scop, taken)
     macros = HelperMacros(taken)

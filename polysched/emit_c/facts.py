@@ -96,7 +96,7 @@ class _Names:
 
     def __init__(self, context: isl.Set) -> None:
         count = context.dim(isl.dim_type.param)
-        self._parameters = [context.get_dim_name(isl.dim_type.param, i) for i in range(count)]
+        self._parameters: list[str] = [str(context.get_dim_name(isl.dim_type.param, i)) for i in range(count)]
         self._loops: dict[str, str] = {}
 
     def all(self) -> list[str]:

@@ -9,12 +9,12 @@ never hides an identifier that the emitted statements use, and a made-up name ne
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.index import Linear, Variable, variable, variables
-from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance, instances, walk_nodes
+from polysched.emit_c.loops import Block, For, If, Let, Node, RegisterTile, StatementInstance, instances, walk_nodes
 from polysched.scheduling.marks import Role
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop, Storage
@@ -48,9 +48,9 @@ class TakenNames:
         return name
 
 
-def taken_names(scop: Scop) -> TakenNames:
-    """The identifiers around and inside the region of a Scop."""
-    used: set[str] = set()
+def taken_names(scop: Scop, *, reserved: Sequence[str] = ()) -> TakenNames:
+    """The identifiers around and inside the region of a Scop, and further reserved ones."""
+    used: set[str] = set(reserved)
     for parameter in scop.parameters:
         used |= identifiers(parameter.name) | identifiers(parameter.spelling)
     for array in scop.arrays:
@@ -96,7 +96,7 @@ def _rename(node: Node, iterators: Mapping[str, tuple[str, ...]], taken: TakenNa
         case If():
             otherwise = None if node.otherwise is None else _rename(node.otherwise, iterators, taken, scope)
             return If(node.condition, _rename(node.then, iterators, taken, scope), otherwise)
-        case StatementInstance():
+        case StatementInstance() | RegisterTile():
             return node
     name = _pick(node, iterators, taken, scope)
     renaming = {node.variable: variable(name)}

@@ -19,8 +19,8 @@ def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, ind
     threads, simd : which kinds of pragma are wanted.
     index : prints the condition under which a team is worth its start.
     """
-    team = threads and _wants_team(loop) and not any(_wants_team(outer) for outer in above)
-    vector = simd and loop.mark.simd and loop.is_canonical and is_innermost(loop)
+    team = threads and runs_on_threads(loop, above)
+    vector = simd and runs_in_lanes(loop)
     if not team and not vector:
         return []
     clause = _if_clause(loop, index) if team else ""
@@ -33,6 +33,16 @@ def _if_clause(loop: For, index: IndexPrinter) -> str:
         return ""
     enough = Comparison(">=", loop.upper - loop.lower, constant(least * loop.step))
     return f" if({'parallel: ' if loop.mark.simd and is_innermost(loop) else ''}{index.condition(enough)})"
+
+
+def runs_on_threads(loop: For, above: tuple[For, ...]) -> bool:
+    """Whether the loop is the outermost parallel one."""
+    return _wants_team(loop) and not any(_wants_team(outer) for outer in above)
+
+
+def runs_in_lanes(loop: For) -> bool:
+    """Whether the loop is an innermost one whose iterations are independent."""
+    return loop.mark.simd and loop.is_canonical and is_innermost(loop)
 
 
 def _wants_team(loop: For) -> bool:

@@ -11,8 +11,9 @@ from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.index import Extreme, Linear, shifted
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance
-from polysched.emit_c.openmp import pragmas
+from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.statements import INDENT, print_body
+from polysched.emit_c.tracing import LANES, THREADS, instance_call, unordered_loop
 from polysched.scop.scop import Scop
 
 
@@ -62,6 +63,11 @@ class RegionPrinter:
                          index=self.index)
         comment = self.comments.before(loop, above=above) if self.options.comments else []
         body = self.lines(loop.body, above=(*above, loop))
+        if self.options.trace is not None:
+            reasons = {THREADS: self.options.openmp and runs_on_threads(loop, above),
+                       LANES: self.options.simd and runs_in_lanes(loop)}
+            kinds = [kind for kind, applies in reasons.items() if applies]
+            return unordered_loop(self.options.trace, kinds, self._header(loop), body)
         return [*comment, *wanted, *_braced(self._header(loop), body)]
 
     def _header(self, loop: For) -> str:
@@ -93,7 +99,11 @@ class RegionPrinter:
         iterators = dict(zip(statement.iterators, node.iterators, strict=True))
         printer = ExpressionPrinter(scop=self.scop, statement=statement, iterators=iterators, index=self.index,
                                     local_names=self.local_names)
-        return print_body(statement.body, printer)
+        lines = print_body(statement.body, printer)
+        if self.options.trace is not None:
+            position = self.scop.statements.index(statement)
+            lines.insert(0, instance_call(self.options.trace, position, node.iterators, self.index))
+        return lines
 
 
 def _constants(form: Linear) -> int:

@@ -1,0 +1,33 @@
+"""Emission for a check of the order of execution: calls of macros instead of pragmas.
+
+In front of every statement instance stands `NAME_<position>((long)i, (long)j);`, position counting the
+statements of the Scop, with the values of the source's iterators.  A loop that would run on threads (1) or in
+vector lanes (2) becomes `NAME_begin(1); for (...) { NAME_iteration(1); ... } NAME_end(1);`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polysched.emit_c.c_text import cast
+from polysched.emit_c.index import Linear
+from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.statements import INDENT
+from polysched.scop.dtypes import INT64
+
+THREADS = 1
+LANES = 2
+
+
+def instance_call(trace: str, position: int, iterators: Sequence[Linear], index: IndexPrinter) -> str:
+    """The line in front of a statement instance."""
+    values = ", ".join(cast(INT64.c_name, index.form(form).text).code for form in iterators)
+    return f"{trace}_{position}({values});"
+
+
+def unordered_loop(trace: str, kinds: Sequence[int], header: str, body: list[str]) -> list[str]:
+    """A loop whose iterations the real code leaves unordered, for one or both reasons."""
+    iterations = [f"{INDENT}{trace}_iteration({kind});" for kind in kinds]
+    return [*(f"{trace}_begin({kind});" for kind in kinds),
+            f"{header} {{", *iterations, *(INDENT + line for line in body), "}",
+            *(f"{trace}_end({kind});" for kind in reversed(kinds))]
