@@ -58,11 +58,16 @@ def index_box(array: Array, space: isl.Space) -> isl.Set:
     for position, extent in enumerate(array.extents):
         box = box.lower_bound_val(DIM.set, position, isl.Val.zero(space.get_ctx()))
         if extent is not None:
-            aligned = extent.align_params(box.get_space())
+            aligned = of_parameters(extent).align_params(box.get_space())
             box = box.align_params(aligned.get_space())
             index = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(box.get_space()), DIM.set, position)
             box = box.intersect(index.lt_set(aligned.insert_domain(box.get_space())))
     return box
+
+
+def of_parameters(extent: isl.PwAff) -> isl.PwAff:
+    """The extent as a function on parameter values; front ends may also define it on the one point `[]`."""
+    return extent if extent.get_domain_space().is_params() else extent.project_domain_on_params()
 
 
 def valid_sizes(scop: Scop, stray: tuple[StrayAccess, ...]) -> isl.Set:

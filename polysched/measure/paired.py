@@ -100,7 +100,8 @@ class Subject:
         region = self.scops[0].source
         if region is None or region.signature is None:
             raise UsageError("the region stands in no function, so there is nothing to call",
-                             where=location(self.scops[0]), hint="put it into a function that takes the sizes and the arrays")
+                             where=location(self.scops[0]),
+                             hint="put it into a function that takes the sizes and the arrays")
         return region.signature
 
     @property
@@ -226,7 +227,7 @@ def _build(binary: Binary) -> Build:
 def read_verification(reports: Sequence[Mapping[str, Any]], *, seed: int) -> Verification | None:
     """The verification that a child reported; None when it did not come so far.
 
-    When the results were compared twice, the comparison with more mismatches counts.
+    The results are compared several times, and the comparison with most mismatches counts.
     """
     compared = [r for r in reports if "compared" in r]
     conditioning = next((r["conditioning"] for r in reports if "conditioning" in r), None)

@@ -225,7 +225,8 @@ def main() -> None:
     try:
         session = Session(request, reporter)
         reporter.report(conditioning=session.prepare())
-        if session.verify(when="before the timing") and request["pairs"]:
+        right = session.verify(when="first run") and session.verify(when="with threads running")
+        if right and request["pairs"]:
             session.time_pairs()
             session.verify(when="after the timing")
     except MemoryError:

@@ -21,7 +21,7 @@ from polysched.scop.scop import Scop
 DIM = isl.dim_type
 EDGES = (2000, 1600, 1200, 1000, 800, 600, 500, 400, 300, 200, 150, 100, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
 TRIP_COUNTS = (100, 50, 20, 10, 5, 2, 1)
-MOST_INSTANCES = 1_000_000_000
+MOST_INSTANCES = 400_000_000
 MOST_INSTANCES_WITHIN_ARRAYS = 10_000_000_000
 MOST_BYTES = 512 << 20
 
@@ -80,7 +80,8 @@ def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -
     names = dict.fromkeys(p.name for scop in scops for p in scop.parameters)
     open_names = [n for n in names if n not in fixed]
     within = at_sizes(valid, fixed)
-    free = [n for n in open_names if _largest(within, n) is None]
+    context = at_sizes(reduce(isl.Set.intersect, (scop.context for scop in scops)), fixed)
+    free = [n for n in open_names if _largest(within, n) == _largest(context, n)]
     bounded = [n for n in open_names if n not in free]
     edges = [n for n in free if _decides_an_extent(scops, n)]
     counts = [n for n in free if n not in edges]
