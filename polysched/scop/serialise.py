@@ -129,6 +129,7 @@ def _text(scop: Scop, statement: Statement, expr: Expr) -> tuple[str, int]:
             return (f"{inner(expr.condition, _TERNARY - 1)} ? {inner(expr.then, _TERNARY)} : "
                     f"{inner(expr.otherwise, _TERNARY)}"), _TERNARY
         case Call():
-            return f"{expr.function}({', '.join(expression_text(scop, statement, a) for a in expr.arguments)})", _PRIMARY
+            arguments = ", ".join(expression_text(scop, statement, a) for a in expr.arguments)
+            return f"{expr.function}({arguments})", _PRIMARY
         case Cast():
             return f"({expr.dtype.c_name}){inner(expr.operand, _PRIMARY)}", _UNARY

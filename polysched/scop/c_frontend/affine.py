@@ -213,9 +213,9 @@ def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
         quotient = left.value.tdiv_q(polyhedra.constant(divisor))
         if node.op == "/":
             return Affine(quotient, dtype)
-        return Affine(left.value.sub(quotient.scale_val(isl.Val(divisor, polyhedra.CONTEXT))), dtype)
+        return Affine(left.value.sub(quotient.scale_val(polyhedra.number(divisor))), dtype)
     if node.op == "&" and divisor is not None and divisor > 0 and divisor & (divisor + 1) == 0:
-        return Affine(left.value.mod_val(isl.Val(divisor + 1, polyhedra.CONTEXT)), dtype)
+        return Affine(left.value.mod_val(polyhedra.number(divisor + 1)), dtype)
     raise NotAffine(node, f"the operator {node.op} is not affine")
 
 
@@ -226,7 +226,7 @@ def _shift(x: Extraction, node: c_ast.BinaryOp, left: Affine, right: Affine, dom
     amount = polyhedra.constant_value(right.value)
     if amount is None or not 0 <= amount < dtype.bits:
         raise NotAffine(node, "it shifts by something that is not a small constant")
-    factor = isl.Val(1 << amount, polyhedra.CONTEXT)
+    factor = polyhedra.number(1 << amount)
     if node.op == "<<":
         return _result(x, left.value.scale_val(factor), dtype, domain, node)
     return Affine(left.value.scale_down_val(factor).floor(), dtype)
@@ -259,5 +259,5 @@ def _call(x: Extraction, node: c_ast.FuncCall, domain: isl.Set) -> Affine:
     divisor = polyhedra.constant_value(right)
     if divisor is None or divisor <= 0:
         raise NotAffine(node, "it divides by something that is not a positive constant")
-    quotient = left.scale_down_val(isl.Val(divisor, polyhedra.CONTEXT))
+    quotient = left.scale_down_val(polyhedra.number(divisor))
     return Affine(quotient.floor() if name == "floord" else quotient.ceil(), dtype)

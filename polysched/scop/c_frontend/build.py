@@ -19,7 +19,8 @@ def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
     """The finished value; every isl object has the same parameters in the same order."""
     parameters = tuple(x.parameters.values())
     model = parameter_space(parameters)
-    statements = {s.name: _statement(s, model) for s in x.open_statements}
+    types = x.context_of_types().params().align_params(model)
+    statements = {s.name: _statement(s, model, types) for s in x.open_statements}
     used = {a.array for s in statements.values() for a in s.accesses}
     return Scop(
         name=name,
@@ -41,17 +42,21 @@ def parameter_space(parameters: tuple[Parameter, ...]) -> isl.Space:
     return space
 
 
-def _statement(open_statement: OpenStatement, model: isl.Space) -> Statement:
+def _statement(open_statement: OpenStatement, model: isl.Space, types: isl.Set) -> Statement:
+    """The statement without constraints that only repeat the range of a parameter's type."""
     domain = polyhedra.to_set(open_statement.domain, open_statement.iterators, open_statement.name)
+    domain = domain.gist_params(types).remove_redundancies()
     return Statement(
         name=open_statement.name, line=open_statement.line, domain=domain.align_params(model),
-        body=open_statement.body, accesses=tuple(_access(a, open_statement, model) for a in open_statement.accesses))
+        body=open_statement.body,
+        accesses=tuple(_access(a, open_statement, model, types) for a in open_statement.accesses))
 
 
-def _access(access: OpenAccess, statement: OpenStatement, model: isl.Space) -> Access:
+def _access(access: OpenAccess, statement: OpenStatement, model: isl.Space, types: isl.Set) -> Access:
     relation = polyhedra.to_map(access.relation, statement.iterators, statement.name, access.array)
-    return Access(reference=access.reference, array=access.array, kind=access.kind,
-                  relation=relation.align_params(model), subscripts=access.subscripts, exact=access.exact)
+    relation = relation.gist_params(types).align_params(model)
+    return Access(reference=access.reference, array=access.array, kind=access.kind, relation=relation,
+                  subscripts=access.subscripts, exact=access.exact)
 
 
 def _array(array: Array, model: isl.Space) -> Array:

@@ -147,9 +147,10 @@ def _variable(b: StatementBuilder, node: c_ast.ID, domain: isl.Set) -> Expr:
     loop = x.loop_of(symbol)
     if loop is not None:
         return IteratorRef(loop.shown, loop.dtype)
-    if symbol in x.known and symbol not in x.materialised:
-        return x.known[symbol].expression
-    if symbol in x.bindings.iterators:
+    known = x.known.get(symbol)
+    if known is not None and known.expression is not None:
+        return known.expression
+    if symbol in x.bindings.iterators and symbol not in x.materialised:
         raise x.refuse(f"the loop counter `{node.name}` is read outside its loop", node,
                        hint="use the loop's bound, or copy the counter into another variable")
     if constant_symbol(x, symbol, domain) is None:

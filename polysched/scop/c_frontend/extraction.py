@@ -53,10 +53,20 @@ class Affine:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A scalar whose value is known here: as an affine function and as an expression without loads."""
+    """A scalar whose value is known here: as an affine function, and as an expression without loads if there is one."""
 
     affine: Affine
-    expression: Expr
+    expression: Expr | None
+
+
+@dataclass(frozen=True, eq=False)
+class Requirement:
+    """A condition that is to be proved or assumed later, on a domain that is not known yet."""
+
+    good: isl.Set
+    kind: str
+    text: str
+    node: c_ast.Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +97,9 @@ class Extraction:
     loops: list[Loop] = field(default_factory=list)
     known: dict[Symbol, Known] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
-    materialised: set[Symbol] = field(default_factory=set)
+    materialised: frozenset[Symbol] = frozenset()
     counters: int = 0
+    deferred: list[Requirement] | None = None
     strict: bool = False
 
     def refuse(self, problem: str, node: c_ast.Node, hint: str | None = None,
@@ -151,6 +162,9 @@ class Extraction:
         NotAffine : while assumptions are forbidden.
         UnsupportedScopError : no parameter value would be left.
         """
+        if self.deferred is not None:
+            self.deferred.append(Requirement(good, kind, text, node))
+            return
         bad = domain.intersect(self.context).subtract(good)
         if bad.is_empty():
             return
@@ -162,8 +176,8 @@ class Extraction:
         if context.is_empty():
             raise self.refuse(f"{text}: this holds for no parameter value", node,
                               hint="use a signed type that holds every value, or another bound")
+        simplified = allowed.gist(self.context).coalesce()
         self.context = context.coalesce()
-        simplified = allowed.gist(self.context_of_types())
         spelling = {p.name: p.spelling for p in self.parameters.values()}
         where = place(self.path, node)
         self.assumptions.append(Assumption(
@@ -177,6 +191,15 @@ class Extraction:
             low, high = parameter.dtype.value_range()
             result = result.intersect(polyhedra.between(polyhedra.symbol(parameter.name), low, high))
         return result
+
+    @contextmanager
+    def defer(self) -> Iterator[list[Requirement]]:
+        """Collect what is required instead of proving it."""
+        before, self.deferred = self.deferred, []
+        try:
+            yield self.deferred
+        finally:
+            self.deferred = before
 
     @contextmanager
     def attempt(self, *, strict: bool = False) -> Iterator[None]:

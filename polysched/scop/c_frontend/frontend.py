@@ -16,6 +16,7 @@ from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, element_type
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
+from polysched.scop.c_frontend.liveness import live_after
 from polysched.scop.c_frontend.parse import SyntaxRegion, find_syntax_regions, parse
 from polysched.scop.c_frontend.places import extent_value
 from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
@@ -132,6 +133,9 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions)
     _settle_parameters(x, region, bindings, scope)
+    x.materialised = frozenset(
+        s for s in bindings.iterators
+        if s in bindings.read_outside or s in bindings.body_written or live_after(region, s))
     walked = walk_all(x, region.items, polyhedra.universe())
     if walked is None:
         raise UnsupportedScopError("the region has no statement that ever runs",

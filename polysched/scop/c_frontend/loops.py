@@ -51,15 +51,12 @@ def loop_head(x: Extraction, node: c_ast.For, domain: isl.Set) -> LoopHead:
     if not isinstance(ctype, Scalar) or not ctype.dtype.is_integer or ctype.volatile:
         raise x.refuse(f"the loop counts with `{counter.name}`, which is no integer variable", node,
                        witness=_head_text(node), hint="count with an int, or another integer type")
-    if counter in x.bindings.body_written:
-        raise x.refuse(f"the loop's counter `{counter.name}` is also changed elsewhere in the region", node,
+    if counter in x.bindings.assigned.get(node.stmt, ()):
+        raise x.refuse(f"the loop's counter `{counter.name}` is changed inside the loop", node,
                        witness=_head_text(node), hint="let only the loop's head change its counter")
     if counter.name in x.bindings.addressed:
         raise x.refuse(f"the address of the loop's counter `{counter.name}` is taken", node,
                        witness=_head_text(node), hint="count with a variable of its own")
-    if x.loop_of(counter) is not None:
-        raise x.refuse(f"an inner loop counts with the outer loop's counter `{counter.name}`", node,
-                       witness=_head_text(node), hint="use two variables")
     step = _step(x, node, counter, domain)
     return LoopHead(counter, ctype.dtype, initial, step, node)
 
@@ -121,13 +118,12 @@ def _constant(x: Extraction, node: c_ast.Node, domain: isl.Set) -> int | None:
         return None
 
 
-def enter(x: Extraction, head: LoopHead, domain: isl.Set) -> LoopDomain:
+def enter(x: Extraction, head: LoopHead, domain: isl.Set, initial: isl.PwAff) -> LoopDomain:
     """The exact domain of a loop's body; the loop is pushed on `x.loops`.
 
     The counter runs through `initial + k * step` as long as the condition has held for every value so far
     (C11 6.8.5.3), so the domain is the points where it holds minus those after a point where it does not.
     """
-    initial = _initial(x, head, domain)
     loop = Loop(head.counter, f"{head.counter.name}#{x.counters}", _shown(x, head.counter.name), head.dtype)
     x.counters += 1
     x.loops.append(loop)
@@ -135,24 +131,35 @@ def enter(x: Extraction, head: LoopHead, domain: isl.Set) -> LoopDomain:
     forward = head.step > 0
     base = domain.intersect(counter.ge_set(initial) if forward else counter.le_set(initial))
     if abs(head.step) != 1:
-        stride = isl.Val(abs(head.step), polyhedra.CONTEXT)
+        stride = polyhedra.number(abs(head.step))
         base = base.intersect(counter.sub(initial).mod_val(stride).eq_set(polyhedra.constant(0)))
     wraps = head.dtype.kind is not Kind.SIGNED or head.dtype.bits < 32
     if wraps:
         base = base.intersect(polyhedra.between(counter, *head.dtype.value_range()))
-    holds = base.intersect(_condition(x, head, base))
+    with x.defer() as requirements:
+        holds = base.intersect(_condition(x, head, base))
     fails = base.subtract(holds)
+    for requirement in requirements:
+        fails = fails.intersect(requirement.good)
+    reached = base.subtract(polyhedra.later_than(fails, loop.isl_name, forward=forward))
+    for needed in requirements:
+        x.require(reached, needed.good, kind=needed.kind, text=needed.text, node=needed.node)
     ends = polyhedra.project_out(fails, [loop.isl_name])
     x.loops.pop()
     x.require(domain, ends, kind="terminates", node=head.node,
               text=f"the loop `{_head_text(head.node)}` ends without its counter wrapping around")
     x.loops.append(loop)
-    body = holds.subtract(polyhedra.later_than(fails, loop.isl_name, forward=forward))
-    body = body.intersect(ends).coalesce()
+    body = holds.intersect(reached).intersect(ends).coalesce()
     return LoopDomain(loop, body, initial, head.step)
 
 
-def _initial(x: Extraction, head: LoopHead, domain: isl.Set) -> isl.PwAff:
+def first_value(x: Extraction, head: LoopHead, domain: isl.Set) -> isl.PwAff:
+    """The value that the counter begins with.
+
+    Raises
+    ------
+    UnsupportedScopError : it is not affine.
+    """
     if head.initial is None:
         return x.known[head.counter].affine.value
     try:

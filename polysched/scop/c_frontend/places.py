@@ -93,6 +93,8 @@ def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
         if not _same_element(base.ctype, ctype):
             raise x.refuse("an array is reinterpreted as elements of another type", node,
                            hint="declare the array with the type that the region uses")
+        if isinstance(element_type(base.ctype), Scalar) and isinstance(ctype.target, Scalar):
+            return base
         return replace(base, ctype=ctype, spelling=f"(({c_text(node.to_type)}){base.spelling})")
     if isinstance(node, c_ast.UnaryOp) and node.op == "&" and is_place(node.expr):
         inner = resolve_place(x, node.expr)

@@ -20,10 +20,15 @@ def universe() -> isl.Set:
     return isl.Set.universe(UNIT)
 
 
+def number(value: int) -> isl.Val:
+    """A number of any size."""
+    return isl.Val(str(value), CONTEXT)
+
+
 def constant(value: int) -> isl.PwAff:
     """The constant function."""
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(UNIT))
-    return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(value, CONTEXT)))
+    return isl.PwAff.from_aff(zero.set_constant_val(number(value)))
 
 
 def symbol(name: str) -> isl.PwAff:
@@ -106,7 +111,7 @@ def relation(domain: isl.Set, subscripts: Sequence[isl.PwAff | None],
             if extent is not None:
                 limit = isl.Map.from_pw_aff(extent)
                 below = isl.Map.lex_lt(isl.Space.set_alloc(CONTEXT, 0, 1)).reverse()
-                part = limit.apply_range(below).lower_bound_val(OUT, 0, isl.Val(0, CONTEXT))
+                part = limit.apply_range(below).lower_bound_val(OUT, 0, number(0))
         result = result.flat_range_product(part)
     return result
 
@@ -121,6 +126,13 @@ def later_than(domain: isl.Set, iterator: str, *, forward: bool) -> isl.Set:
     count = later.dim(PARAM)
     later = later.move_dims(PARAM, count, SET, 0, 1)
     return later.set_dim_name(PARAM, count, iterator)
+
+
+def last_value(domain: isl.Set, iterator: str, *, forward: bool) -> isl.PwAff:
+    """The last value of an iterator for each value of the other symbols; defined where there is one."""
+    points = isl.Map.from_range(domain.move_dims(SET, 0, PARAM, position(domain, iterator), 1))
+    last = points.lexmax_pw_multi_aff() if forward else points.lexmin_pw_multi_aff()
+    return last.get_pw_aff(0)
 
 
 def c_condition(parameters: isl.Set, spelling: dict[str, str]) -> str:

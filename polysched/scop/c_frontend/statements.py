@@ -10,13 +10,14 @@ from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop import dtypes
-from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, Literal
+from polysched.scop.body import Assign, Binary, BodyStatement, Cast, Expr, If, IteratorRef, Literal
+from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.affine import affine, condition, convert
 from polysched.scop.c_frontend.bindings import describe
 from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
 from polysched.scop.c_frontend.expressions import OpenAccess, StatementBuilder, expression
-from polysched.scop.c_frontend.extraction import Extraction, Known, NotAffine
-from polysched.scop.c_frontend.loops import enter, loop_head
+from polysched.scop.c_frontend.extraction import Affine, Extraction, Known, NotAffine
+from polysched.scop.c_frontend.loops import LoopDomain, LoopHead, enter, first_value, loop_head
 from polysched.scop.c_frontend.parse import place
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 
@@ -123,17 +124,47 @@ def _refused(x: Extraction, node: c_ast.Node) -> UnsupportedScopError:
 
 
 def _for(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
-    for symbol in x.bindings.assigned.get(node, ()):
-        if not (isinstance(node.init, type(None)) and symbol in x.bindings.iterators):
-            x.known.pop(symbol, None)
     head = loop_head(x, node, domain)
-    inside = enter(x, head, domain)
-    x.known.pop(head.counter, None)
+    initial = first_value(x, head, domain)
+    children = [_set_counter(x, head, domain)]
+    _forget(x, node)
+    inside = enter(x, head, domain, initial)
     child = walk(x, node.stmt, inside.domain)
     x.loops.pop()
-    for symbol in x.bindings.assigned.get(node, ()):
-        x.known.pop(symbol, None)
-    return None if child is None else LoopTree(len(x.loops), inside.step > 0, child)
+    _forget(x, node)
+    if child is not None:
+        children.append(LoopTree(len(x.loops), inside.step > 0, child))
+    children.append(_counter_after(x, head, inside, domain))
+    return sequence([c for c in children if c is not None])
+
+
+def _set_counter(x: Extraction, head: LoopHead, domain: isl.Set) -> Tree | None:
+    """The assignment of a counter's first value, where the counter is read outside its loop."""
+    if head.counter not in x.materialised or head.initial is None:
+        return None
+    target = c_ast_id(x, head.counter, head.node)
+    return _assignment(x, c_ast.Assignment("=", target, head.initial, head.node.coord), domain)
+
+
+def _counter_after(x: Extraction, head: LoopHead, inside: LoopDomain, domain: isl.Set) -> Tree | None:
+    """What a loop leaves in its counter: one step beyond the last iteration; set by that iteration."""
+    if head.counter not in x.materialised:
+        return None
+    name = inside.loop.isl_name
+    last = polyhedra.last_value(inside.domain, name, forward=inside.step > 0)
+    beyond = last.add(polyhedra.constant(inside.step))
+    after = beyond.union_add(inside.initial.intersect_domain(beyond.domain().complement()))
+    x.loops.append(inside.loop)
+    final = inside.domain.intersect(polyhedra.symbol(name).eq_set(last))
+    builder = _open(x)
+    reference, dtype = builder.write(c_ast_id(x, head.counter, head.node), final, must=True)
+    step = Literal(str(abs(inside.step)), abs(inside.step), dtypes.INT32)
+    value = Binary("+" if inside.step > 0 else "-", IteratorRef(inside.loop.shown, dtype), step,
+                   dtypes.usual_conversion(dtype, dtypes.INT32))
+    leaf = _close(x, builder, head.node, final, (Assign(reference, value, dtype),))
+    x.loops.pop()
+    x.known[head.counter] = Known(Affine(after, dtype), None)
+    return None if leaf is None else LoopTree(len(x.loops), inside.step > 0, leaf)
 
 
 def _if(x: Extraction, node: c_ast.If, domain: isl.Set) -> Tree | None:

@@ -1,0 +1,123 @@
+"""Whether a variable's value at the end of a region can still be read.
+
+Conservative: `True` whenever some path could read the variable before it is set again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from pycparser import c_ast
+
+from polysched.scop.c_frontend.parse import SyntaxRegion
+from polysched.scop.c_frontend.scopes import Origin, Symbol
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_JUMPS = (c_ast.Goto, c_ast.Label, c_ast.Switch, c_ast.Break, c_ast.Continue)
+
+
+class Effect(Enum):
+    """What happens to a variable first: it is READ, it is SET (or never looked at again), or NOTHING does."""
+
+    READ = "read"
+    SET = "set"
+    NOTHING = "nothing"
+
+
+def live_after(region: SyntaxRegion, symbol: Symbol) -> bool:
+    """Whether the value that a symbol has after the region may be read."""
+    if symbol.origin is Origin.REGION:
+        return False
+    if symbol.origin is Origin.GLOBAL or symbol.static:
+        return True
+    if any(isinstance(n, _JUMPS) for n in _outside(region.function.body, region)):
+        return any(_first(n, symbol.name) is Effect.READ for n in _outside(region.function.body, region)
+                   if isinstance(n, c_ast.ID))
+    effect = _sequence(region.after, symbol.name)
+    if effect is not Effect.NOTHING:
+        return effect is Effect.READ
+    below: c_ast.Node = region.path[-1]
+    for above in reversed(region.path[:-1]):
+        if isinstance(above, _LOOPS) and _again(above, symbol.name) is Effect.READ:
+            return True
+        if isinstance(above, c_ast.Compound):
+            items = above.block_items or []
+            at = next(k for k, item in enumerate(items) if item is below)
+            effect = _sequence(items[at + 1:], symbol.name)
+            if effect is not Effect.NOTHING:
+                return effect is Effect.READ
+        below = above
+    return False
+
+
+def _outside(node: c_ast.Node, region: SyntaxRegion) -> Iterator[c_ast.Node]:
+    """The nodes of a function that are not inside the region."""
+    if any(node is item for item in region.items):
+        return
+    yield node
+    for _, child in node.children():
+        yield from _outside(child, region)
+
+
+def _again(loop: c_ast.Node, name: str) -> Effect:
+    """What the next iteration of a loop around does first."""
+    if isinstance(loop, c_ast.For):
+        return _sequence([n for n in (loop.next, loop.cond, loop.stmt) if n is not None], name)
+    return _sequence([loop.cond, loop.stmt], name)
+
+
+def _sequence(nodes: Sequence[c_ast.Node], name: str) -> Effect:
+    for node in nodes:
+        if isinstance(node, c_ast.Decl) and node.name == name:
+            return Effect.READ if _first(node.init, name) is Effect.READ else Effect.NOTHING
+        effect = _first(node, name)
+        if effect is not Effect.NOTHING:
+            return effect
+    return Effect.NOTHING
+
+
+def _first(node: c_ast.Node | None, name: str) -> Effect:
+    """What a subtree does first."""
+    if node is None:
+        return Effect.NOTHING
+    if isinstance(node, c_ast.ID):
+        return Effect.READ if node.name == name else Effect.NOTHING
+    if isinstance(node, c_ast.StructRef):
+        return _first(node.name, name)
+    if isinstance(node, c_ast.Return):
+        return Effect.READ if _first(node.expr, name) is Effect.READ else Effect.SET
+    if isinstance(node, c_ast.Assignment) and node.op == "=" and isinstance(node.lvalue, c_ast.ID):
+        value = _first(node.rvalue, name)
+        if value is Effect.NOTHING and node.lvalue.name == name:
+            return Effect.SET
+        return value
+    if isinstance(node, c_ast.Compound):
+        return _sequence(node.block_items or [], name)
+    if isinstance(node, c_ast.DeclList):
+        return _sequence(node.decls, name)
+    if isinstance(node, c_ast.If):
+        return _branches([node.cond], [node.iftrue, node.iffalse], name)
+    if isinstance(node, c_ast.TernaryOp):
+        return _branches([node.cond], [node.iftrue, node.iffalse], name)
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
+        return _branches([node.left], [node.right, None], name)
+    if isinstance(node, c_ast.For):
+        return _branches([n for n in (node.init, node.cond) if n is not None],
+                         [c_ast.Compound([n for n in (node.stmt, node.next) if n is not None]), None], name)
+    if isinstance(node, c_ast.While):
+        return _branches([node.cond], [node.stmt, None], name)
+    if isinstance(node, c_ast.DoWhile):
+        return _sequence([node.stmt, node.cond], name)
+    return _sequence([child for _, child in node.children()], name)
+
+
+def _branches(before: list[c_ast.Node], branches: list[c_ast.Node | None], name: str) -> Effect:
+    """First `before`, then one of the branches."""
+    effect = _sequence(before, name)
+    if effect is not Effect.NOTHING:
+        return effect
+    effects = [_first(b, name) for b in branches]
+    if Effect.READ in effects:
+        return Effect.READ
+    return Effect.SET if all(e is Effect.SET for e in effects) else Effect.NOTHING
