@@ -1,0 +1,219 @@
+"""The whole order, and the only place that knows it: source -> Scop -> Dependences -> Schedule -> tiles -> C."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.emit_c import CSource, EmitOptions, emit, splice
+from polysched.errors import OutputError, UsageError
+from polysched.scheduling import ALGORITHMS, SchedulerOptions
+from polysched.scheduling.schedule import Schedule
+from polysched.scop import all_from_c_file, from_c_file
+from polysched.scop.scop import Scop
+from polysched.tiling import TilingOptions, tile
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+logger = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+STAGES = ("scop", "dependences", "schedule", "tiled", "emitted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineOptions:
+    """What a user can choose about the way from source to source.
+
+    Parameters
+    ----------
+    scheduler : a name of `scheduling.ALGORITHMS`.
+    fusion : the scheduler's fusion policy.
+    tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band.
+    parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
+    include_dirs, defines : the preprocessor's `-I` and `-D`.
+    cc : the compiler that preprocesses; None finds one.
+    """
+
+    scheduler: str = "pluto"
+    fusion: str = "smart"
+    tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
+    parallel: bool = True
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    cc: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.scheduler not in ALGORITHMS:
+            raise UsageError(f"no scheduler {self.scheduler!r}", hint=f"one of {', '.join(ALGORITHMS)}")
+        self.tiling_options()
+        self.scheduler_options()
+
+    def tiling_options(self) -> TilingOptions:
+        """The part that concerns tiling."""
+        return TilingOptions(sizes=self.tile, parallel=self.parallel)
+
+    def scheduler_options(self) -> SchedulerOptions:
+        """The part that concerns scheduling."""
+        return SchedulerOptions(fusion=self.fusion)
+
+    def chosen(self) -> dict[str, object]:
+        """What shapes the result, for the record."""
+        return {"scheduler": self.scheduler, "fusion": self.fusion,
+                "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Optimized:
+    """The values of all stages for one region.
+
+    Parameters
+    ----------
+    options : what was asked for.
+    seconds : wall time per stage; a Scop that was passed in has no time.
+    """
+
+    scop: Scop
+    dependences: Dependences
+    schedule: Schedule
+    tiled: TiledSchedule
+    source: CSource
+    options: PipelineOptions
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The emitted C of the region."""
+        return self.source.text
+
+    def steps(self) -> tuple[str, ...]:
+        """How the schedule came about, one line per step."""
+        bands = [f"band {b.band}: tiles {'x'.join(map(str, b.sizes)) or 'off'}"
+                 f"{', wavefront' if b.wavefront else ''}"
+                 f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
+                 for b in self.tiled.bands]
+        return (f"schedule: {self.schedule.algorithm}", *(f"rung: {r}" for r in self.schedule.report.rungs), *bands)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TransformedFile:
+    """A C file with all its regions replaced.
+
+    Parameters
+    ----------
+    path : as the user named it.
+    text : the whole file; outside the regions as it was, byte for byte.
+    regions : one per region, in textual order.
+    seconds : wall time of reading the file, and of putting the regions back.
+    """
+
+    path: Path
+    text: str
+    regions: tuple[Optimized, ...]
+    seconds: Mapping[str, float]
+
+
+def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None) -> Optimized:
+    """All stages for one region: a Scop, or the only region of a C file.
+
+    Example
+    -------
+    >>> optimized = polysched.optimize("gemm.c", polysched.PipelineOptions(tile=32))  # doctest: +SKIP
+    >>> print(optimized.text)  # doctest: +SKIP
+
+    Raises
+    ------
+    PolyschedError : any stage refuses.
+    """
+    options = options or PipelineOptions()
+    seconds: dict[str, float] = {}
+    if isinstance(path_or_scop, Scop):
+        scop = path_or_scop
+    else:
+        scop = _timed(seconds, "scop", lambda: from_c_file(
+            str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc))
+    dependences = _timed(seconds, "dependences", lambda: analyse(scop))
+    schedule = _timed(seconds, "schedule", lambda: ALGORITHMS[options.scheduler](
+        dependences, options=options.scheduler_options()))
+    tiled = _timed(seconds, "tiled", lambda: tile(schedule, options.tiling_options()))
+    source = _timed(seconds, "emitted", lambda: emit(tiled, options=EmitOptions(openmp=options.parallel)))
+    return Optimized(scop=scop, dependences=dependences, schedule=schedule, tiled=tiled, source=source,
+                     options=options, seconds=seconds)
+
+
+def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:
+    """All stages for every region of a C file.
+
+    Raises
+    ------
+    PolyschedError : the file has no region, or any stage refuses.
+    """
+    options = options or PipelineOptions()
+    seconds: dict[str, float] = {}
+    scops = _timed(seconds, "scop", lambda: all_from_c_file(
+        str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc))
+    regions = tuple(optimize(scop, options) for scop in scops)
+    assert scops
+    assert scops[0].source is not None
+    text = scops[0].source.text
+    result = _timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
+    return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)
+
+
+def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:
+    """The text of a C file with every region optimized, everything else as it was."""
+    return transform_file(path, options).text
+
+
+def dump_stages(regions: Sequence[Optimized], folder: str | Path) -> None:
+    """Write each stage's value as text: `1-scop.txt` to `5-emitted.c`, in a folder per region if there are several.
+
+    Raises
+    ------
+    OutputError : the folder cannot be written.
+    """
+    for number, region in enumerate(regions):
+        target = Path(folder) / f"region-{number}" if len(regions) > 1 else Path(folder)
+        texts = stage_texts(region)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            for position, name in enumerate(STAGES, 1):
+                suffix = "c" if name == "emitted" else "txt"
+                (target / f"{position}-{name}.{suffix}").write_text(
+                    texts[name], encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            raise OutputError(f"the stages cannot be written: {error.strerror}", where=str(target)) from None
+
+
+def stage_texts(region: Optimized) -> dict[str, str]:
+    """Each stage's value as text, by the stage's name."""
+    scop = region.scop
+    lines = [f"context: {scop.context}", f"parameters: {', '.join(p.name for p in scop.parameters)}", "arrays:"]
+    lines += [f"  {a.dtype} {a.name}{''.join(f'[{e}]' for e in a.c_extents)} ({a.storage.value})" for a in scop.arrays]
+    for statement in scop.statements:
+        lines += [f"statement {statement.name}, line {statement.line}:", f"  domain: {statement.domain}"]
+        lines += [f"  {a.kind.value} {a.reference}: {a.relation}" for a in statement.accesses]
+    lines += [f"assumption {a.kind}: {a.text}" for a in scop.assumptions]
+    lines += ["schedule as written:", scop.schedule.to_str()]
+    return {"scop": _text(lines), "dependences": _text(str(d) for d in region.dependences.pairs),
+            "schedule": _text([f"algorithm: {region.schedule.algorithm}", f"report: {region.schedule.report}",
+                               region.schedule.tree.to_str()]),
+            "tiled": _text([*region.steps(), region.tiled.tree.to_str()]), "emitted": region.text}
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _timed(seconds: dict[str, float], stage: str, run: Callable[[], Value]) -> Value:
+    """Run one stage and keep its wall time."""
+    started = time.perf_counter()
+    value = run()
+    seconds[stage] = round(time.perf_counter() - started, 6)
+    logger.info("%s took %.3f s", stage, seconds[stage])
+    return value
