@@ -1,0 +1,205 @@
+"""Compile many versions of functions in one go, run them in a child process, and get their arrays back.
+
+One translation unit holds every version under a name of its own, so that hundreds of small functions cost one call
+of the compiler and one child.  A call that kills the child is a result like any other; the calls behind it go on in the
+next child.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import UsageError
+from polysched.measure.building import Binary, compile_shared
+from polysched.measure.c_integers import evaluate
+from polysched.measure.execution_order import BEGIN, END, ITERATION
+from polysched.measure.inputs import STORAGE_TYPES, fill
+from polysched.measure.isolation import End, Limits, run_isolated
+from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
+from polysched.target import Compiler
+
+FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=off")
+TRACE = "polysched_trace"
+RECIPE = "dominant"
+SCALAR_VALUE = 1.25
+
+TRACE_RECORDER = f"""\
+static long *{TRACE}_buffer;
+static long {TRACE}_size, {TRACE}_used;
+void {TRACE}_start(long *buffer, long size) {{
+  {TRACE}_buffer = buffer; {TRACE}_size = size; {TRACE}_used = 0;
+}}
+long {TRACE}_stop(void) {{ return {TRACE}_used; }}
+static void {TRACE}_record(long code, long count, const long *values) {{
+  if ({TRACE}_used + count + 2 <= {TRACE}_size) {{
+    {TRACE}_buffer[{TRACE}_used] = code;
+    {TRACE}_buffer[{TRACE}_used + 1] = count;
+    for (long v = 0; v < count; v++) {TRACE}_buffer[{TRACE}_used + 2 + v] = values[v];
+  }}
+  {TRACE}_used += count + 2;
+}}
+#define {TRACE}_report(code, ...) {TRACE}_record(code, sizeof((long[]){{0, __VA_ARGS__}}) / sizeof(long) - 1, \\
+                                                 (long[]){{0, __VA_ARGS__}} + 1)
+#define {TRACE}_begin(kind) {TRACE}_report({BEGIN}, kind)
+#define {TRACE}_iteration(kind) {TRACE}_report({ITERATION}, kind)
+#define {TRACE}_end(kind) {TRACE}_report({END}, kind)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """One version of a function.
+
+    Parameters
+    ----------
+    label : a C identifier, unique in the batch; the function gets this name.
+    text : a whole C file that defines the function.
+    function : its name there.
+    traced : number of statements that report through the trace macros; 0 when it is not instrumented.
+    """
+
+    label: str
+    text: str
+    function: str
+    traced: int = 0
+
+
+def batch_text(versions: Sequence[Version]) -> str:
+    """One C file with every version."""
+    parts = ["#pragma GCC visibility push(default)", TRACE_RECORDER]
+    for statement in range(max((v.traced for v in versions), default=0)):
+        parts.append(f"#define {TRACE}_{statement}(...) {TRACE}_report({statement}, __VA_ARGS__)")
+    for version in versions:
+        macros = dict.fromkeys(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", version.text, re.MULTILINE))
+        parts += [f"#define {version.function} {version.label}", version.text.rstrip("\n"),
+                  f"#undef {version.function}", *(f"#undef {name}" for name in macros)]
+    return "\n".join([*parts, "#pragma GCC visibility pop", ""])
+
+
+def compile_batch(versions: Sequence[Version], *, name: str, folder: Path, compiler: Compiler) -> Binary:
+    """Compile every version into one shared object; CompileError when one of them does not compile."""
+    return compile_shared(batch_text(versions), name=name, folder=folder, compiler=compiler, flags=FLAGS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """One argument of a call.
+
+    Parameters
+    ----------
+    value : of a scalar; None for an array.
+    shape : of an array.
+    """
+
+    name: str
+    dtype: str
+    value: int | float | None = None
+    shape: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One call of one version.
+
+    Parameters
+    ----------
+    label : of the version.
+    trace_size : longs to keep of the instrumentation's reports; 0 for a version without.
+    """
+
+    label: str
+    arguments: tuple[Argument, ...]
+    seed: int
+    trace_size: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobResult:
+    """What is left of a call.
+
+    Parameters
+    ----------
+    failure : how it ended when it did not return, or wrote outside its arrays; empty when all is well.
+    arrays : by name, after the call.
+    records : the reports of the instrumentation.
+    """
+
+    failure: str = ""
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    records: tuple[int, ...] = ()
+
+
+def arguments_for(signature: FunctionSignature, sizes: Mapping[str, int]) -> tuple[Argument, ...]:
+    """The arguments of a call at these sizes, in the order of the function's parameters."""
+    return tuple(_argument(p, sizes) for p in signature.parameters)
+
+
+def _argument(parameter: FunctionParameter, sizes: Mapping[str, int]) -> Argument:
+    if parameter.dtype is None:
+        raise UsageError(f"no value can be made up for {parameter.c_declaration}")
+    dtype = parameter.dtype.name
+    if parameter.kind is ParameterKind.INTEGER:
+        return Argument(name=parameter.name, dtype=dtype, value=sizes.get(parameter.name, 1))
+    if parameter.kind is ParameterKind.FLOATING:
+        return Argument(name=parameter.name, dtype=dtype, value=SCALAR_VALUE)
+    shape = tuple(None if e is None else evaluate(e, sizes) for e in parameter.c_extents)
+    if None in shape:
+        raise UsageError(f"the extents of {parameter.c_declaration} are not known at {dict(sizes)}")
+    return Argument(name=parameter.name, dtype=dtype, shape=tuple(e for e in shape if e is not None))
+
+
+def inputs_of(arguments: Sequence[Argument], seed: int) -> dict[str, np.ndarray]:
+    """The arrays that a call of these arguments starts with."""
+    arrays = {}
+    for argument in arguments:
+        if argument.value is None:
+            array = np.zeros(argument.shape, STORAGE_TYPES[argument.dtype])
+            fill(array, argument.dtype, name=argument.name, recipe=RECIPE, seed=seed)
+            arrays[argument.name] = array
+    return arrays
+
+
+def run_batch(binary: Binary, jobs: Sequence[Job], *, folder: Path, threads: int = 1,
+              limits: Limits | None = None) -> list[JobResult]:
+    """Run the calls in order, in as few children as they need, and give one result per call."""
+    results: list[JobResult] = []
+    outputs = folder / f"{binary.path.stem}.results"
+    outputs.mkdir(exist_ok=True)
+    while len(results) < len(jobs):
+        first = len(results)
+        request: dict[str, Any] = {"library": str(binary.path), "outputs": str(outputs), "recipe": RECIPE,
+                                   "jobs": [asdict(job) for job in jobs[first:]]}
+        end = run_isolated("polysched.fuzz.batch_child", request, folder=folder, limits=limits or Limits(seconds=60),
+                           environment={"OMP_NUM_THREADS": str(threads)})
+        done = [report for report in end.reports if "job" in report]
+        results += [_result(outputs / f"{number}.npz", report) for number, report in enumerate(done)]
+        if len(results) == first + len(done) and end.end is not End.FINISHED:
+            results.append(JobResult(failure=end.describe() + (f": {end.error_output[-300:]}" if end.error_output
+                                                              else "")))
+    return results[:len(jobs)]
+
+
+def _result(path: Path, report: Mapping[str, Any]) -> JobResult:
+    with np.load(path) as stored:
+        arrays = {name.removeprefix("array_"): stored[name] for name in stored.files if name != "records"}
+        records = tuple(stored["records"].tolist())
+    path.unlink()
+    return JobResult(failure=report["job"], arrays=arrays, records=records)
+
+
+def differences(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray]) -> str:
+    """The first element that differs, in words; empty when all arrays are equal (any not-a-number equals any other)."""
+    for name, right in expected.items():
+        left = got[name]
+        same = (left == right) | ((left != left) & (right != right))
+        if not same.all():
+            index = tuple(int(i) for i in np.argwhere(~same)[0])
+            subscripts = "".join(f"[{i}]" for i in index)
+            return f"{name}{subscripts} is {left[index]} instead of {right[index]}"
+    return ""

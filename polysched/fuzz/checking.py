@@ -1,0 +1,303 @@
+"""Three witnesses for every version of a program: the interpreter, the compiled C, and the order of its instances."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit, splice
+from polysched.errors import CompileError, PolyschedError
+from polysched.fuzz.batch import (
+    TRACE,
+    Job,
+    JobResult,
+    Version,
+    arguments_for,
+    compile_batch,
+    differences,
+    inputs_of,
+    run_batch,
+)
+from polysched.fuzz.configuration import Configuration
+from polysched.measure.building import Binary
+from polysched.measure.execution_order import check_order, execution_of
+from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute
+from polysched.scop.scop import Scop
+from polysched.scop.signature import FunctionSignature
+from polysched.target import Compiler
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+ORIGINAL = "original"
+TRACE_NUMBERS = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something that is not as it should be.
+
+    Parameters
+    ----------
+    subject : name of the program.
+    configuration : label of the configuration; `original` for the program as written.
+    kind : `result`, `order`, `interpreter`, `run`, `compile`, `error` (all wrong), or `refused`.
+    detail : one line.
+    """
+
+    subject: str
+    configuration: str
+    kind: str
+    detail: str
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.kind != "refused"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subject:
+    """A program with all its versions.
+
+    Parameters
+    ----------
+    tiled : the schedules, by configuration label.
+    versions : the original and, per configuration, the emitted C with and without instrumentation.
+    findings : what went wrong on the way.
+    """
+
+    name: str
+    scop: Scop
+    signature: FunctionSignature
+    tiled: Mapping[str, TiledSchedule]
+    versions: tuple[Version, ...]
+    findings: tuple[Finding, ...] = ()
+
+    def sizes(self, values: Mapping[str, int]) -> dict[str, int]:
+        """Values by C spelling as values by the Scop's parameter names."""
+        return {p.name: values[p.spelling] for p in self.scop.parameters}
+
+
+def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Subject | Finding:
+    """Extract a program and transform it in every configuration; a finding when it cannot even be extracted."""
+    try:
+        scop = from_c_text(text, path=f"{name}.c")
+        dependences = analyse(scop)
+    except PolyschedError as error:
+        return Finding(subject=name, configuration=ORIGINAL, kind="refused", detail=_one_line(error))
+    except Exception as error:  # a fuzzer's find: whatever the program under test raises is the result
+        return Finding(subject=name, configuration=ORIGINAL, kind="error", detail=_one_line(error))
+    assert scop.source is not None
+    signature = scop.source.signature
+    assert signature is not None
+    versions = [Version(label=f"{name}__{ORIGINAL}", text=text, function=signature.name)]
+    tiled: dict[str, TiledSchedule] = {}
+    findings: list[Finding] = []
+    for configuration in configurations:
+        label = configuration.label
+        try:
+            schedule = configuration.transform(scop, dependences)
+            plain = splice(text, [emit(schedule)])
+            traced = splice(text, [emit(schedule, options=EmitOptions(trace=TRACE))])
+        except PolyschedError as error:
+            findings.append(Finding(subject=name, configuration=label, kind="refused", detail=_one_line(error)))
+        except Exception as error:  # as above
+            findings.append(Finding(subject=name, configuration=label, kind="error", detail=_one_line(error)))
+        else:
+            tiled[label] = schedule
+            versions.append(Version(label=f"{name}__{label}", text=plain, function=signature.name))
+            versions.append(Version(label=f"{name}__{label}__traced", text=traced, function=signature.name,
+                                    traced=len(scop.statements)))
+    return Subject(name=name, scop=scop, signature=signature, tiled=tiled, versions=tuple(versions),
+                   findings=tuple(findings))
+
+
+def _one_line(error: Exception) -> str:
+    kind = "" if isinstance(error, PolyschedError) else f"{type(error).__name__}: "
+    return kind + " | ".join(line.strip() for line in str(error).splitlines())[:600]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """At which sizes the witnesses are heard.
+
+    Parameters
+    ----------
+    run : compiled code against compiled original.
+    small : interpreter and order of the instances; the original program also against the interpreter.
+    threads : values of OMP_NUM_THREADS.
+    interpret_schedules : let the interpreter follow every schedule tree too.
+    """
+
+    run: tuple[Mapping[str, int], ...]
+    small: tuple[Mapping[str, int], ...]
+    threads: tuple[int, ...] = (3,)
+    interpret_schedules: bool = True
+
+
+@dataclass
+class _Collector:
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, subject: Subject, configuration: str, kind: str, detail: str) -> None:
+        self.findings.append(Finding(subject=subject.name, configuration=configuration, kind=kind, detail=detail))
+
+
+def check(subjects: Sequence[Subject], plans: Mapping[str, Plan], *, compiler: Compiler,
+          folder: Path | None = None) -> list[Finding]:
+    """Every finding about these programs.
+
+    Parameters
+    ----------
+    plans : by name of the subject.
+    folder : for what is made on the way; a temporary one when there is none.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="polysched-check-") as temporary:
+            return check(subjects, plans, compiler=compiler, folder=Path(temporary))
+    collector = _Collector([finding for s in subjects for finding in s.findings])
+    for number, (binary, group) in enumerate(_compiled(subjects, compiler, folder, collector)):
+        work = folder / f"run{number}"
+        work.mkdir()
+        _check_group(binary, group, plans, work, collector)
+    return collector.findings
+
+
+def _compiled(subjects: Sequence[Subject], compiler: Compiler, folder: Path,
+              collector: _Collector) -> list[tuple[Binary, list[Subject]]]:
+    """One shared object for all; when that does not compile, one per program, and one per version to name the bad."""
+    try:
+        versions = [v for s in subjects for v in s.versions]
+        return [(compile_batch(versions, name="batch", folder=folder, compiler=compiler), list(subjects))]
+    except CompileError:
+        if len(subjects) > 1:
+            groups = []
+            for subject in subjects:
+                (folder / subject.name).mkdir(exist_ok=True)
+                groups += _compiled([subject], compiler, folder / subject.name, collector)
+            return groups
+    label, message = _first_uncompilable(subjects[0], compiler, folder)
+    collector.add(subjects[0], label, "compile", message)
+    return []
+
+
+def _first_uncompilable(subject: Subject, compiler: Compiler, folder: Path) -> tuple[str, str]:
+    for version in subject.versions:
+        try:
+            compile_batch([version], name="single", folder=folder, compiler=compiler)
+        except CompileError as error:
+            return version.label.removeprefix(f"{subject.name}__"), _one_line(error)
+    return ORIGINAL, "the versions compile alone but not together"
+
+
+def _check_group(binary: Binary, subjects: Sequence[Subject], plans: Mapping[str, Plan], folder: Path,
+                 collector: _Collector) -> None:
+    for threads in sorted({t for s in subjects for t in plans[s.name].threads}):
+        calls = [_Call(subject, version, sizes, _job(subject, version, sizes, seed))
+                 for subject in subjects if threads in plans[subject.name].threads
+                 for seed, sizes in enumerate(plans[subject.name].run)
+                 for version in subject.versions if not version.traced]
+        _compare(calls, _run(binary, calls, folder, threads), threads, collector)
+    calls = [_Call(subject, subject.versions[0], sizes, _job(subject, subject.versions[0], sizes, seed))
+             for subject in subjects for seed, sizes in enumerate(plans[subject.name].small)]
+    for call, result in zip(calls, _run(binary, calls, folder, 1), strict=True):
+        _interpret(call, result, plans[call.subject.name].interpret_schedules, collector)
+    calls = [_Call(subject, version, sizes, _job(subject, version, sizes, 0))
+             for subject in subjects for sizes in plans[subject.name].small[-1:]
+             for version in subject.versions if version.traced]
+    for call, result in zip(calls, _run(binary, calls, folder, 1), strict=True):
+        _check_order(call, result, collector)
+
+
+@dataclass(frozen=True)
+class _Call:
+    subject: Subject
+    version: Version
+    sizes: Mapping[str, int]
+    job: Job
+
+    @property
+    def configuration(self) -> str:
+        return self.version.label.removeprefix(f"{self.subject.name}__").removesuffix("__traced")
+
+    def at(self) -> str:
+        return "at " + ", ".join(f"{name}={value}" for name, value in self.sizes.items())
+
+
+def _job(subject: Subject, version: Version, sizes: Mapping[str, int], seed: int) -> Job:
+    return Job(label=version.label, arguments=arguments_for(subject.signature, sizes), seed=seed,
+               trace_size=TRACE_NUMBERS if version.traced else 0)
+
+
+def _run(binary: Binary, calls: Sequence[_Call], folder: Path, threads: int) -> list[JobResult]:
+    return run_batch(binary, [call.job for call in calls], folder=folder, threads=threads)
+
+
+def _compare(calls: Sequence[_Call], results: Sequence[JobResult], threads: int, collector: _Collector) -> None:
+    """Every version against the original of the same call, which comes first."""
+    expected: Mapping[str, np.ndarray] = {}
+    for call, result in zip(calls, results, strict=True):
+        is_original = call.configuration == ORIGINAL
+        if is_original:
+            expected = {} if result.failure else result.arrays
+        if result.failure:
+            collector.add(call.subject, call.configuration, "run", f"{result.failure} {call.at()}")
+        elif not is_original and (difference := differences(expected, result.arrays)):
+            collector.add(call.subject, call.configuration, "result", f"{difference} {call.at()}, {threads} threads")
+
+
+def _interpret(call: _Call, compiled: JobResult, schedules: bool, collector: _Collector) -> None:
+    """The interpreter in the original order against the compiled original, and in every other order."""
+    subject = call.subject
+    if compiled.failure:
+        collector.add(subject, ORIGINAL, "run", f"{compiled.failure} {call.at()}")
+        return
+    trees = {ORIGINAL: None} | ({label: tiled.tree for label, tiled in subject.tiled.items()} if schedules else {})
+    for label, tree in trees.items():
+        arrays = interpreter_arrays(subject, call.sizes, call.job.seed)
+        try:
+            execute(subject.scop, subject.sizes(call.sizes), arrays, tree=tree)
+        except PolyschedError as error:
+            collector.add(subject, label, "interpreter", _one_line(error))
+            continue
+        if difference := differences(compiled.arrays, _function_arrays(compiled.arrays, arrays)):
+            collector.add(subject, label, "interpreter", f"{difference} {call.at()}")
+
+
+def interpreter_arrays(subject: Subject, sizes: Mapping[str, int], seed: int) -> dict[str, np.ndarray]:
+    """The same inputs as a call gets, for the interpreter.
+
+    Scalars that are not parameters of the function start from 0, or from the element `NAME_out[0]` when the function
+    has such an array.
+    """
+    arguments = arguments_for(subject.signature, sizes)
+    arrays = inputs_of(arguments, seed)
+    by_value = {a.name: a.value for a in arguments if a.value is not None}
+    for array in subject.scop.arrays:
+        if array.is_scalar and array.name not in arrays:
+            given = by_value.get(array.name, 0)
+            value = arrays[f"{array.name}_out"][0] if f"{array.name}_out" in arrays else given
+            arrays[array.name] = np.array(value, array.dtype.name)
+    return arrays
+
+
+def _function_arrays(names: Iterable[str], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What the function's array parameters hold after the region, as the interpreter leaves it."""
+    return {name: arrays[name.removesuffix("_out")].reshape(1) if name.removesuffix("_out") != name
+            and name.removesuffix("_out") in arrays else arrays[name] for name in names}
+
+
+def _check_order(call: _Call, result: JobResult, collector: _Collector) -> None:
+    subject = call.subject
+    if result.failure:
+        collector.add(subject, call.configuration, "run", f"instrumented: {result.failure} {call.at()}")
+        return
+    execution = execution_of(result.records, [s.name for s in subject.scop.statements])
+    try:
+        check_order(subject.scop, subject.sizes(call.sizes), execution)
+    except PolyschedError as error:
+        collector.add(subject, call.configuration, "order", _one_line(error))

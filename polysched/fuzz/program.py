@@ -1,0 +1,305 @@
+"""Random affine programs as values: loops, guards and assignments that print as C and can be taken apart.
+
+Subscripts are affine functions without an offset; printing a program finds, by interval arithmetic over the loop
+bounds, the offset and the extents that keep every access inside its array.  So any piece of a program may be
+removed or changed and what is left is again a correct C program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class Affine:
+    """`sum of coefficient * name + constant` over iterators and parameters."""
+
+    terms: tuple[tuple[str, int], ...] = ()
+    constant: int = 0
+
+    def text(self) -> str:
+        """The C spelling."""
+        pieces: list[str] = []
+        for name, coefficient in self.terms:
+            if coefficient:
+                factor = name if abs(coefficient) == 1 else f"{abs(coefficient)} * {name}"
+                pieces += ["-" if coefficient < 0 else "+", factor]
+        if self.constant or not pieces:
+            pieces += ["-" if self.constant < 0 else "+", str(abs(self.constant))]
+        head = "" if pieces[0] == "+" else "-"
+        return head + " ".join(pieces[1:])
+
+    def names(self) -> frozenset[str]:
+        return frozenset(name for name, coefficient in self.terms if coefficient)
+
+    def plus(self, other: Affine, factor: int = 1) -> Affine:
+        """`self + factor * other`."""
+        total = dict(self.terms)
+        for name, coefficient in other.terms:
+            total[name] = total.get(name, 0) + factor * coefficient
+        terms = tuple((name, value) for name, value in sorted(total.items()) if value)
+        return Affine(terms, self.constant + factor * other.constant)
+
+    def with_value(self, name: str, value: Affine) -> Affine:
+        """Replace an iterator."""
+        factor = dict(self.terms).get(name, 0)
+        rest = Affine(tuple(term for term in self.terms if term[0] != name), self.constant)
+        return rest.plus(value, factor)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An array element, or a scalar (no subscripts)."""
+
+    array: str
+    subscripts: tuple[Affine, ...] = ()
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of a right-hand side: `factor * element`, `factor * iterator` or `factor` alone."""
+
+    factor: str
+    of: Reference | Affine | None = None
+    negative: bool = False
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`target op sum of terms`.
+
+    Parameters
+    ----------
+    modulus : take the sum modulo this, for signed integers that must not overflow.
+    choose : the larger of the target's old value and the sum, as a ternary.
+    when : do it only where this element is greater than a constant: a data-dependent condition.
+    """
+
+    target: Reference
+    op: str
+    terms: tuple[Term, ...]
+    modulus: int | None = None
+    choose: bool = False
+    when: Reference | None = None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for (it = lower; it <= upper; it += step)`, or the same points backwards from upper.
+
+    Parameters
+    ----------
+    lower, upper : the bounds are the maximum and the minimum of these; one or two of each.
+    """
+
+    iterator: str
+    lower: tuple[Affine, ...]
+    upper: tuple[Affine, ...]
+    step: int
+    downward: bool
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """`if (conditions joined) then else otherwise`; a condition is `affine >= 0`, or `affine % modulus == 0`."""
+
+    conditions: tuple[tuple[Affine, int | None], ...]
+    joiner: str
+    then: tuple[Node, ...]
+    otherwise: tuple[Node, ...] = ()
+
+
+Node: TypeAlias = Statement | Loop | Guard
+Range: TypeAlias = tuple[Affine, Affine]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function around one region.
+
+    Parameters
+    ----------
+    name : the function's name.
+    parameters : sizes, all `int` and never negative.
+    types : C element type per array.
+    body : the region.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    types: Mapping[str, str]
+    body: tuple[Node, ...] = field(default=())
+
+    def text(self) -> str:
+        """The whole C file."""
+        layout = Layout.of(self)
+        used = [name for name in self.types if name in layout.lowest]
+        declared = [f"int {p}" for p in self.parameters]
+        declared += [f"{self.types[name]} {name}" + "".join(f"[{e.text()}]" for e in layout.extents(name))
+                     for name in used if layout.lowest[name]]
+        scalars = [name for name in used if not layout.lowest[name]]
+        declared += [f"{self.types[name]} {name}_out[1]" for name in scalars]
+        lines = [f"void {self.name}({', '.join(declared)})", "{"]
+        lines += [f"    {self.types[name]} {name} = {name}_out[0];" for name in scalars]
+        lines += ["    int " + ", ".join(sorted(iterators(self.body))) + ";"] if iterators(self.body) else []
+        lines += ["#pragma scop", *self._lines(self.body, layout, 1), "#pragma endscop"]
+        lines += [f"    {name}_out[0] = {name};" for name in scalars]
+        return "\n".join([*lines, "}"]) + "\n"
+
+    def _lines(self, nodes: tuple[Node, ...], layout: Layout, depth: int) -> list[str]:
+        indent = "    " * depth
+        lines: list[str] = []
+        for node in nodes:
+            match node:
+                case Loop():
+                    body = self._lines(node.body, layout, depth + 1)
+                    lines += [f"{indent}{_loop_head(node)} {{", *body, indent + "}"]
+                case Guard():
+                    lines += [f"{indent}if ({_condition(node)}) {{", *self._lines(node.then, layout, depth + 1)]
+                    if node.otherwise:
+                        lines += [indent + "} else {", *self._lines(node.otherwise, layout, depth + 1)]
+                    lines.append(indent + "}")
+                case Statement():
+                    lines.append(indent + self._statement(node, layout))
+        return lines
+
+    def _statement(self, node: Statement, layout: Layout) -> str:
+        target = layout.element(node.target)
+        value = ""
+        for position, term in enumerate(node.terms):
+            sign = " - " if term.negative else " + " if position else ""
+            value += sign + _term(term, layout)
+        if node.modulus is not None:
+            value = f"({value}) % {node.modulus}"
+        if node.choose:
+            value = f"{target} > {value} ? {target} : {value}"
+        text = f"{target} {node.op} {value};"
+        if node.when is not None:
+            text = f"if ({layout.element(node.when)} > 3) {text}"
+        return text
+
+
+def _term(term: Term, layout: Layout) -> str:
+    match term.of:
+        case None:
+            return term.factor
+        case Affine():
+            return f"{term.factor} * ({term.of.text()})"
+        case Reference():
+            element = layout.element(term.of)
+            return element if term.factor == "1" else f"{term.factor} * {element}"
+
+
+def _fold(function: str, operands: tuple[Affine, ...]) -> str:
+    texts = [operand.text() for operand in operands]
+    if len(texts) == 1:
+        return texts[0]
+    relation = ">" if function == "max" else "<"
+    return f"(({texts[0]}) {relation} ({texts[1]}) ? ({texts[0]}) : ({texts[1]}))"
+
+
+def _loop_head(loop: Loop) -> str:
+    it, lower, upper = loop.iterator, _fold("max", loop.lower), _fold("min", loop.upper)
+    if loop.downward:
+        step = f"{it}--" if loop.step == 1 else f"{it} -= {loop.step}"
+        return f"for ({it} = {upper}; {it} >= {lower}; {step})"
+    step = f"{it}++" if loop.step == 1 else f"{it} += {loop.step}"
+    return f"for ({it} = {lower}; {it} <= {upper}; {step})"
+
+
+def _condition(guard: Guard) -> str:
+    texts = [f"{affine.text()} >= 0" if modulus is None else f"({affine.text()}) % {modulus} == 0"
+             for affine, modulus in guard.conditions]
+    return f" {guard.joiner} ".join(texts)
+
+
+def iterators(nodes: tuple[Node, ...]) -> frozenset[str]:
+    """Every loop variable."""
+    return frozenset(node.iterator for node in walk(nodes) if isinstance(node, Loop))
+
+
+def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """Every node, in pre-order."""
+    for node in nodes:
+        yield node
+        match node:
+            case Loop():
+                yield from walk(node.body)
+            case Guard():
+                yield from walk(node.then)
+                yield from walk(node.otherwise)
+            case Statement():
+                pass
+
+
+def references(statement: Statement) -> Iterator[Reference]:
+    """Every element that a statement names."""
+    yield statement.target
+    if statement.when is not None:
+        yield statement.when
+    yield from (term.of for term in statement.terms if isinstance(term.of, Reference))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Per array and dimension, bounds on the subscripts as functions of the parameters."""
+
+    lowest: Mapping[str, tuple[Affine, ...]]
+    highest: Mapping[str, tuple[Affine, ...]]
+
+    @classmethod
+    def of(cls, program: Program) -> Layout:
+        """The bounds over a whole program, by interval arithmetic; parameters are not negative."""
+        found: dict[str, list[Range]] = {}
+        for statement, ranges in _statements_with_ranges(program.body, {p: (Affine(((p, 1),)),) * 2
+                                                                        for p in program.parameters}):
+            for reference in references(statement):
+                spans = [span(subscript, ranges) for subscript in reference.subscripts]
+                known = found.setdefault(reference.array, spans)
+                found[reference.array] = [(_extreme(a[0], b[0], min), _extreme(a[1], b[1], max))
+                                          for a, b in zip(known, spans, strict=True)]
+        return cls({name: tuple(s[0] for s in spans) for name, spans in found.items()},
+                   {name: tuple(s[1] for s in spans) for name, spans in found.items()})
+
+    def element(self, reference: Reference) -> str:
+        """The C spelling of an element, moved so that the lowest subscript is 0."""
+        lowest = self.lowest[reference.array]
+        return reference.array + "".join(f"[{s.plus(low, -1).text()}]"
+                                         for s, low in zip(reference.subscripts, lowest, strict=True))
+
+    def extents(self, name: str) -> list[Affine]:
+        """The declared extents; at least 1 for any parameters that are not negative."""
+        sizes = [high.plus(low, -1) for low, high in zip(self.lowest[name], self.highest[name], strict=True)]
+        return [Affine(tuple((n, c) for n, c in size.terms if c > 0), max(size.constant + 1, 1)) for size in sizes]
+
+
+def span(affine: Affine, ranges: Mapping[str, Range]) -> Range:
+    """Lower and upper bound of an affine function over ranges of its names."""
+    low = high = Affine((), affine.constant)
+    for name, coefficient in affine.terms:
+        first, last = ranges[name] if coefficient > 0 else ranges[name][::-1]
+        low, high = low.plus(first, coefficient), high.plus(last, coefficient)
+    return low, high
+
+
+def _statements_with_ranges(nodes: tuple[Node, ...], ranges: dict[str, Range]) -> Iterator[
+        tuple[Statement, dict[str, Range]]]:
+    for node in nodes:
+        match node:
+            case Statement():
+                yield node, ranges
+            case Loop():
+                inner = (span(node.lower[0], ranges)[0], span(node.upper[0], ranges)[1])
+                yield from _statements_with_ranges(node.body, {**ranges, node.iterator: inner})
+            case Guard():
+                yield from _statements_with_ranges(node.then, ranges)
+                yield from _statements_with_ranges(node.otherwise, ranges)
+
+
+def _extreme(left: Affine, right: Affine, pick: Callable[[int, int], int]) -> Affine:
+    a, b = dict(left.terms), dict(right.terms)
+    terms = tuple((name, pick(a.get(name, 0), b.get(name, 0))) for name in sorted(a.keys() | b.keys()))
+    return Affine(terms, pick(left.constant, right.constant))

@@ -1,0 +1,172 @@
+"""Does emitted code run its instances in an order that keeps every dataflow?  A witness beside the legality check.
+
+The emitted code reports each instance as it runs; nothing of the dependence analysis, of the scheduler or of isl's
+code generation is used.  From the original order and the access relations a plain simulation finds every
+pair of conflicting accesses that follow each other directly on an element: write then read, read then next write,
+write then next write.  An execution is right when it runs every instance once, the earlier of each pair before the
+later, and not in two iterations of one parallel or simd loop.  In the manner of PolyCheck (Bao, Krishnamoorthy,
+Pouchet, Rastello, Sadayappan: "PolyCheck: dynamic verification of iteration space transformations on affine
+programs", POPL 2016).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polysched.errors import IllegalScheduleError
+from polysched.scop.points import fix_parameters, instances_in_order, pairs_of
+from polysched.scop.scop import AccessKind, Scop
+
+Instance: TypeAlias = tuple[str, tuple[int, ...]]
+Element: TypeAlias = tuple[str, tuple[int, ...]]
+LoopPath: TypeAlias = tuple[tuple[int, int], ...]
+
+BEGIN, ITERATION, END = -1, -2, -3
+LOOP_KINDS = {1: "parallel", 2: "simd"}
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two instances that touch one element, at least one of them writing; the earlier one comes first as written."""
+
+    earlier: Instance
+    later: Instance
+    element: Element
+
+
+@dataclass
+class _ElementState:
+    writers: list[Instance] = field(default_factory=list)
+    readers: list[Instance] = field(default_factory=list)
+
+
+def conflicts(scop: Scop, parameters: Mapping[str, int]) -> set[Conflict]:
+    """Every direct conflict of the program as written, by simulation of the accesses."""
+    touched = _touched_elements(scop, parameters)
+    states: dict[Element, _ElementState] = {}
+    found: set[Conflict] = set()
+    order = instances_in_order(scop.domain, scop.schedule, parameters, [s.name for s in scop.statements])
+    for instance in order:
+        for kind, element in touched.get(instance, ()):
+            state = states.setdefault(element, _ElementState())
+            before = state.writers if kind is AccessKind.READ else [*state.writers, *state.readers]
+            found |= {Conflict(b, instance, element) for b in before if b != instance}
+            if kind is AccessKind.READ:
+                state.readers.append(instance)
+            elif kind is AccessKind.MUST_WRITE:
+                state.writers, state.readers = [instance], []
+            else:
+                state.writers.append(instance)
+    return found
+
+
+def _touched_elements(scop: Scop, parameters: Mapping[str, int]) -> dict[Instance, list[tuple[AccessKind, Element]]]:
+    """Per instance, what it reads and then what it writes."""
+    touched: dict[Instance, list[tuple[AccessKind, Element]]] = {}
+    for statement in scop.statements:
+        for access in (*statement.reads, *statement.writes):
+            for point, element in pairs_of(fix_parameters(access.relation.intersect_domain(statement.domain),
+                                                          parameters)):
+                touched.setdefault((statement.name, point), []).append((access.kind, (access.array, element)))
+    return touched
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What an instrumented run reported.
+
+    Parameters
+    ----------
+    instances : in the order in which they ran.
+    paths : per instance, the parallel and simd loops around it, as pairs (number of the loop's execution, iteration).
+    kinds : per number of a loop's execution, what the loop was.
+    """
+
+    instances: tuple[Instance, ...]
+    paths: tuple[LoopPath, ...]
+    kinds: Mapping[int, str]
+
+
+def execution_of(records: Sequence[int], statements: Sequence[str]) -> Execution:
+    """Read the reports of an instrumented run: a flat list of `code, count, values...`.
+
+    Parameters
+    ----------
+    records : a code >= 0 is the position of a statement and the values are its iterators; BEGIN and END stand
+        around a parallel or simd loop, ITERATION at the start of each of its iterations, all with the kind of the loop;
+        a loop that is both reports twice.
+    statements : names, by position.
+    """
+    instances: list[Instance] = []
+    paths: list[LoopPath] = []
+    kinds: dict[int, str] = {}
+    open_loops: list[tuple[int, int]] = []
+    for code, values in _split(records):
+        if code >= 0:
+            instances.append((statements[code], values))
+            paths.append(tuple(open_loops))
+        elif code == BEGIN:
+            open_loops.append((len(kinds), 0))
+            kinds[len(kinds)] = LOOP_KINDS[values[0]]
+        elif code == ITERATION:
+            depth = max(d for d, (loop, _) in enumerate(open_loops) if kinds[loop] == LOOP_KINDS[values[0]])
+            loop, iteration = open_loops[depth]
+            open_loops[depth] = (loop, iteration + 1)
+        else:
+            open_loops.pop()
+    return Execution(tuple(instances), tuple(paths), kinds)
+
+
+def _split(records: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    position = 0
+    while position < len(records):
+        code, count = records[position], records[position + 1]
+        yield code, tuple(records[position + 2:position + 2 + count])
+        position += 2 + count
+
+
+def check_order(scop: Scop, parameters: Mapping[str, int], execution: Execution, *, what: str = "emitted code") -> None:
+    """Refuse an execution that does not run the program's instances in an order that keeps its dataflow.
+
+    Raises
+    ------
+    IllegalScheduleError : the witness is a missing or repeated instance, or one pair in the wrong order.
+    """
+    expected = instances_in_order(scop.domain, scop.schedule, parameters, [s.name for s in scop.statements])
+    if (surplus := Counter(execution.instances) - Counter(expected)):
+        raise _refusal(scop, what, parameters, "runs an instance too often or one that does not exist",
+                       _name(next(iter(surplus))))
+    if (missing := Counter(expected) - Counter(execution.instances)):
+        raise _refusal(scop, what, parameters, "leaves an instance out", _name(next(iter(missing))))
+    when = {instance: position for position, instance in enumerate(execution.instances)}
+    for conflict in sorted(conflicts(scop, parameters), key=lambda c: when[c.later]):
+        first, second = when[conflict.earlier], when[conflict.later]
+        pair = f"{_name(conflict.earlier)} before {_name(conflict.later)}, for {_name(conflict.element)}"
+        if first > second:
+            raise _refusal(scop, what, parameters, "runs two dependent instances in the wrong order", pair)
+        if kind := _unordered(execution, first, second):
+            raise _refusal(scop, what, parameters, f"runs two dependent instances in different iterations of a {kind} "
+                           "loop", pair)
+
+
+def _unordered(execution: Execution, first: int, second: int) -> str:
+    """The kind of loop whose different iterations run the two; empty when they are ordered."""
+    for (loop, iteration), (other_loop, other) in zip(execution.paths[first], execution.paths[second], strict=False):
+        if loop != other_loop:
+            return ""
+        if iteration != other:
+            return execution.kinds[loop]
+    return ""
+
+
+def _name(point: Instance | Element) -> str:
+    return f"{point[0]}[{', '.join(map(str, point[1]))}]"
+
+
+def _refusal(scop: Scop, what: str, parameters: Mapping[str, int], problem: str, witness: str) -> IllegalScheduleError:
+    sizes = ", ".join(f"{name}={value}" for name, value in parameters.items())
+    return IllegalScheduleError(f"the {what} of {scop.name} {problem}", witness=f"{witness} (with {sizes})",
+                                hint="this is a fault of polysched: please report it with the source file")
