@@ -7,10 +7,9 @@ from functools import reduce
 import islpy as isl
 
 from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.expressions import OpenAccess
 from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend.order import Leaf, LoopTree, OpenAccess, OpenStatement, Sequence, Tree
 from polysched.scop.c_frontend.polyhedra import PARAM
-from polysched.scop.c_frontend.statements import Leaf, LoopTree, OpenStatement, Sequence, Tree
 from polysched.scop.scop import Access, Array, Assumption, Parameter, Scop, SourceRegion, Statement
 
 

@@ -29,24 +29,13 @@ from polysched.scop.c_frontend.c_types import FunctionType, Scalar
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.functions import MATH, PureFunction
 from polysched.scop.c_frontend.literals import literal
+from polysched.scop.c_frontend.order import OpenAccess
 from polysched.scop.c_frontend.places import Place, array_of, is_place, resolve_place
 from polysched.scop.c_frontend.scopes import Origin
 from polysched.scop.dtypes import DType, promote, usual_conversion
 from polysched.scop.scop import AccessKind
 
 SIDE_EFFECT_HINT = "write the change as a statement of its own, before or after this one"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OpenAccess:
-    """An access before the parameters of the Scop are settled; relation over the unit set."""
-
-    reference: str
-    array: str
-    kind: AccessKind
-    relation: isl.Map
-    subscripts: tuple[Expr, ...]
-    exact: bool
 
 
 @dataclass(eq=False)

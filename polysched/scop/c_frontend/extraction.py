@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import islpy as isl
 from pycparser import c_ast
@@ -19,13 +19,11 @@ from polysched.scop.body import Expr
 from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.bindings import Bindings, describe
 from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.order import OpenStatement
 from polysched.scop.c_frontend.parse import place
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Array, Assumption, Parameter
-
-if TYPE_CHECKING:
-    from polysched.scop.c_frontend.statements import OpenStatement
 
 ISL_KEYWORDS = frozenset({
     "exists", "and", "or", "not", "implies", "mod", "floor", "floord", "ceild", "ceil", "min", "max", "rat", "infty",
@@ -79,6 +77,24 @@ class Loop:
     dtype: DType
 
 
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A flag that must be set (or, negated, clear) for the statements below to do anything."""
+
+    flag: Symbol
+    negated: bool = False
+
+
+@dataclass(eq=False, kw_only=True)
+class LoopExit:
+    """How the loop around can be left or cut short: where `break` happens, and the flags for both on data."""
+
+    guard_depth: int
+    breaks: isl.Set | None = None
+    break_flag: Symbol | None = None
+    continue_flag: Symbol | None = None
+
+
 @dataclass(eq=False, kw_only=True)
 class Extraction:
     """The state of reading one region."""
@@ -96,6 +112,8 @@ class Extraction:
     open_statements: list[OpenStatement] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     known: dict[Symbol, Known] = field(default_factory=dict)
+    guards: list[Guard] = field(default_factory=list)
+    exits: list[LoopExit] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     materialised: frozenset[Symbol] = frozenset()
     counters: int = 0
@@ -191,6 +209,18 @@ class Extraction:
             low, high = parameter.dtype.value_range()
             result = result.intersect(polyhedra.between(polyhedra.symbol(parameter.name), low, high))
         return result
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that `restore` brings back."""
+        copied: dict[str, Any] = {
+            name: value.copy() if isinstance(value, dict | list | set) else value
+            for name, value in vars(self).items() if name not in ("bindings", "functions")}
+        return copied
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go back to a snapshot."""
+        for name, value in saved.items():
+            setattr(self, name, value.copy() if isinstance(value, dict | list | set) else value)
 
     @contextmanager
     def defer(self) -> Iterator[list[Requirement]]:

@@ -14,6 +14,7 @@ from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.bindings import Bindings, bind, function_parameters, scope_at
 from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, element_type
+from polysched.scop.c_frontend.control import walk_all
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.liveness import live_after
@@ -23,7 +24,6 @@ from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_so
 from polysched.scop.c_frontend.regions import HINT, active_pragmas, find_regions
 from polysched.scop.c_frontend.scopes import Scope, Symbol
 from polysched.scop.c_frontend.sharing import no_alias
-from polysched.scop.c_frontend.statements import walk_all
 from polysched.scop.scop import Scop, SourceRegion
 from polysched.target import find_compiler
 
@@ -136,7 +136,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     x.materialised = frozenset(
         s for s in bindings.iterators
         if s in bindings.read_outside or s in bindings.body_written or live_after(region, s))
-    walked = walk_all(x, region.items, polyhedra.universe())
+    walked = walk_all(x, region.items, polyhedra.universe()).tree
     if walked is None:
         raise UnsupportedScopError("the region has no statement that ever runs",
                                    where=SourceLocation(source.path, region.text_region.first_line),

@@ -1,0 +1,184 @@
+"""Assignments, increments and declarations as statements of the Scop."""
+
+from __future__ import annotations
+
+import islpy as isl
+from pycparser import c_ast
+
+from polysched.scop import dtypes
+from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, Literal, Unary
+from polysched.scop.c_frontend.affine import affine, convert
+from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
+from polysched.scop.c_frontend.expressions import StatementBuilder, expression
+from polysched.scop.c_frontend.extraction import Extraction, Known, NotAffine
+from polysched.scop.c_frontend.order import Leaf, OpenStatement, Tree, sequence
+from polysched.scop.c_frontend.parse import place
+from polysched.scop.c_frontend.scopes import Origin, Symbol
+
+
+def open_statement(x: Extraction) -> StatementBuilder:
+    """A builder for the next statement."""
+    return StatementBuilder(x, f"S{len(x.open_statements)}")
+
+
+def close_statement(x: Extraction, builder: StatementBuilder, node: c_ast.Node, domain: isl.Set,
+                    body: tuple[BodyStatement, ...]) -> Tree | None:
+    """Enter a finished statement under the flags around it, unless no instance of it ever runs."""
+    if not body or domain.intersect(x.context).is_empty():
+        return None
+    for guard in reversed(x.guards):
+        flag: Expr = builder.read(identifier(x, guard.flag, node), domain)
+        body = (If(Unary("!", flag, dtypes.INT32) if guard.negated else flag, body),)
+    where = place(x.path, node)
+    statement = OpenStatement(builder.name, where.line, domain, x.iterators, body, tuple(builder.accesses))
+    x.open_statements.append(statement)
+    return Leaf(statement)
+
+
+def identifier(x: Extraction, symbol: Symbol, node: c_ast.Node) -> c_ast.ID:
+    """A new identifier node for a symbol, standing where `node` stands."""
+    made = c_ast.ID(symbol.name, node.coord)
+    x.bindings.meaning[made] = symbol
+    return made
+
+
+def is_increment(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
+
+
+def forget(x: Extraction, *nodes: c_ast.Node | None) -> None:
+    """Drop what is known about the scalars that these nodes assign."""
+    for node in nodes:
+        for symbol in x.bindings.assigned.get(node, ()) if node is not None else ():
+            x.known.pop(symbol, None)
+
+
+def unchained(node: c_ast.Node) -> list[c_ast.Node]:
+    """`a = b = e` as `b = e` and `a = b`, in the order in which they happen."""
+    if isinstance(node, c_ast.Assignment) and isinstance(node.rvalue, c_ast.Assignment):
+        inner = unchained(node.rvalue)
+        return [*inner, c_ast.Assignment(node.op, node.lvalue, node.rvalue.lvalue, node.coord)]
+    return [node]
+
+
+def assignment(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Tree | None:
+    """An assignment or increment as one statement, a chain of them as several."""
+    leaves = []
+    for single in unchained(node):
+        builder = open_statement(x)
+        symbol, known = _new_value(x, single, domain)
+        body = (assign(builder, single, domain, must=not x.guards),)
+        if symbol is not None:
+            x.known.pop(symbol, None)
+            if known is not None:
+                x.known[symbol] = known
+        leaves.append(close_statement(x, builder, single, domain, body))
+    return sequence(leaves)
+
+
+def assign(b: StatementBuilder, node: c_ast.Node, domain: isl.Set, *, must: bool) -> Assign:
+    """One assignment, compound assignment or increment."""
+    x = b.x
+    target = node.expr if isinstance(node, c_ast.UnaryOp) else node.lvalue
+    _check_target(x, node, target)
+    op: str | None
+    read: str | None
+    value: Expr
+    if isinstance(node, c_ast.UnaryOp):
+        value, op = Literal("1", 1, dtypes.INT32), "+" if "++" in node.op else "-"
+        read = b.read(target, domain).reference
+    else:
+        op = None if node.op == "=" else node.op[:-1]
+        read = b.read(target, domain).reference if op is not None else None
+        value = expression(b, node.rvalue, domain)
+    reference, dtype = b.write(target, domain, must=must)
+    if op in ("%", "<<", ">>", "&", "|", "^") and not (dtype.is_integer and value.dtype.is_integer):
+        raise x.refuse(f"the operator {op}= needs integers", node)
+    return Assign(reference, value, dtype, op, read)
+
+
+def _check_target(x: Extraction, node: c_ast.Node, target: c_ast.Node) -> None:
+    if not isinstance(target, c_ast.ID):
+        return
+    symbol = x.bindings.symbol(target)
+    if x.loop_of(symbol) is not None:
+        raise x.refuse(f"the loop's counter `{symbol.name}` is changed inside the loop", node,
+                       hint="let only the loop's head change its counter")
+    if isinstance(symbol.ctype, Pointer):
+        raise x.refuse(f"the pointer `{symbol.name}` is changed: it walks through memory", node,
+                       hint="use an array with a subscript instead")
+    if isinstance(symbol.ctype, ArrayOf):
+        raise x.refuse(f"the array `{symbol.name}` is assigned as a whole", node, hint="assign its elements in loops")
+
+
+def _new_value(x: Extraction, node: c_ast.Node, domain: isl.Set) -> tuple[Symbol | None, Known | None]:
+    """The scalar that an assignment sets, and its new value where that is affine."""
+    target = node.expr if isinstance(node, c_ast.UnaryOp) else node.lvalue
+    if not isinstance(target, c_ast.ID):
+        return None, None
+    symbol = x.bindings.symbol(target)
+    ctype = symbol.ctype
+    if not isinstance(ctype, Scalar) or not ctype.dtype.is_integer or symbol.name in x.bindings.addressed or x.guards:
+        return symbol, None
+    if isinstance(node, c_ast.UnaryOp):
+        one = c_ast.Constant("int", "1", node.coord)
+        value: c_ast.Node = c_ast.BinaryOp("+" if "++" in node.op else "-", target, one, node.coord)
+    elif node.op == "=":
+        value = node.rvalue
+    else:
+        value = c_ast.BinaryOp(node.op[:-1], target, node.rvalue, node.coord)
+    return symbol, known_value(x, value, domain, ctype.dtype)
+
+
+def known_value(x: Extraction, node: c_ast.Node, domain: isl.Set, dtype: dtypes.DType) -> Known | None:
+    """The value of an expression when it is affine and can be written without a load."""
+    try:
+        with x.attempt(strict=True):
+            value = convert(x, affine(x, node, domain), dtype, domain, node)
+    except NotAffine:
+        return None
+    probe = StatementBuilder(x, "known")
+    spelled = expression(probe, node, domain)
+    if probe.accesses:
+        return None
+    return Known(value, spelled if spelled.dtype == dtype else Cast(spelled, dtype))
+
+
+def declaration(x: Extraction, node: c_ast.Decl, domain: isl.Set) -> Tree | None:
+    """A declaration inside the region; its initial value is an assignment."""
+    symbol = declared_scalar(x, node)
+    if symbol is None or node.init is None:
+        return None
+    assert isinstance(symbol.ctype, Scalar)
+    dtype = symbol.ctype.dtype
+    known = known_value(x, node.init, domain, dtype) if dtype.is_integer and not x.guards else None
+    if known is not None:
+        x.known[symbol] = known
+    if known is not None and symbol in x.bindings.written_once and symbol.origin is Origin.REGION:
+        return None
+    builder = open_statement(x)
+    value = expression(builder, node.init, domain)
+    reference, dtype = builder.write(identifier(x, symbol, node), domain, must=not x.guards)
+    return close_statement(x, builder, node, domain, (Assign(reference, value, dtype),))
+
+
+def declared_scalar(x: Extraction, node: c_ast.Decl) -> Symbol | None:
+    """The symbol of a declaration that the walk has to look at: a scalar; None for arrays without values and types.
+
+    Raises
+    ------
+    UnsupportedScopError : the declaration is of a kind that a region cannot hold.
+    """
+    symbol = x.bindings.declared.get(node)
+    if symbol is None:
+        return None
+    if symbol.static or "extern" in (node.storage or ()):
+        raise x.refuse("a static or extern variable is declared inside the region", node,
+                       hint="declare it before the region")
+    if isinstance(symbol.ctype, Pointer):
+        raise x.refuse("a pointer is declared inside the region", node, hint="subscript the array itself")
+    x.known.pop(symbol, None)
+    if node.init is not None and (not isinstance(symbol.ctype, Scalar) or isinstance(node.init, c_ast.InitList)):
+        raise x.refuse("an array with initial values is declared inside the region", node,
+                       hint="assign the elements in loops")
+    return symbol if isinstance(symbol.ctype, Scalar) else None

@@ -1,0 +1,272 @@
+"""The walk over a region: loops and conditions shape the domains of the statements inside.
+
+Each step gives the order as written and the domain on which control goes on behind it.  What depends
+on data alone is kept as flags: local integers that the statements below test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+from pycparser import c_ast
+
+from polysched.scop import dtypes
+from polysched.scop.body import COMPARISON, LOGICAL, Assign, Binary, Expr, IteratorRef, Literal, Unary
+from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.affine import condition
+from polysched.scop.c_frontend.assignments import (
+    assignment,
+    close_statement,
+    declaration,
+    forget,
+    identifier,
+    is_increment,
+    open_statement,
+)
+from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.expressions import expression
+from polysched.scop.c_frontend.extraction import Affine, Extraction, Guard, Known, LoopExit, NotAffine
+from polysched.scop.c_frontend.loops import LoopDomain, LoopHead, enter, first_value, loop_head
+from polysched.scop.c_frontend.opaque import needs_flags, opaque_statement, refused
+from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
+from polysched.scop.c_frontend.scopes import Origin, Symbol
+
+
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """What a statement does, and where control goes on behind it."""
+
+    tree: Tree | None
+    rest: isl.Set
+
+
+class NeedsFlag(Exception):
+    """A loop is left or cut short depending on data; its body has to be read again with a flag."""
+
+    def __init__(self, loop_exit: LoopExit, *, is_break: bool) -> None:
+        super().__init__()
+        self.loop_exit = loop_exit
+        self.is_break = is_break
+
+
+def walk(x: Extraction, node: c_ast.Node | None, domain: isl.Set) -> Walked:
+    """Read one C statement on a domain."""
+    if node is None or isinstance(node, c_ast.EmptyStatement | c_ast.Pragma | c_ast.Typedef):
+        return Walked(None, domain)
+    if isinstance(node, c_ast.Compound):
+        return walk_all(x, tuple(node.block_items or ()), domain)
+    if isinstance(node, c_ast.DeclList | c_ast.ExprList):
+        return walk_all(x, tuple(node.decls if isinstance(node, c_ast.DeclList) else node.exprs), domain)
+    if isinstance(node, c_ast.For):
+        return Walked(_for(x, node, domain), domain)
+    if isinstance(node, c_ast.If):
+        return _if(x, node, domain)
+    if isinstance(node, c_ast.While | c_ast.DoWhile):
+        return Walked(opaque_statement(x, node, domain), domain)
+    if isinstance(node, c_ast.Break | c_ast.Continue) and x.exits:
+        return _leave(x, node, domain)
+    if isinstance(node, c_ast.Decl):
+        return Walked(declaration(x, node, domain), domain)
+    if isinstance(node, c_ast.Assignment) or is_increment(node):
+        return Walked(assignment(x, node, domain), domain)
+    if isinstance(node, c_ast.Cast) and isinstance(node.expr, c_ast.Constant):
+        return Walked(None, domain)
+    raise refused(x, node)
+
+
+def walk_all(x: Extraction, nodes: tuple[c_ast.Node, ...], domain: isl.Set) -> Walked:
+    """Read statements one after the other."""
+    trees = []
+    for node in nodes:
+        walked = walk(x, node, domain)
+        trees.append(walked.tree)
+        domain = walked.rest
+    return Walked(sequence(trees), domain)
+
+
+def _if(x: Extraction, node: c_ast.If, domain: isl.Set) -> Walked:
+    try:
+        with x.attempt():
+            where = condition(x, node.cond, domain)
+    except NotAffine:
+        if needs_flags(node):
+            return Walked(_flagged_if(x, node, domain), domain)
+        return Walked(opaque_statement(x, node, domain), domain)
+    before = dict(x.known)
+    then_domain, else_domain = domain.intersect(where).coalesce(), domain.subtract(where).coalesce()
+    then = walk(x, node.iftrue, then_domain)
+    after_then, x.known = x.known, dict(before)
+    otherwise = walk(x, node.iffalse, else_domain)
+    if then.rest is then_domain and otherwise.rest is else_domain:
+        rest = domain
+    else:
+        rest = then.rest.union(otherwise.rest).coalesce()
+    if otherwise.rest.is_empty() and not else_domain.is_empty():
+        x.known = after_then
+    elif not (then.rest.is_empty() and not then_domain.is_empty()):
+        x.known = {s: k for s, k in x.known.items() if after_then.get(s) is k}
+    return Walked(sequence((then.tree, otherwise.tree)), rest)
+
+
+def _flagged_if(x: Extraction, node: c_ast.If, domain: isl.Set) -> Tree | None:
+    """A condition on data over loops: it is stored in a flag that the statements below test."""
+    flag = new_flag(x, node, "taken")
+    builder = open_statement(x)
+    test = expression(builder, node.cond, domain)
+    is_truth = (isinstance(test, Binary) and test.op in COMPARISON | LOGICAL) or (
+        isinstance(test, Unary) and test.op == "!")
+    value: Expr = test if is_truth else Binary("!=", test, Literal("0", 0, dtypes.INT32), dtypes.INT32)
+    reference, dtype = builder.write(identifier(x, flag, node), domain, must=not x.guards)
+    trees = [close_statement(x, builder, node, domain, (Assign(reference, value, dtype),))]
+    for branch, negated in ((node.iftrue, False), (node.iffalse, True)):
+        before = dict(x.known)
+        x.guards.append(Guard(flag, negated))
+        trees.append(walk(x, branch, domain).tree)
+        x.guards.pop()
+        x.known = before
+    forget(x, node)
+    return sequence(trees)
+
+
+def new_flag(x: Extraction, node: c_ast.Node, wanted: str) -> Symbol:
+    """A new local integer."""
+    name, count = wanted, 0
+    while name in x.identifiers or name in x.names:
+        count += 1
+        name = f"{wanted}_{count}"
+    return Symbol(name=name, ctype=Scalar(dtypes.INT32), origin=Origin.REGION, node=node)
+
+
+def _set_flag(x: Extraction, node: c_ast.Node, flag: Symbol, value: int, domain: isl.Set) -> Tree | None:
+    builder = open_statement(x)
+    reference, dtype = builder.write(identifier(x, flag, node), domain, must=not x.guards)
+    body = (Assign(reference, Literal(str(value), value, dtypes.INT32), dtype),)
+    return close_statement(x, builder, node, domain, body)
+
+
+def _leave(x: Extraction, node: c_ast.Break | c_ast.Continue, domain: isl.Set) -> Walked:
+    """`break` and `continue`: by the domain where they are affine, by a flag where they depend on data."""
+    loop_exit = x.exits[-1]
+    is_break = isinstance(node, c_ast.Break)
+    trees = [_keep_counter(x, node, domain)] if is_break else []
+    if len(x.guards) == loop_exit.guard_depth:
+        if is_break:
+            loop_exit.breaks = domain if loop_exit.breaks is None else loop_exit.breaks.union(domain)
+        return Walked(sequence(trees), domain.subtract(domain))
+    flag = loop_exit.break_flag if is_break else loop_exit.continue_flag
+    if flag is None:
+        raise NeedsFlag(loop_exit, is_break=is_break)
+    trees.append(_set_flag(x, node, flag, 0, domain))
+    return Walked(sequence(trees), domain)
+
+
+def _keep_counter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Tree | None:
+    """The counter's value where `break` leaves the loop, if somebody reads it later."""
+    loop = x.loops[-1]
+    if loop.counter not in x.materialised:
+        return None
+    builder = open_statement(x)
+    reference, dtype = builder.write(identifier(x, loop.counter, node), domain, must=not x.guards)
+    return close_statement(x, builder, node, domain, (Assign(reference, IteratorRef(loop.shown, dtype), dtype),))
+
+
+def _for(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
+    head = loop_head(x, node, domain)
+    initial = first_value(x, head, domain)
+    trees = [_set_counter(x, head, domain)]
+    forget(x, node)
+    inside = enter(x, head, domain, initial)
+    saved = x.snapshot()
+    on_break = on_continue = False
+    while True:
+        loop_exit = LoopExit(guard_depth=len(x.guards))
+        try:
+            before, body = _body(x, node, inside, domain, loop_exit, on_break=on_break, on_continue=on_continue)
+        except NeedsFlag as needed:
+            if needed.loop_exit is not loop_exit:
+                raise
+            on_break, on_continue = on_break or needed.is_break, on_continue or not needed.is_break
+            x.restore(saved)
+            continue
+        cut = _without_broken(inside, loop_exit)
+        if cut is None:
+            break
+        inside = cut
+        x.restore(saved)
+    x.loops.pop()
+    forget(x, node)
+    if body is not None:
+        trees += [before, LoopTree(len(x.loops), inside.step > 0, body)]
+    trees.append(_counter_after(x, head, inside, loop_exit))
+    return sequence(trees)
+
+
+def _body(x: Extraction, node: c_ast.For, inside: LoopDomain, domain: isl.Set, loop_exit: LoopExit, *,
+          on_break: bool, on_continue: bool) -> tuple[Tree | None, Tree | None]:
+    """A loop's body under the flags that it needs: what comes before the loop, and what is repeated."""
+    before, trees = None, []
+    depth = len(x.guards)
+    if on_break:
+        loop_exit.break_flag = new_flag(x, node, "running")
+        loop = x.loops.pop()
+        before = _set_flag(x, node, loop_exit.break_flag, 1, domain)
+        x.loops.append(loop)
+        x.guards.append(Guard(loop_exit.break_flag))
+    if on_continue:
+        loop_exit.continue_flag = new_flag(x, node, "going")
+        trees.append(_set_flag(x, node, loop_exit.continue_flag, 1, inside.domain))
+        x.guards.append(Guard(loop_exit.continue_flag))
+    loop_exit.guard_depth = len(x.guards)
+    x.exits.append(loop_exit)
+    trees.append(walk(x, node.stmt, inside.domain).tree)
+    x.exits.pop()
+    del x.guards[depth:]
+    return before, sequence(trees)
+
+
+def _without_broken(inside: LoopDomain, loop_exit: LoopExit) -> LoopDomain | None:
+    """The loop without the iterations after an affine `break`; None when there are none to take away."""
+    if loop_exit.breaks is None:
+        return None
+    name, forward = inside.loop.isl_name, inside.step > 0
+    after = polyhedra.later_than(loop_exit.breaks, name, forward=forward)
+    if inside.domain.intersect(after).is_empty():
+        return None
+    return LoopDomain(inside.loop, inside.domain.subtract(after).coalesce(), inside.initial, inside.step)
+
+
+def _set_counter(x: Extraction, head: LoopHead, domain: isl.Set) -> Tree | None:
+    """The assignment of a counter's first value, where the counter is read outside its loop."""
+    if head.counter not in x.materialised or head.initial is None:
+        return None
+    target = identifier(x, head.counter, head.node)
+    return assignment(x, c_ast.Assignment("=", target, head.initial, head.node.coord), domain)
+
+
+def _counter_after(x: Extraction, head: LoopHead, inside: LoopDomain, loop_exit: LoopExit) -> Tree | None:
+    """What a loop leaves in its counter: one step beyond the last iteration; set by that iteration."""
+    if head.counter not in x.materialised:
+        return None
+    name = inside.loop.isl_name
+    last = polyhedra.last_value(inside.domain, name, forward=inside.step > 0)
+    beyond = last.add(polyhedra.constant(inside.step))
+    after = beyond.union_add(inside.initial.intersect_domain(beyond.domain().complement()))
+    x.loops.append(inside.loop)
+    final = inside.domain.intersect(polyhedra.symbol(name).eq_set(last))
+    if loop_exit.breaks is not None:
+        final = final.subtract(loop_exit.breaks)
+    if loop_exit.break_flag is not None:
+        x.guards.append(Guard(loop_exit.break_flag))
+    builder = open_statement(x)
+    reference, dtype = builder.write(identifier(x, head.counter, head.node), final, must=not x.guards)
+    step = Literal(str(abs(inside.step)), abs(inside.step), dtypes.INT32)
+    value = Binary("+" if inside.step > 0 else "-", IteratorRef(inside.loop.shown, dtype), step,
+                   dtypes.usual_conversion(dtype, dtypes.INT32))
+    leaf = close_statement(x, builder, head.node, final, (Assign(reference, value, dtype),))
+    x.loops.pop()
+    if loop_exit.break_flag is not None:
+        x.guards.pop()
+    if loop_exit.breaks is None and loop_exit.break_flag is None and not x.guards:
+        x.known[head.counter] = Known(Affine(after, dtype), None)
+    return None if leaf is None else LoopTree(len(x.loops), inside.step > 0, leaf)
