@@ -73,9 +73,14 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
 
 
 def _tagged(scop: Scop, kind: AccessKind, *, without: frozenset[str] = frozenset()) -> isl.UnionMap:
-    """The tagged access relations of one kind within the context, except those of some references."""
-    return union_map(a.tagged_relation for s in scop.statements for a in s.accesses
-                     if a.kind is kind and a.reference not in without).intersect_params(scop.context)
+    """The tagged access relations of one kind within the context, except those of some references.
+
+    Overlapping disjuncts (`i == 0 || i == n - 1` overlaps for n = 1) multiply inside isl's parametric
+    programming: smooth_border needs gigabytes with them and milliseconds without.
+    """
+    relations = (a.tagged_relation.intersect_params(scop.context) for s in scop.statements for a in s.accesses
+                 if a.kind is kind and a.reference not in without)
+    return union_map(r if r.n_basic_map() == 1 else r.make_disjoint().coalesce() for r in relations)
 
 
 def _flow(schedule: isl.Schedule, *, sink: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap,
@@ -89,14 +94,16 @@ def _flow(schedule: isl.Schedule, *, sink: isl.UnionMap, must: isl.UnionMap, may
 
 def _access_schedule(scop: Scop) -> isl.Schedule:
     """The schedule as written over tagged instances, with the order inside an instance below every leaf."""
-    untag = isl.UnionPwMultiAff.from_union_map(union_map(
-        a.tagged_relation.domain().unwrap().domain_map() for s in scop.statements for a in s.accesses))
+    # Over whole spaces: constraints here would multiply with those of the domains in every band.
+    tagged = [isl.Map.universe(a.tagged_relation.domain().unwrap().get_space())
+              for s in scop.statements for a in s.accesses]
+    untag = isl.UnionPwMultiAff.from_union_map(union_map(t.domain_map() for t in tagged))
     schedule = scop.schedule.pullback_union_pw_multi_aff(untag)
     stages = isl.UnionPwAff.empty_ctx(isl.DEFAULT_CONTEXT)
     for statement in scop.statements:
         stage_of = access_stages(statement)
         for access in statement.accesses:
-            domain = isl.UnionSet.from_set(access.tagged_relation.domain())
+            domain = isl.UnionSet.from_set(isl.Set.universe(access.tagged_relation.domain().get_space()))
             value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, stage_of[access.reference])
             stages = stages.union_add(isl.UnionPwAff.val_on_domain(domain, value))
     if stages.n_pw_aff() == 0:

@@ -1,8 +1,8 @@
 """One exact type of integer program, and its solution by CP-SAT.
 
 Bounded integer variables, sparse linear rows, disjunctions "some of these rows is not zero", and an
-objective of tiers that are minimised lexicographically.  The tiers become one weighted objective when the
-weights stay below 2^60, and are solved one after the other otherwise; both give the same values.
+objective of tiers that are minimised lexicographically.  Consecutive tiers become one weighted objective as
+long as the weights stay below 2^60; the objectives that remain are solved one after the other.
 
 The result is a value: `Solved`, `Infeasible` or `OutOfBudget`.  One worker, a fixed seed and a limit in the
 solver's deterministic time make a run repeatable on any machine.
@@ -10,6 +10,7 @@ solver's deterministic time make a run repeatable on any machine.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -125,43 +126,42 @@ def solve(program: IntegerProgram, *, deterministic_seconds: float = 10.0, count
     try:
         if not program.feasible:
             return Infeasible()
-        weighted = _weighted_tiers(program)
-        if weighted is not None:
-            return _solve_one(program, weighted, {}, deterministic_seconds)
-        return _solve_tier_by_tier(program, deterministic_seconds)
+        return _solve_groups(program, _weighted_groups(program), deterministic_seconds)
     finally:
         if count is not None:
             count.add(program, time.perf_counter() - started)
 
 
-def _weighted_tiers(program: IntegerProgram) -> dict[int, int] | None:
-    """One objective whose order is the lexicographic one; None when a weight would be too large."""
-    weight = 1
-    total: dict[int, int] = {}
+def _weighted_groups(program: IntegerProgram) -> list[dict[int, int]]:
+    """The tiers as few objectives: consecutive tiers share one whose order is their lexicographic order."""
+    groups: list[dict[int, int]] = []
+    weight, total = 1, dict[int, int]()
     for tier in reversed(program.tiers):
         least, largest = program.range_of(tier)
+        if weight * (largest - least + 1) >= WEIGHT_LIMIT and total:
+            groups.append(total)
+            weight, total = 1, {}
         for variable, coefficient in tier.items():
             total[variable] = total.get(variable, 0) + weight * coefficient
         weight *= largest - least + 1
-        if weight >= WEIGHT_LIMIT:
-            return None
-    return total
+    return [*([total] if total else []), *reversed(groups)]
 
 
-def _solve_tier_by_tier(program: IntegerProgram, deterministic_seconds: float) -> Outcome:
-    fixed: dict[int, int] = {}
-    outcome: Outcome = Infeasible()
-    for number, tier in enumerate(program.tiers):
-        outcome = _solve_one(program, tier, fixed, deterministic_seconds)
+def _solve_groups(program: IntegerProgram, groups: list[dict[int, int]], deterministic_seconds: float) -> Outcome:
+    """Minimise the groups one after the other, each with the values of those before it fixed."""
+    fixed: list[tuple[Terms, int]] = []
+    outcome = _solve_one(program, groups[0] if groups else {}, fixed, deterministic_seconds)
+    for done, objective in itertools.pairwise(groups):
         if not isinstance(outcome, Solved):
-            return outcome
-        fixed[number] = sum(c * outcome.values[v] for v, c in tier.items())
+            break
+        fixed.append((done, sum(c * outcome.values[v] for v, c in done.items())))
+        outcome = _solve_one(program, objective, fixed, deterministic_seconds)
     return outcome
 
 
-def _solve_one(program: IntegerProgram, objective: Terms, fixed: Mapping[int, int],
+def _solve_one(program: IntegerProgram, objective: Terms, fixed: list[tuple[Terms, int]],
                deterministic_seconds: float) -> Outcome:
-    """One CP-SAT call; `fixed` holds the values of the tiers that are already decided."""
+    """One CP-SAT call; `fixed` holds the objectives that are already decided, with their values."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -169,8 +169,8 @@ def _solve_one(program: IntegerProgram, objective: Terms, fixed: Mapping[int, in
     for (row, equal), least in program.rows.items():
         expression = _expression(cp_model, variables, dict(row))
         model.add(expression == least if equal else expression >= least)
-    for number, value in fixed.items():
-        model.add(_expression(cp_model, variables, program.tiers[number]) == value)
+    for terms, value in fixed:
+        model.add(_expression(cp_model, variables, terms) == value)
     for expressions in program.disjunctions:
         choices = []
         for terms in expressions:

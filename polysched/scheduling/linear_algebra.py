@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm
 
 
-def null_space(rows: Sequence[Sequence[int]], width: int) -> list[tuple[int, ...]]:
+@lru_cache(maxsize=4096)
+def null_space(rows: tuple[tuple[int, ...], ...], width: int) -> tuple[tuple[int, ...], ...]:
     """A basis, with coprime integer entries, of the vectors that are orthogonal to every row.
 
     A vector lies in the span of the rows exactly when it is orthogonal to all of the basis.
@@ -23,7 +25,7 @@ def null_space(rows: Sequence[Sequence[int]], width: int) -> list[tuple[int, ...
         integers = [int(v * scale) for v in vector]
         common = gcd(*integers)
         basis.append(tuple(v // common for v in integers))
-    return basis
+    return tuple(basis)
 
 
 def rank(rows: Sequence[Sequence[int]], width: int) -> int:

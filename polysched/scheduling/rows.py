@@ -103,6 +103,9 @@ class RowMode:
     carry: bool = False
 
 
+OUTER_FIRST = 8
+"""Cost of a unit coefficient of the outermost iterator; each further in costs one more: ties keep the order."""
+
 NON_NEGATIVE = RowMode("non-negative coefficients")
 NEGATIVE = RowMode("negative coefficients and parametric shifts", negative=True, parametric=True)
 UNBOUNDED = RowMode("no bound on distances", negative=True, parametric=True, bounded=False)
@@ -141,9 +144,9 @@ class Group:
     found: Mapping[str, tuple[tuple[int, ...], ...]]
 
 
-def missing_directions(space: StatementSpace, found: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+def missing_directions(space: StatementSpace, found: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
     """A basis of the directions in which a statement has no row yet; empty when its rank is full."""
-    return null_space([*space.equalities, *found], space.depth)
+    return null_space((*space.equalities, *found), space.depth)
 
 
 def find_row(group: Group, mode: RowMode, options: SchedulerOptions, count: SolveCount
@@ -181,7 +184,7 @@ class _RowProgram:
         rows = {s.name: StatementRow(tuple(value[v] for v in self.iterators[s.name]),
                                      tuple(value[v] for v in self.parameters[s.name]),
                                      value[self.constant[s.name]]) for s in self.group.statements}
-        costs = tuple((sum(value[v] for v in u), value[w]) for u, w in self.bounds)
+        costs = tuple((sum(value[v] for v in u), value[w] if w >= 0 else 0) for u, w in self.bounds)
         return Row(of=rows, costs=costs)
 
     def _add_statement(self, space: StatementSpace) -> None:
@@ -203,11 +206,16 @@ class _RowProgram:
         reach = 2 * most * max(depth, 1)
         u_limit = reach * max(1, max(s.largest_parameter for s in self.group.statements)) + 2 * most
         w_limit = reach * (1 + max(s.largest_constant for s in self.group.statements)) + 2 * shift
+        used = {self._bound_index(e) for e in self.group.edges}
+        none: list[int] = []
         return [(self.program.variables(self.parameter_count, 0, u_limit), self.program.variable(0, w_limit))
-                for _ in range(len(self.group.components) + 1)]
+                if k in used else (none, -1) for k in range(len(self.group.components) + 1)]
+
+    def _bound_index(self, edge: Edge) -> int:
+        source, sink = self.component_of[edge.source], self.component_of[edge.sink]
+        return source if source == sink else len(self.group.components)
 
     def _add_edge(self, edge: Edge, carried: int | None) -> None:
-        k, other = self.component_of[edge.source], self.component_of[edge.sink]
         for cone in edge.cones:
             for row in cone:
                 difference = self._difference(edge, row)
@@ -217,8 +225,8 @@ class _RowProgram:
                         terms[carried] = -row.constant
                     self.program.add_row(terms, equal=row.equal)
                 if self.bounds:
-                    bound = self.bounds[k] if k == other else self.bounds[-1]
-                    self._add_bound(row, difference, bound, both_signs=not edge.ordered)
+                    self._add_bound(row, difference, self.bounds[self._bound_index(edge)],
+                                    both_signs=not edge.ordered)
 
     def _difference(self, edge: Edge, row: ConeRow) -> dict[int, int]:
         """A cone row applied to phi_T(t) - phi_S(s)."""
@@ -247,16 +255,25 @@ class _RowProgram:
             self.program.add_row(terms, equal=row.equal)
 
     def _set_objective(self) -> None:
-        sizes = {name: [self._absolute(v) for v in own] for name, own in self.iterators.items()}
+        shifts = [v for own in self.parameters.values() for v in own]
         tiers = [{f: -1 for f in self.carried if f is not None},
                  {v: 1 for u, _ in self.bounds for v in u},
-                 {w: 1 for _, w in self.bounds},
-                 {self._absolute(v): 1 for own in self.parameters.values() for v in own},
-                 {v: 1 for own in sizes.values() for v in own},
-                 {v: k for own in sizes.values() for k, v in enumerate(own)},
-                 {self._absolute(v): 1 for v in self.constant.values()},
-                 dict.fromkeys(self.constant.values(), -1)]
-        self.program.tiers = [{v: c for v, c in tier.items() if c} for tier in tiers if any(tier.values())]
+                 {w: 1 for _, w in self.bounds if w >= 0},
+                 self._size_costs(dict.fromkeys(shifts, 1)),
+                 self._size_costs({v: OUTER_FIRST + k for own in self.iterators.values() for k, v in enumerate(own)}),
+                 self._size_costs(dict.fromkeys(self.constant.values(), 1))]
+        self.program.tiers = [tier for tier in tiers if tier]
+
+    def _size_costs(self, weights: Mapping[int, int]) -> dict[int, int]:
+        """Weighted absolute values; of two values of equal size the positive one is the cheaper."""
+        costs: dict[int, int] = {}
+        for variable, weight in weights.items():
+            size = self._absolute(variable)
+            if size == variable:
+                costs[variable] = 2 * weight - 1
+            else:
+                costs[size], costs[variable] = 2 * weight, -1
+        return costs
 
     def _absolute(self, variable: int) -> int:
         """A variable that is at least the absolute value; the objective makes it equal."""
