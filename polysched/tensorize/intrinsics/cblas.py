@@ -58,7 +58,8 @@ void cblas_{letter}gemm_batch_strided(int P, int M, int N, int K, {c_type} C[P][
                     C[p][m][n] += A[p][m][k] * B[p][k][n];
 }}""",
         template=(f"cblas_{letter}gemm_batch_strided(CblasRowMajor, {{transpose_A}}, {{transpose_B}}, "
-                  "{M}, {N}, {K}, 1, {A}, {stride_A}, {batch_A}, {B}, {stride_B}, {batch_B}, 1, {C}, {stride_C}, {batch_C}, {P});"))
+                  "{M}, {N}, {K}, 1, {A}, {stride_A}, {batch_A}, {B}, {stride_B}, {batch_B}, 1, "
+                  "{C}, {stride_C}, {batch_C}, {P});"))
 
 
 CBLAS_SGEMM, CBLAS_DGEMM = _gemm("s", "float"), _gemm("d", "double")

@@ -1,0 +1,212 @@
+"""Expressions as circuits: clauses over the bits of integers, with products of variables optionally left free.
+
+Words are lists of literals, least bit first.  Source: Tseitin 1968 (clauses of a circuit); Bryant, Kroening et al.,
+"Deciding bit-vector arithmetic with abstraction", TACAS 2007 (products first as free variables).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
+from polysched.scop.dtypes import DType, Kind, usual_conversion
+
+Word = list[int]
+
+
+class NotACircuit(Exception):
+    """The expression holds a float, a division or a call: no circuit is built."""
+
+
+@dataclass
+class Circuit:
+    """Clauses under construction.
+
+    Parameters
+    ----------
+    free_products : products of two variables become fresh bits, one word per pair of factors.
+    """
+
+    free_products: bool
+    clauses: list[list[int]] = field(default_factory=list)
+    inputs: dict[str, Word] = field(default_factory=dict)
+    products: dict[tuple[tuple[int, ...], tuple[int, ...]], Word] = field(default_factory=dict)
+    gates: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    top: int = 1
+
+    def __post_init__(self) -> None:
+        self.clauses.append([1])   # literal 1 is true
+
+    def fresh(self) -> int:
+        self.top += 1
+        return self.top
+
+    def both(self, a: int, b: int) -> int:
+        """a AND b."""
+        if a == -1 or b == -1 or a == -b:
+            return -1
+        if a == 1 or a == b:
+            return b
+        if b == 1:
+            return a
+        key = ("and", min(a, b), max(a, b))
+        if key not in self.gates:
+            c = self.gates[key] = self.fresh()
+            self.clauses += [[-a, -b, c], [a, -c], [b, -c]]
+        return self.gates[key]
+
+    def either(self, a: int, b: int) -> int:
+        return -self.both(-a, -b)
+
+    def differ(self, a: int, b: int) -> int:
+        """a XOR b."""
+        if abs(a) == 1:
+            return b if a == -1 else -b
+        if abs(b) == 1:
+            return a if b == -1 else -a
+        if abs(a) == abs(b):
+            return -1 if a == b else 1
+        sign = (1 if a > 0 else -1) * (1 if b > 0 else -1)
+        a, b = abs(a), abs(b)
+        key = ("xor", min(a, b), max(a, b))
+        if key not in self.gates:
+            c = self.gates[key] = self.fresh()
+            self.clauses += [[-a, -b, -c], [a, b, -c], [-a, b, c], [a, -b, c]]
+        return sign * self.gates[key]
+
+    def choose(self, c: int, a: int, b: int) -> int:
+        """c ? a : b."""
+        return a if a == b else self.either(self.both(c, a), self.both(-c, b))
+
+    def add(self, a: Word, b: Word, carry: int = -1) -> Word:
+        result = []
+        for x, y in zip(a, b, strict=True):
+            half = self.differ(x, y)
+            result.append(self.differ(half, carry))
+            carry = self.either(self.both(x, y), self.both(half, carry))
+        return result
+
+    def negate(self, a: Word) -> Word:
+        return self.add([-x for x in a], [-1] * len(a), carry=1)
+
+    def less(self, a: Word, b: Word, signed: bool) -> int:
+        if signed:
+            a, b = [*a[:-1], -a[-1]], [*b[:-1], -b[-1]]
+        result = -1
+        for x, y in zip(a, b, strict=True):
+            result = self.choose(self.differ(x, y), y, result)
+        return result
+
+    def any_of(self, bits: Word) -> int:
+        result = -1
+        for x in bits:
+            result = self.either(result, x)
+        return result
+
+    def multiply(self, a: Word, b: Word) -> Word:
+        known = [all(abs(x) == 1 for x in w) for w in (a, b)]
+        if self.free_products and not any(known):
+            first, second = sorted((tuple(a), tuple(b)))
+            if (first, second) not in self.products:
+                self.products[first, second] = [self.fresh() for _ in a]
+            return self.products[first, second]
+        if known[0]:
+            a, b = b, a
+        total: Word = [-1] * len(a)
+        for position, bit in enumerate(b):
+            if bit != -1:
+                row = [-1] * position + [self.both(bit, x) for x in a[: len(a) - position]]
+                total = self.add(total, row)
+        return total
+
+    def word(self, e: Expr) -> Word:
+        """The bits of an expression.
+
+        Raises
+        ------
+        NotACircuit : see the class.
+        """
+        if e.dtype.is_float:
+            raise NotACircuit(e.dtype.name)
+        match e:
+            case Literal():
+                return [1 if int(e.value) >> i & 1 else -1 for i in range(e.dtype.bits)]
+            case Load() | IteratorRef() | ParameterRef():
+                name = e.reference if isinstance(e, Load) else e.name
+                if name not in self.inputs:
+                    self.inputs[name] = [self.fresh() for _ in range(e.dtype.bits)]
+                return self.inputs[name]
+            case Cast():
+                return self.resized(e.operand, e.dtype)
+            case Unary():
+                if e.op == "!":
+                    return self.flag(-self.any_of(self.word(e.operand)), e.dtype)
+                inner = self.resized(e.operand, e.dtype)
+                if e.op == "~":
+                    return [-x for x in inner]
+                return self.negate(inner) if e.op == "-" else inner
+            case Select():
+                condition = self.any_of(self.word(e.condition))
+                pair = zip(self.resized(e.then, e.dtype), self.resized(e.otherwise, e.dtype), strict=True)
+                return [self.choose(condition, a, b) for a, b in pair]
+            case Call() if e.function in ("max", "min") and len(e.arguments) == 2:
+                a, b = (self.resized(x, e.dtype) for x in e.arguments)
+                smaller = self.less(a, b, e.dtype.is_signed)
+                first, second = (a, b) if e.function == "min" else (b, a)
+                return [self.choose(smaller, x, y) for x, y in zip(first, second, strict=True)]
+            case Binary():
+                return self.operation(e)
+        raise NotACircuit(type(e).__name__)
+
+    def operation(self, e: Binary) -> Word:
+        if e.op in ("&&", "||"):
+            p, q = (self.any_of(self.word(x)) for x in (e.left, e.right))
+            return self.flag(self.both(p, q) if e.op == "&&" else self.either(p, q), e.dtype)
+        if e.op in ("<", "<=", ">", ">=", "==", "!="):
+            return self.flag(self.comparison(e), e.dtype)
+        a = self.resized(e.left, e.dtype)
+        if e.op in ("<<", ">>"):
+            if not isinstance(e.right, Literal):
+                raise NotACircuit("shift by a variable")
+            amount = int(e.right.value)
+            fill = a[-1] if e.dtype.is_signed and e.op == ">>" else -1
+            return ([-1] * amount + a)[: len(a)] if e.op == "<<" else (a + [fill] * amount)[amount:]
+        b = self.resized(e.right, e.dtype)
+        match e.op:
+            case "+":
+                return self.add(a, b)
+            case "-":
+                return self.add(a, [-x for x in b], carry=1)
+            case "*":
+                return self.multiply(a, b)
+            case "&":
+                return [self.both(x, y) for x, y in zip(a, b, strict=True)]
+            case "|":
+                return [self.either(x, y) for x, y in zip(a, b, strict=True)]
+            case "^":
+                return [self.differ(x, y) for x, y in zip(a, b, strict=True)]
+        raise NotACircuit(e.op)
+
+    def comparison(self, e: Binary) -> int:
+        common = usual_conversion(e.left.dtype, e.right.dtype)
+        a, b = self.resized(e.left, common), self.resized(e.right, common)
+        if e.op in ("==", "!="):
+            unequal = self.any_of([self.differ(x, y) for x, y in zip(a, b, strict=True)])
+            return unequal if e.op == "!=" else -unequal
+        if e.op in (">", "<="):
+            a, b = b, a
+        less = self.less(a, b, common.is_signed)
+        return less if e.op in ("<", ">") else -less
+
+    def flag(self, bit: int, dtype: DType) -> Word:
+        return [bit] + [-1] * (dtype.bits - 1)
+
+    def resized(self, e: Expr, dtype: DType) -> Word:
+        """The bits after conversion to an integer type."""
+        if dtype.is_float:
+            raise NotACircuit(dtype.name)
+        word = self.word(e)
+        if dtype.kind is Kind.BOOL:
+            return self.flag(self.any_of(word), dtype)
+        fill = word[-1] if e.dtype.kind is Kind.SIGNED else -1
+        return word[: dtype.bits] + [fill] * (dtype.bits - len(word))

@@ -1,0 +1,184 @@
+"""Equality of two bodies, cheapest proof first: normal form, exhaustion, SAT with free products, SAT with a limit."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from enum import Enum
+from threading import Timer
+
+import numpy as np
+from pysat.solvers import Solver
+
+from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
+from polysched.scop.dtypes import DType
+from polysched.tensorize.equality.bits import Circuit, NotACircuit
+from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
+from polysched.tensorize.equality.normal_form import Normaliser
+
+EXHAUSTIVE_BITS = 24
+SAMPLES = 4096
+
+
+class Verdict(Enum):
+    """EQUAL and DIFFERENT are proved; UNKNOWN counts as no match."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the ladder found.
+
+    Parameters
+    ----------
+    rung : `normal form`, `exhaustive`, `sample`, `SAT, free products`, `SAT`, or `` when nothing decided.
+    witness : for DIFFERENT: input values and both results.
+    reassociated : the proof expanded float arithmetic over the rationals, so roundings may differ.
+    """
+
+    verdict: Verdict
+    rung: str
+    witness: str = ""
+    reassociated: bool = False
+
+
+def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]] | None = None,
+                  time_limit_seconds: float = 5.0) -> Outcome:
+    """Whether two expressions have the same value for every value of their loads.
+
+    Parameters
+    ----------
+    ranges : per load, the values that can occur, where that is fewer than the type has.
+    time_limit_seconds : of the last rung, plain SAT.
+    """
+    if left == right:
+        return Outcome(Verdict.EQUAL, "identical")
+    if left.dtype != right.dtype:
+        return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
+    normaliser = Normaliser(ranges or {})
+    if normaliser.form(left).text() == normaliser.form(right).text():
+        return Outcome(Verdict.EQUAL, "normal form", reassociated=left.dtype.is_float)
+    inputs = _inputs(left, right)
+    bits = sum(_bits(dtype, (ranges or {}).get(name)) for name, dtype in inputs.items())
+    try:
+        if all(d.is_integer for d in inputs.values()) and bits <= EXHAUSTIVE_BITS:
+            return _exhaustive(left, right, inputs, ranges or {})
+        witness = _sampled(left, right, inputs, ranges or {})
+        if witness:
+            return Outcome(Verdict.DIFFERENT, "sample", witness)
+    except NotEvaluable:
+        pass
+    for free in (True, False):
+        outcome = _by_sat(left, right, inputs, ranges or {}, free, time_limit_seconds)
+        if outcome is not None:
+            return outcome
+    return Outcome(Verdict.UNKNOWN, "")
+
+
+def _inputs(*expressions: Expr) -> dict[str, DType]:
+    found: dict[str, DType] = {}
+    for e in itertools.chain.from_iterable(walk(x) for x in expressions):
+        if isinstance(e, Load):
+            found[e.reference] = e.dtype
+        elif isinstance(e, IteratorRef | ParameterRef):
+            found[e.name] = e.dtype
+    return found
+
+
+def _bits(dtype: DType, known: tuple[int, int] | None) -> float:
+    return float(np.log2(known[1] - known[0] + 1)) if known else float(dtype.bits)
+
+
+def _exhaustive(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> Outcome:
+    """Every combination of inputs, in slices along the first input so that memory stays small."""
+    names = list(inputs)
+    values = []
+    for name in names:
+        low, high = ranges.get(name) or inputs[name].value_range()
+        values.append(np.arange(low, high + 1, dtype=np.int64).astype(numpy_dtype(inputs[name])))
+    if not names:
+        return _judge_all(left, right, {}, "exhaustive")
+    rest = np.meshgrid(*values[1:], indexing="ij") if names[1:] else []
+    flat = {n: g.ravel() for n, g in zip(names[1:], rest, strict=True)}
+    length = max((v.size for v in flat.values()), default=1)
+    slice_size = max(1, (1 << 20) // length)
+    for start in range(0, values[0].size, slice_size):
+        first = values[0][start: start + slice_size]
+        rows: dict[str, Vector] = {n: np.tile(v, first.size) for n, v in flat.items()}
+        rows[names[0]] = np.repeat(first, length)
+        outcome = _judge_all(left, right, rows, "exhaustive")
+        if outcome.verdict is Verdict.DIFFERENT:
+            return outcome
+    return Outcome(Verdict.EQUAL, "exhaustive")
+
+
+def _judge_all(left: Expr, right: Expr, rows: dict[str, Vector], rung: str) -> Outcome:
+    a, b = np.broadcast_arrays(np.atleast_1d(evaluate(left, rows)), np.atleast_1d(evaluate(right, rows)))
+    bad = np.flatnonzero(~((a == b) | ((a != a) & (b != b))))
+    if bad.size == 0:
+        return Outcome(Verdict.EQUAL, rung)
+    at = int(bad[0])
+    given = ", ".join(f"{n} = {v[at]}" for n, v in rows.items())
+    return Outcome(Verdict.DIFFERENT, rung, f"{given or 'always'}: {a[at]} against {b[at]}")
+
+
+def _sampled(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> str:
+    chooser = np.random.default_rng(1)
+    rows: dict[str, Vector] = {}
+    for name, dtype in inputs.items():
+        if dtype.is_float:
+            rows[name] = chooser.integers(-64, 64, SAMPLES).astype(numpy_dtype(dtype))
+            continue
+        low, high = ranges.get(name) or dtype.value_range()
+        drawn = chooser.integers(low, high, SAMPLES, dtype=np.int64 if high < 1 << 63 else np.uint64, endpoint=True)
+        drawn[: SAMPLES // 4] = chooser.choice([low, high, max(low, min(high, 0))], SAMPLES // 4)
+        rows[name] = drawn.astype(numpy_dtype(dtype))
+    return _judge_all(left, right, rows, "sample").witness
+
+
+def _by_sat(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]], free: bool,
+            limit: float) -> Outcome | None:
+    """None when the rung decides nothing: no circuit, a spurious counterexample, or the limit."""
+    circuit = Circuit(free_products=free)
+    try:
+        a, b = circuit.word(left), circuit.word(right)
+    except NotACircuit:
+        return None
+    for name, (low, high) in ranges.items():
+        if name in circuit.inputs:
+            _bound(circuit, circuit.inputs[name], inputs[name], low, high)
+    circuit.clauses.append([circuit.any_of([circuit.differ(x, y) for x, y in zip(a, b, strict=True)])])
+    rung = "SAT, free products" if free else "SAT"
+    with Solver("glucose4", bootstrap_with=circuit.clauses) as solver:
+        timer = Timer(limit, solver.interrupt)
+        timer.start()
+        found = solver.solve_limited(expect_interrupt=True)
+        timer.cancel()
+        if found is None:
+            return None
+        if not found:
+            return Outcome(Verdict.EQUAL, rung)
+        true = set(solver.get_model())
+    values = {n: _number(w, inputs[n], true) for n, w in circuit.inputs.items()}
+    rows: dict[str, Vector] = {n: np.array([values.get(n, 0)]).astype(numpy_dtype(d)) for n, d in inputs.items()}
+    try:
+        outcome = _judge_all(left, right, rows, rung)
+    except NotEvaluable:
+        return None
+    return outcome if outcome.verdict is Verdict.DIFFERENT else None
+
+
+def _bound(circuit: Circuit, word: list[int], dtype: DType, low: int, high: int) -> None:
+    def constant(value: int) -> list[int]:
+        return [1 if value >> i & 1 else -1 for i in range(dtype.bits)]
+
+    circuit.clauses.append([-circuit.less(word, constant(low), dtype.is_signed)])
+    circuit.clauses.append([-circuit.less(constant(high), word, dtype.is_signed)])
+
+
+def _number(word: list[int], dtype: DType, true: set[int]) -> int:
+    bits = sum(1 << i for i, x in enumerate(word) if x in true)
+    return bits - (1 << dtype.bits) if dtype.is_signed and bits >> (dtype.bits - 1) else bits

@@ -1,0 +1,218 @@
+"""A normal form of expressions: polynomials over loads and opaque terms, modulo 2^w for integers.
+
+Integer arithmetic of width w is the ring of integers modulo 2^w, so sums and products are expanded; a conversion to
+fewer bits is a ring homomorphism, one to more bits is the identity only where an interval shows that nothing
+wrapped.  Everything else (shifts right, bit operations, choices) becomes an opaque term over normal forms; choices
+that are minima, maxima and clamps get one spelling.  Floats are expanded over the rationals; whether that was needed
+is reported, because it means that a rounding moved.
+
+Equal forms mean equal functions; different forms mean nothing (a polynomial may vanish modulo 2^w everywhere).
+Source: Shekhar, Kalla, Enescu, "Equivalence verification of polynomial datapaths using ideal membership testing",
+IEEE TCAD 26(7), 2007 (polynomial functions modulo 2^m).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
+from polysched.scop.dtypes import DType, Kind, usual_conversion
+
+Monomial: TypeAlias = tuple[str, ...]           # atom names, sorted, repeated for powers
+Polynomial: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
+MAXIMA = {"fmax": "max", "fmaxf": "max", "max": "max", "fmin": "min", "fminf": "min", "min": "min"}
+MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A value: its polynomial, its type, its interval when it is an integer that did not wrap."""
+
+    terms: Polynomial
+    dtype: DType
+    low: int | None = None
+    high: int | None = None
+
+    @property
+    def exact(self) -> bool:
+        """The polynomial over the integers is the value, nothing wrapped."""
+        return self.low is not None
+
+    def text(self) -> str:
+        """One spelling per polynomial modulo the width of the type."""
+        modulus = 0 if self.dtype.is_float else 1 << self.dtype.bits
+        reduced = ((m, c % modulus if modulus and c.denominator == 1 else c) for m, c in self.terms)
+        parts = [f"{c}*{'*'.join(m)}" if m else str(c) for m, c in reduced if c]
+        return "(" + " + ".join(parts) + f"):{self.dtype.name}"
+
+
+@dataclass
+class Normaliser:
+    """Computes forms; atoms are named by their text.
+
+    Parameters
+    ----------
+    ranges : values that a load can have, where the program knows more than the type.
+    """
+
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    intervals: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def form(self, e: Expr) -> Form:
+        """The normal form of an expression."""
+        match e:
+            case Literal():
+                value = Fraction(e.value)
+                return self._known({(): value}, e.dtype, (int(value), int(value)) if e.dtype.is_integer else None)
+            case Load():
+                return self._atom(e.reference, e.dtype, self.ranges.get(e.reference))
+            case IteratorRef() | ParameterRef():
+                return self._atom(e.name, e.dtype, self.ranges.get(e.name))
+            case Cast():
+                return self._converted(self.form(e.operand), e.dtype)
+            case Unary() if e.op in ("-", "+"):
+                inner = self._converted(self.form(e.operand), e.dtype)
+                return inner if e.op == "+" else self._linear(_zero(e.dtype), inner, -1, e.dtype)
+            case Binary() if e.op in ("+", "-", "*"):
+                left, right = (self._converted(self.form(x), e.dtype) for x in (e.left, e.right))
+                if e.op == "*":
+                    return self._product(left, right, e.dtype)
+                return self._linear(left, right, 1 if e.op == "+" else -1, e.dtype)
+            case Binary() if e.op == "<<" and isinstance(e.right, Literal):
+                left = self._converted(self.form(e.left), e.dtype)
+                return self._product(left, _constant(1 << int(e.right.value), e.dtype), e.dtype)
+        return self._opaque(e)
+
+    def _opaque(self, e: Expr) -> Form:
+        match e:
+            case Select():
+                return self._choice(e)
+            case Call():
+                forms = [self._converted(self.form(a), e.dtype) for a in e.arguments]
+                if e.function in MAXIMA and len(forms) == 2:
+                    return self._extremum(MAXIMA[e.function], forms, e.dtype)
+                return self._atom(f"{e.function}({', '.join(self.form(a).text() for a in e.arguments)})", e.dtype)
+            case Unary():
+                return self._atom(f"{e.op}{self.form(e.operand).text()}", e.dtype)
+            case Binary():
+                left, right = self.form(e.left), self.form(e.right)
+                texts = [left.text(), right.text()]
+                if e.op in ("&", "|", "^", "==", "!=", "&&", "||"):
+                    texts.sort()
+                op = e.op
+                if op in (">", ">="):
+                    op, texts = {">": "<", ">=": "<="}[op], texts[::-1]
+                known = self._shifted(e, left)
+                return self._atom(f"({texts[0]} {op} {texts[1]})", e.dtype, known)
+        raise TypeError(f"no expression: {e}")
+
+    @staticmethod
+    def _shifted(e: Binary, left: Form) -> tuple[int, int] | None:
+        if e.op == ">>" and left.low is not None and left.high is not None and isinstance(e.right, Literal):
+            return left.low >> int(e.right.value), left.high >> int(e.right.value)
+        return (0, 1) if e.op in ("<", "<=", ">", ">=", "==", "!=", "&&", "||") else None
+
+    def _choice(self, e: Select) -> Form:
+        """Minima and maxima in every spelling of the comparison get one name."""
+        condition = e.condition
+        if isinstance(condition, Binary) and condition.op in ("<", "<=", ">", ">="):
+            common = usual_conversion(condition.left.dtype, condition.right.dtype)
+            left, right = (self._converted(self.form(x), common) for x in (condition.left, condition.right))
+            then, other = self.form(e.then), self.form(e.otherwise)
+            if {left.terms, right.terms} == {then.terms, other.terms} and all(
+                    f.exact or f.dtype.is_float for f in (left, right, then, other)):
+                smaller = (then.terms == left.terms) == (condition.op in ("<", "<="))
+                forms = [self._converted(f, e.dtype) for f in (then, other)]
+                return self._extremum("min" if smaller else "max", forms, e.dtype)
+        texts = [self.form(x).text() for x in (e.condition, e.then, e.otherwise)]
+        return self._atom(f"({texts[0]} ? {texts[1]} : {texts[2]})", e.dtype)
+
+    def _extremum(self, kind: str, forms: list[Form], dtype: DType) -> Form:
+        choose = min if kind == "min" else max
+        known = None
+        if all(f.low is not None and f.high is not None for f in forms):
+            lows, highs = [f.low or 0 for f in forms], [f.high or 0 for f in forms]
+            known = choose(lows), choose(highs)
+            for index, form in enumerate(forms):   # one side never matters
+                other = 1 - index
+                if (kind == "min" and highs[index] <= lows[other]) or (kind == "max" and lows[index] >= highs[other]):
+                    return form
+        texts = sorted(f.text() for f in forms)
+        return self._atom(f"{kind}({', '.join(texts)})", dtype, known)
+
+    def _atom(self, name: str, dtype: DType, known: tuple[int, int] | None = None) -> Form:
+        if dtype.is_integer and known is None:
+            known = self.intervals.get(name) or dtype.value_range()
+        if known is not None:
+            self.intervals[name] = known
+        return self._known({(name,): Fraction(1)}, dtype, known)
+
+    def _known(self, terms: dict[Monomial, Fraction], dtype: DType, known: tuple[int, int] | None) -> Form:
+        kept = tuple(sorted((m, c) for m, c in terms.items() if c))
+        if not dtype.is_integer or known is None:
+            return Form(kept, dtype)
+        low, high = dtype.value_range()
+        inside = low <= known[0] and known[1] <= high
+        return Form(kept, dtype, *(known if inside else (None, None)))
+
+    def _converted(self, form: Form, dtype: DType) -> Form:
+        if form.dtype == dtype:
+            return form
+        if form.dtype.is_integer and dtype.is_integer:
+            if form.low is not None and form.high is not None:
+                return self._known(dict(form.terms), dtype, (form.low, form.high))
+            if dtype.bits <= form.dtype.bits:
+                return Form(form.terms, dtype)
+            return self._atom(f"widened{form.text()}", dtype, form.dtype.value_range())
+        if form.dtype.is_float and dtype.is_float and widens(form.dtype, dtype):
+            return Form(form.terms, dtype)
+        if form.dtype.is_integer and dtype.is_float and form.low is not None and form.high is not None \
+                and max(-form.low, form.high) <= 1 << MANTISSA_BITS[dtype.name]:
+            return Form(form.terms, dtype)
+        return self._atom(f"converted{form.text()}", dtype)
+
+    def _linear(self, left: Form, right: Form, sign: int, dtype: DType) -> Form:
+        terms = dict(left.terms)
+        for monomial, coefficient in right.terms:
+            terms[monomial] = terms.get(monomial, Fraction(0)) + sign * coefficient
+        known = None
+        if left.low is not None and left.high is not None and right.low is not None and right.high is not None:
+            ends = (right.low, right.high) if sign > 0 else (-right.high, -right.low)
+            known = left.low + ends[0], left.high + ends[1]
+        return self._known(terms, dtype, known)
+
+    def _product(self, left: Form, right: Form, dtype: DType) -> Form:
+        terms: dict[Monomial, Fraction] = {}
+        for m, c in left.terms:
+            for n, d in right.terms:
+                key = tuple(sorted(m + n))
+                terms[key] = terms.get(key, Fraction(0)) + c * d
+        known = None
+        if left.low is not None and left.high is not None and right.low is not None and right.high is not None:
+            ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+            known = min(ends), max(ends)
+        return self._known(terms, dtype, known)
+
+
+def widens(narrow: DType, wide: DType) -> bool:
+    """Whether every value of `narrow` is a value of `wide`."""
+    if narrow == wide:
+        return True
+    if narrow.is_float and wide.is_float:
+        return wide.name != "float16" and narrow.bits < wide.bits
+    if narrow.is_integer and wide.is_integer:
+        (a, b), (c, d) = narrow.value_range(), wide.value_range()
+        return c <= a and b <= d
+    return narrow.is_integer and narrow.kind is not Kind.FLOAT and narrow.bits <= MANTISSA_BITS.get(wide.name, 0)
+
+
+def _zero(dtype: DType) -> Form:
+    return _constant(0, dtype)
+
+
+def _constant(value: int, dtype: DType) -> Form:
+    terms: Polynomial = (((), Fraction(value)),) if value else ()
+    return Form(terms, dtype, value, value) if dtype.is_integer else Form(terms, dtype)

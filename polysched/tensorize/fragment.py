@@ -1,0 +1,226 @@
+"""The software side of a match: one statement with numeric loops, its update as one expression, and its index forms.
+
+Sizes are fixed first: how many ways there are to fuse and split loops does not depend on them, but whether extents
+reach the instruction's, and every check by isl, does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+
+from polysched.errors import UsageError
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    Cast,
+    Expr,
+    IteratorRef,
+    Literal,
+    Load,
+    ParameterRef,
+    Unary,
+    rebuild,
+    walk,
+)
+from polysched.scop.dtypes import usual_conversion
+from polysched.scop.points import fix_parameters
+from polysched.scop.scop import Access, Scop, Statement
+
+SAMPLE_SIZES = (19, 23, 29, 31, 37, 41, 43, 47)
+
+
+@dataclass(frozen=True)
+class SoftwareLoop:
+    """One loop of the statement: its iterator, least value and number of iterations over the whole domain."""
+
+    name: str
+    lower: int
+    extent: int
+
+
+@dataclass(frozen=True)
+class Index:
+    """One subscript of an access: coefficients per loop, or only the loops when it is not affine."""
+
+    coefficients: tuple[tuple[str, int], ...]
+    affine: bool = True
+
+    @property
+    def loops(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.coefficients)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fragment:
+    """A statement as the matcher sees it.
+
+    Parameters
+    ----------
+    scop, statement : where it stands.
+    sizes : the value of every parameter of the Scop.
+    domain : iteration domain at these sizes.
+    loops : every loop, outermost first, those of extent 1 included.
+    target : reference of the written access.
+    update : new value of the target; the old value is `Load(target)`.
+    """
+
+    scop: Scop
+    statement: Statement
+    sizes: Mapping[str, int]
+    domain: isl.Set
+    loops: tuple[SoftwareLoop, ...]
+    target: str
+    update: Expr
+
+    @cached_property
+    def indices(self) -> dict[str, tuple[Index, ...]]:
+        """Per access reference its subscripts in terms of the loops."""
+        return {a.reference: self._indices(a) for a in self.statement.accesses}
+
+    @cached_property
+    def box(self) -> isl.Set:
+        """The smallest box around the domain."""
+        bounds = " and ".join(f"{p.lower} <= {p.name} < {p.lower + p.extent}" for p in self.loops) or "true"
+        text = f"{{ {self.statement.name}[{', '.join(self.statement.iterators)}] : {bounds} }}"
+        return isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
+
+    @cached_property
+    def is_box(self) -> bool:
+        """The domain has no holes and no slanted sides."""
+        return bool(self.box.is_subset(self.domain))
+
+    def loops_of(self, e: Expr) -> frozenset[str]:
+        """The loops that choose the value of an expression."""
+        found: set[str] = set()
+        for node in walk(e):
+            if isinstance(node, Load):
+                for index in self.indices[node.reference]:
+                    found |= index.loops
+            elif isinstance(node, IteratorRef):
+                found.add(node.name)
+        return frozenset(found)
+
+    def loop(self, name: str) -> SoftwareLoop:
+        """The loop of this name."""
+        return next(loop for loop in self.loops if loop.name == name)
+
+    def relation(self, reference: str) -> isl.Map:
+        """An access relation at the fragment's sizes, restricted to its domain."""
+        relation = fix_parameters(self.statement.access(reference).relation, self.sizes)
+        return relation.intersect_domain(self.domain)
+
+    def _indices(self, access: Access) -> tuple[Index, ...]:
+        width = access.relation.dim(isl.dim_type.out)
+        if len(access.subscripts) == width:
+            return tuple(self._index(s) for s in access.subscripts)
+        loops = tuple((name, 1) for i, name in enumerate(self.statement.iterators)
+                      if access.relation.involves_dims(isl.dim_type.in_, i, 1))
+        return (Index(loops, affine=False),)
+
+    def _index(self, subscript: Expr) -> Index:
+        linear = _linear(subscript, self.sizes)
+        if linear is not None:
+            return Index(tuple(sorted((n, c) for n, c in linear.items() if n and c)))
+        names = sorted({e.name for e in walk(subscript) if isinstance(e, IteratorRef)})
+        return Index(tuple((n, 1) for n in names), affine=False)
+
+
+def _linear(e: Expr, sizes: Mapping[str, int]) -> dict[str, int] | None:
+    """Coefficients by iterator, the constant under the empty name; None when the expression is not affine."""
+    match e:
+        case Literal():
+            return {"": int(e.value)}
+        case IteratorRef():
+            return {e.name: 1}
+        case ParameterRef() if e.name in sizes:
+            return {"": sizes[e.name]}
+        case Cast():
+            return _linear(e.operand, sizes)
+        case Unary() if e.op == "-":
+            inner = _linear(e.operand, sizes)
+            return None if inner is None else {n: -c for n, c in inner.items()}
+        case Binary() if e.op in ("+", "-", "*"):
+            left, right = _linear(e.left, sizes), _linear(e.right, sizes)
+            if left is None or right is None:
+                return None
+            if e.op == "*":
+                if set(left) - {""} and set(right) - {""}:
+                    return None
+                factor, rest = (right.get("", 0), left) if set(left) - {""} else (left.get("", 0), right)
+                return {n: c * factor for n, c in rest.items()}
+            sign = 1 if e.op == "+" else -1
+            return {n: left.get(n, 0) + sign * right.get(n, 0) for n in {*left, *right}}
+    return None
+
+
+def fragments(scop: Scop, *, sizes: Mapping[str, int] | None = None) -> tuple[Fragment, ...]:
+    """Every statement of a Scop that is one assignment with exact accesses, in textual order.
+
+    Parameters
+    ----------
+    sizes : values of parameters; a parameter without one gets a sample size, a prime from 19 on.
+
+    Raises
+    ------
+    UsageError : a size names no parameter, or the context forbids the sizes.
+    """
+    values = sample_sizes(scop, sizes or {})
+    found = [_fragment(scop, statement, values) for statement in scop.statements]
+    return tuple(f for f in found if f is not None)
+
+
+def sample_sizes(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
+    """A value for every parameter of the Scop."""
+    names = [p.name for p in scop.parameters]
+    if unknown := sorted(set(sizes) - set(names)):
+        raise UsageError(f"the program has no parameter {unknown[0]}", where=scop.name,
+                         witness=f"its parameters: {', '.join(names) or 'none'}")
+    values = {n: sizes.get(n, SAMPLE_SIZES[i % len(SAMPLE_SIZES)]) for i, n in enumerate(names)}
+    if fix_parameters(scop.context, values).is_empty():
+        raise UsageError("the program's context forbids these sizes", where=scop.name,
+                         witness=", ".join(f"{n} = {v}" for n, v in values.items()), hint="give sizes")
+    return values
+
+
+def _fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
+    if len(statement.body) != 1 or not isinstance(assign := statement.body[0], Assign):
+        return None
+    if not all(a.exact for a in statement.accesses):
+        return None
+    domain = fix_parameters(statement.domain, sizes)
+    if domain.is_empty():
+        return None
+    loops = []
+    for position, name in enumerate(statement.iterators):
+        lower, upper = (int(v.get_num_si()) for v in (domain.dim_min_val(position), domain.dim_max_val(position)))
+        loops.append(SoftwareLoop(name, lower, upper - lower + 1))
+    old = Load(assign.target, assign.dtype)
+    value = assign.value
+    if assign.op is not None:
+        value = Binary(assign.op, old, value, usual_conversion(assign.dtype, value.dtype))
+    target = statement.access(assign.target)
+    same = {a.reference for a in statement.accesses
+            if a.array == target.array and a.relation.is_equal(target.relation)}
+    value = rebuild(value, lambda e: old if isinstance(e, Load) and e.reference in same else e)
+    if value.dtype != assign.dtype:
+        value = Cast(value, assign.dtype)
+    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=tuple(loops),
+                    target=assign.target, update=_one_name_per_element(value, statement, target))
+
+
+def _one_name_per_element(value: Expr, statement: Statement, target: Access) -> Expr:
+    """Loads of the same element get the same reference, so that equal subexpressions are equal."""
+    first: dict[str, str] = {}
+    for access in (target, *statement.accesses):
+        twin = next((r for r in first if statement.access(r).array == access.array
+                     and statement.access(r).relation.is_equal(access.relation)), None)
+        first[access.reference] = first[twin] if twin else access.reference
+
+    def rename(e: Expr) -> Expr:
+        return Load(first[e.reference], e.dtype) if isinstance(e, Load) else e
+
+    return rebuild(value, rename)

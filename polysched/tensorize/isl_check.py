@@ -1,0 +1,214 @@
+"""The independent check of a match by isl, and what dependences allow; nothing here knows the CNF.
+
+With f the fused index of each group of dimensions (a mixed-radix number of its loops): the loops of a group must be a
+function of f; an operand's element must not change with the loops of groups that do not index it; the result's
+elements must differ between lanes; and a point that the padding adds must meet a zero operand or an unstored result.
+f splits into tile and coordinate by division, which is a bijection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polysched.dependence.dependences import Dependences
+from polysched.scop.body import Expr, Load, walk
+from polysched.scop.points import fix_parameters
+from polysched.scop.schedule_nodes import NodeKind, kind_of
+from polysched.tensorize.fragment import Fragment
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why isl refuses, and the loops whose places are to blame."""
+
+    reason: str
+    loops: frozenset[str]
+
+
+def fused_index(fragment: Fragment, loops: Sequence[str]) -> str:
+    """The mixed-radix number of some loops, outermost first, as text over the iterators."""
+    text = "0"
+    for name in loops:
+        loop = fragment.loop(name)
+        text = f"({text}) * {loop.extent} + ({name} - ({loop.lower}))"
+    return text
+
+
+@dataclass(eq=False)
+class IslCheck:
+    """Checks mappings of one fragment; answers that several mappings share are computed once.
+
+    Each group's loops must be recoverable from its fused index; given that, an operand must not change with the loops
+    of groups that do not index it, and the result's lanes must hold different elements.
+    """
+
+    fragment: Fragment
+    answers: dict[tuple[str, frozenset[str], tuple[str, ...]], bool] = field(default_factory=dict)
+
+    def refusal(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
+                loops: Sequence[Sequence[str]]) -> Refusal | None:
+        """Refuse a mapping that does not compute the statement; None when it does.
+
+        Parameters
+        ----------
+        operands : input operand -> software expression.
+        indexes : per group the operands that it indexes, `output` among them for the result.
+        loops : per group its loops, outermost first.
+        """
+        mapped = frozenset(name for members in loops for name in members)
+        if sum(len(m) for m in loops) != len(mapped) or not all(self.recoverable(tuple(m)) for m in loops):
+            return Refusal("two iterations fall on the same place of the instruction", mapped)
+        references = {o: [x.reference for x in walk(e) if isinstance(x, Load)] for o, e in operands.items()}
+        for operand, used in (*references.items(), (output, [self.fragment.target])):
+            hidden = frozenset(n for m, i in zip(loops, indexes, strict=True) if operand not in i for n in m)
+            if not all(self.independent(r, hidden) for r in used):
+                return Refusal(f"operand {operand} would need two elements at one place", hidden)
+        lanes = frozenset(n for m, i in zip(loops, indexes, strict=True) if output in i for n in m)
+        if not self.distinct(lanes):
+            return Refusal("two places of the result would hold the same element, so one sum is lost", lanes)
+        return _padding(self.fragment, operands, set(mapped))
+
+    def recoverable(self, loops: tuple[str, ...]) -> bool:
+        """The fused index tells the iterations of its loops apart."""
+        key = ("recoverable", frozenset[str](), loops)
+        if key not in self.answers:
+            bounds = " and ".join(f"{p.lower} <= {p.name} < {p.lower + p.extent}"
+                                  for p in map(self.fragment.loop, loops)) or "true"
+            text = f"{{ L[{', '.join(loops)}] -> F[{fused_index(self.fragment, loops)}] : {bounds} }}"
+            self.answers[key] = bool(isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).is_injective())
+        return self.answers[key]
+
+    def independent(self, reference: str, hidden: frozenset[str]) -> bool:
+        """The element of an access is a function of the loops that are not hidden."""
+        key = ("independent", hidden, (reference,))
+        if key not in self.answers:
+            relation = _projected(self.fragment, self.fragment.relation(reference), hidden)
+            self.answers[key] = bool(relation.is_single_valued())
+        return self.answers[key]
+
+    def distinct(self, lanes: frozenset[str]) -> bool:
+        """With every other loop at one value, different lanes write different elements."""
+        key = ("distinct", lanes, ())
+        if key not in self.answers:
+            relation = self.fragment.relation(self.fragment.target)
+            together = relation.apply_range(relation.reverse())
+            for position, name in enumerate(self.fragment.statement.iterators):
+                if name not in lanes:
+                    together = together.equate(isl.dim_type.in_, position, isl.dim_type.out, position)
+            self.answers[key] = bool(together.is_subset(isl.Map.identity(together.get_space())))
+        return self.answers[key]
+
+
+def _projected(fragment: Fragment, relation: isl.Map, hidden: frozenset[str]) -> isl.Map:
+    for position, name in reversed(list(enumerate(fragment.statement.iterators))):
+        if name in hidden:
+            relation = relation.project_out(isl.dim_type.in_, position, 1)
+    return relation
+
+
+def _map(fragment: Fragment, coordinates: Sequence[str]) -> isl.Map:
+    iterators = ", ".join(fragment.statement.iterators)
+    text = f"{{ {fragment.statement.name}[{iterators}] -> P[{', '.join(coordinates)}] }}"
+    return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_domain(fragment.domain)
+
+
+def _padding(fragment: Fragment, operands: Mapping[str, Expr], mapped: set[str]) -> Refusal | None:
+    """Points of the bounding box outside the domain must have no effect."""
+    if fragment.is_box:
+        return None
+    domain, visible = fragment.domain, fragment.box
+    position = {name: i for i, name in enumerate(fragment.statement.iterators)}
+    outside = frozenset(loop.name for loop in fragment.loops) - mapped
+    views = [fragment.loops_of(e) for e in operands.values()]
+    views.append(frozenset(n for i in fragment.indices[fragment.target] for n in i.loops))
+    for view in views:
+        reached = domain
+        for name in position:
+            if name not in view | outside:
+                at = position[name]
+                reached = reached.project_out(isl.dim_type.set, at, 1).insert_dims(isl.dim_type.set, at, 1)
+        visible = visible.intersect(reached.set_tuple_name(fragment.statement.name))
+    if visible.is_subset(domain):
+        return None
+    witness = visible.subtract(domain).sample_point()
+    return Refusal(f"the domain is no box, and the padding at {witness} would be counted", frozenset(mapped))
+
+
+def loops_kept_outside(fragment: Fragment, dependences: Dependences) -> tuple[dict[str, str], str]:
+    """The outermost loops that the statement must keep sharing with others, each with its reason.
+
+    All iterations of the rest run as one nest of their own, behind the statements written before and ahead of those
+    written after, which is loop distribution (Allen and Kennedy 2001, section 5.2).
+
+    Returns
+    -------
+    loops and reasons; and why there is no legal place at all, or "".
+    """
+    names = [s.name for s in fragment.scop.statements]
+    own = names.index(fragment.statement.name)
+    backward = []
+    for pair in dependences.pairs:
+        if (pair.source == pair.sink) or fragment.statement.name not in (pair.source, pair.sink):
+            continue
+        if names.index(pair.source) > names.index(pair.sink) and own in (
+                names.index(pair.source), names.index(pair.sink)):
+            backward.append((pair, fix_parameters(pair.relation, fragment.sizes)))
+    shared = _shared_depth(fragment)
+    reasons: dict[str, str] = {}
+    for depth in range(shared + 1):
+        if depth:
+            at = depth - 1
+            backward = [(p, r.equate(isl.dim_type.in_, at, isl.dim_type.out, at)) for p, r in backward]
+        backward = [(p, r) for p, r in backward if not r.is_empty()]
+        if not backward:
+            return reasons, ""
+        pair = backward[0][0]
+        if depth < shared:
+            name = fragment.statement.iterators[depth]
+            reasons[name] = f"loop {name} carries a dependence between {pair.source} and {pair.sink} on {pair.array}"
+    pair = backward[0][0]
+    return reasons, f"{pair.source} and {pair.sink} depend on each other on {pair.array} inside one iteration"
+
+
+def _shared_depth(fragment: Fragment) -> int:
+    """Number of loops around every statement of the Scop."""
+    node, depth = fragment.scop.schedule.get_root().child(0), 0
+    while kind_of(node) == NodeKind.band:
+        depth += node.band_n_member()
+        node = node.child(0)
+    return min(depth, *(s.depth for s in fragment.scop.statements))
+
+
+def same_tile_dependence(fragment: Fragment, dependences: Dependences, extents: Sequence[int | None],
+                         loops: Sequence[Sequence[str]]) -> Refusal | None:
+    """A dependence of the statement on itself, apart from its reduction, that one execution would have to honour."""
+    own = [fix_parameters(p.relation, fragment.sizes) for p in dependences.pairs
+           if p.source == p.sink == fragment.statement.name and not p.reduction]
+    own = [r for r in own if not r.is_empty()]
+    if not own:
+        return None
+
+    def violated(members: Sequence[Sequence[str]]) -> bool:
+        mapped = {n for m in members for n in m}
+        outer = [loop.name for loop in fragment.loops if loop.name not in mapped]
+        tiles = [f"floor(({fused_index(fragment, m)}) / {e})" if e is not None else "0"
+                 for m, e in zip(members, extents, strict=True)]
+        tile = _map(fragment, [*outer, *tiles])
+        together = tile.apply_range(tile.reverse())
+        later = tile.lex_gt_map(tile)
+        return any(not r.intersect(together).is_empty() or not r.intersect(later).is_empty() for r in own)
+
+    if not violated(loops):
+        return None
+    guilty = [list(m) for m in loops]
+    for members in guilty:
+        for name in list(members):
+            members.remove(name)
+            if not violated(guilty):
+                members.append(name)
+    blamed = frozenset(n for m in guilty for n in m)
+    return Refusal(f"one execution would hold dependent iterations of {fragment.statement.name} "
+                   f"(loops {', '.join(sorted(blamed))})", blamed or frozenset(n for m in loops for n in m))

@@ -1,0 +1,268 @@
+"""Every way to compute a program's statements with an instruction: solve, check, rank, or explain."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.scop.body import Expr, Literal, Load, rebuild, walk
+from polysched.scop.scop import Scop
+from polysched.tensorize.bodies import Assignment, Fact, Numerics, assignments, ideal_text
+from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule, groups
+from polysched.tensorize.explanation import Explanation, explain
+from polysched.tensorize.fragment import Fragment, fragments
+from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, same_tile_dependence
+from polysched.tensorize.operand_layout import OperandLayout, operand_layout
+
+
+@dataclass(frozen=True)
+class MatchOptions:
+    """How matches are looked for.
+
+    Parameters
+    ----------
+    rule : `exact` or AMOS's.
+    extents : whether loops have to fill the instruction's dimensions.
+    numerics : what may change in floating-point results.
+    limit : stop after this many matches; None for all.
+    """
+
+    rule: Rule = Rule.EXACT
+    extents: Extents = Extents.ANY
+    numerics: Numerics = field(default_factory=Numerics)
+    limit: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Match:
+    """One way: checked by isl, with its layouts and cost.
+
+    Parameters
+    ----------
+    loops : per group its loops, outermost first; loops of no group run outside.
+    assignment : what each input operand holds.
+    """
+
+    fragment: Fragment
+    intrinsic: Intrinsic
+    groups: tuple[Group, ...]
+    loops: tuple[tuple[str, ...], ...]
+    assignment: Assignment
+
+    @property
+    def outer(self) -> tuple[str, ...]:
+        """The loops around the instruction, outermost first."""
+        inside = {name for members in self.loops for name in members}
+        return tuple(loop.name for loop in self.fragment.loops if loop.name not in inside)
+
+    def fused_extent(self, group: int) -> int:
+        """Iterations of all loops of a group together."""
+        return math.prod(self.fragment.loop(name).extent for name in self.loops[group])
+
+    def extent(self, group: int) -> int:
+        """The instruction's extent of a group; for a library call, whatever the loops have."""
+        return self.groups[group].extent or self.fused_extent(group)
+
+    @property
+    def executions(self) -> int:
+        """How often the instruction is executed."""
+        tiles = math.prod(-(-self.fused_extent(g) // self.extent(g)) for g in range(len(self.groups)))
+        return tiles * math.prod(self.fragment.loop(name).extent for name in self.outer)
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the instruction's work that is the program's."""
+        work = math.prod(loop.extent for loop in self.fragment.loops)
+        return work / (self.executions * math.prod(self.extent(g) for g in range(len(self.groups))))
+
+    @cached_property
+    def layouts(self) -> tuple[OperandLayout, ...]:
+        """How each operand of the instruction lies in the program's arrays, the result first."""
+        return tuple(operand_layout(self, v.name) for v in self.intrinsic.parsed.operands)
+
+    @cached_property
+    def cost_cycles(self) -> float:
+        """Issue cycles of all executions, and one cycle per four elements packed; elements packed once per tile."""
+        work = self.executions * self.intrinsic.cost.issue_cycles
+        if self.intrinsic.library:
+            work = math.prod(loop.extent for loop in self.fragment.loops) / 16
+        return work + sum(layout.packed_elements for layout in self.layouts) / 4 \
+            + self.intrinsic.cost.latency_cycles
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """What makes two matches the same."""
+        return self.fragment.statement.name, self.loops, self.assignment.operands
+
+    def to_json(self) -> dict[str, Any]:
+        """The match as plain values."""
+        mapping = {g.name: list(m) for g, m in zip(self.groups, self.loops, strict=True)}
+        operands = {name: expression_text(self.fragment, e) for name, e in self.assignment.operands}
+        operands[self.intrinsic.output.name] = expression_text(
+            self.fragment, Load(self.fragment.target, self.fragment.update.dtype))
+        return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
+                "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
+                "assumptions": list(self.assignment.assumptions), "executions": self.executions,
+                "utilisation": round(self.utilisation, 4), "cost_cycles": round(self.cost_cycles, 1)}
+
+    def __str__(self) -> str:
+        parts = [f"{g.name} <- {' '.join(m) or 'padding'}" for g, m in zip(self.groups, self.loops, strict=True)]
+        operands = [f"{n} = {expression_text(self.fragment, e)}" for n, e in self.assignment.operands]
+        return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Matches:
+    """What was found for one program and one instruction.
+
+    Parameters
+    ----------
+    matches : one per class of the instruction's symmetry, cheapest first.
+    total : with mirror images.
+    explanations : per statement without a match, why.
+    refused : mappings that satisfied the CNF and that isl refused, with the reason.
+    milliseconds : of the whole call.
+    """
+
+    scop: Scop
+    intrinsic: Intrinsic
+    options: MatchOptions
+    matches: tuple[Match, ...]
+    total: int
+    explanations: tuple[Explanation, ...]
+    refused: tuple[str, ...]
+    milliseconds: float
+
+    @property
+    def count(self) -> int:
+        return len(self.matches)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain values; `count` is up to symmetry."""
+        return {"program": self.scop.name, "intrinsic": self.intrinsic.name, "rule": self.options.rule.value,
+                "extents": self.options.extents.value, "count": self.count, "count_with_symmetry": self.total,
+                "matches": [m.to_json() for m in self.matches], "refused": list(self.refused),
+                "explanations": [e.to_json() for e in self.explanations], "milliseconds": round(self.milliseconds, 2)}
+
+
+def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None, *,
+          sizes: Mapping[str, int] | None = None) -> Matches:
+    """All matches of an instruction in a program, every one checked by isl independently of the CNF.
+
+    Parameters
+    ----------
+    sizes : values of the program's parameters; sample sizes where there is none.
+    """
+    started = time.perf_counter()
+    chosen = options or MatchOptions()
+    dependences = analyse(scop)
+    found: list[Match] = []
+    explanations: list[Explanation] = []
+    refused: list[str] = []
+    for fragment in fragments(scop, sizes=sizes):
+        mine = list(_of_fragment(fragment, intrinsic, chosen, dependences, refused, explanations))
+        found += mine
+    ranked = sorted(_up_to_symmetry(found, intrinsic), key=lambda m: m.cost_cycles)
+    return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), total=len(found),
+                   explanations=tuple(explanations), refused=tuple(refused),
+                   milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+                 refused: list[str], explanations: list[Explanation]) -> Iterator[Match]:
+    table = assignments(fragment, intrinsic, options.numerics)
+    outside, impossible = loops_kept_outside(fragment, dependences) if table else ({}, "")
+    encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside)
+    extents = [g.extent for g in encoding.groups]
+    checker, indexes = IslCheck(fragment), [g.indexes for g in encoding.groups]
+    count = 0
+    before = len(refused)
+    for choice in encoding.solutions() if table and not impossible else ():
+        candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
+                          assignment=table[choice.assignment])
+        refusal = checker.refusal(dict(candidate.assignment.operands), intrinsic.output.name, indexes, choice.loops) \
+            or same_tile_dependence(fragment, dependences, extents, choice.loops)
+        if refusal is not None:
+            refused.append(f"{candidate}: {refusal.reason}")
+            encoding.learn(choice, refusal.loops)
+            continue
+        yield candidate
+        count += 1
+        if options.limit is not None and count >= options.limit:
+            break
+    if not count:
+        explanations.append(explain(encoding, impossible=impossible, refused=tuple(refused[before:])))
+
+
+def _up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]:
+    """Of every class under the instruction's automorphisms the cheapest; the count does not see layouts."""
+    symmetries = automorphisms(intrinsic)
+    classes: dict[tuple[object, ...], list[Match]] = {}
+    for m in found:
+        images = [_image(m, operands, places) for operands, places in symmetries]
+        classes.setdefault(min(images, key=repr), []).append(m)
+    for members in classes.values():
+        yield min(members, key=lambda m: m.cost_cycles)
+
+
+def automorphisms(intrinsic: Intrinsic) -> list[tuple[dict[str, str], tuple[int, ...]]]:
+    """Exchanges of input operands, with the exchange of groups they force, that leave the instruction as it is."""
+    contraction, parts = intrinsic.contraction, groups(intrinsic)
+    names = [e.array for e in contraction.inputs]
+    dtypes = dict(zip(names, contraction.input_dtypes, strict=True))
+    found = []
+    for image in itertools.permutations(names):
+        swap = dict(zip(names, image, strict=True))
+        if any(dtypes[a] != dtypes[b] for a, b in swap.items()):
+            continue
+        moved = [frozenset(swap.get(o, o) for o in g.indexes) for g in parts]
+        places = tuple(next((i for i, g in enumerate(parts) if g.indexes == m and g.extent == parts[at].extent), -1)
+                       for at, m in enumerate(moved))
+        if -1 not in places and _commutes(contraction.update, contraction.inputs, swap):
+            found.append((swap, places))
+    return found
+
+
+def _commutes(update: Expr, inputs: tuple[Any, ...], swap: Mapping[str, str]) -> bool:
+    by_name = {e.array: str(e) for e in inputs}
+    references = {by_name[a]: by_name[b] for a, b in swap.items()}
+
+    def rename(e: Expr) -> Expr:
+        return Load(references.get(e.reference, e.reference), e.dtype) if isinstance(e, Load) else e
+
+    return ideal_text(rebuild(update, rename), {}) == ideal_text(update, {})
+
+
+def _image(m: Match, operands: Mapping[str, str], places: tuple[int, ...]) -> tuple[object, ...]:
+    moved: list[tuple[str, ...]] = [()] * len(places)
+    for at, place in enumerate(places):
+        moved[place] = m.loops[at]
+    texts = tuple(sorted((operands[n], repr(e)) for n, e in m.assignment.operands))
+    return m.fragment.statement.name, tuple(moved), texts
+
+
+def expression_text(fragment: Fragment, e: Expr) -> str:
+    """C-like text with array references instead of access references."""
+    match e:
+        case Literal():
+            return e.text
+        case Load():
+            access = fragment.statement.access(e.reference)
+            parts = []
+            for index in fragment.indices[e.reference]:
+                terms = " + ".join(n if c == 1 else f"{c}*{n}" for n, c in index.coefficients) or "."
+                parts.append(terms if index.affine else f"f({', '.join(sorted(index.loops))})")
+            return access.array + "".join(f"[{p}]" for p in parts)
+    loads = [expression_text(fragment, x) for x in walk(e) if isinstance(x, Load)]
+    return f"{type(e).__name__.lower()}({', '.join(loads)})"
+
+
+__all__ = ["Choice", "Fact", "Match", "MatchOptions", "Matches", "match"]

@@ -1,0 +1,139 @@
+"""The layout of each operand, derived from the match: which array element each coordinate of the operand holds.
+
+The relation maps `[outer, tile] , coordinate` to the element; when an element moves by the same distance in memory as
+the coordinate does in the operand, the program's array can be loaded as it lies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import islpy as isl
+
+from polysched.scop.body import Load
+from polysched.tensorize.intrinsic import LoadMode
+
+if TYPE_CHECKING:
+    from polysched.tensorize.match import Match
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OperandLayout:
+    """Where an operand's elements come from.
+
+    Parameters
+    ----------
+    operand : the instruction's operand.
+    array : the array, or "" for an expression or a constant.
+    mode : DIRECT (lies in memory as the instruction reads it), BROADCAST (every lane the same), or PACKED.
+    strides : elements between neighbours along each subscript of the operand; None where that is not constant.
+    packed_elements : elements copied over the whole program, padding included; 0 unless packed.
+    """
+
+    operand: str
+    array: str
+    mode: LoadMode
+    strides: tuple[int | None, ...]
+    packed_elements: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The layout as plain values."""
+        return {"array": self.array, "mode": self.mode.value, "strides": list(self.strides),
+                "packed_elements": self.packed_elements}
+
+
+def operand_layout(match: Match, operand: str) -> OperandLayout:
+    """The layout of one operand."""
+    variable = match.intrinsic.parsed.operand(operand)
+    e = Load(match.fragment.target, variable.dtype) if variable.written else match.assignment.expression(operand)
+    element = next(x for x in (match.intrinsic.contraction.output, *match.intrinsic.contraction.inputs)
+                   if x.array == operand)
+    strides: list[int | None] = []
+    for subscript in element.subscripts:
+        group = next((g for g, part in enumerate(match.groups) if subscript.names & set(part.dimensions)), None)
+        strides.append(0 if group is None else _stride(match, e, group, subscript.names) if isinstance(e, Load)
+                       else None)
+    array = match.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
+    mode = _mode(match, operand, strides, e)
+    copied = 0 if mode in (LoadMode.DIRECT, LoadMode.BROADCAST) else _elements(match, operand)
+    return OperandLayout(operand=operand, array=array, mode=mode, strides=tuple(strides), packed_elements=copied)
+
+
+def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> int | None:
+    """Distance in memory between neighbours along a group's innermost loop, if the group is one loop at most."""
+    members = match.loops[group]
+    loops = [n for n in members if match.fragment.loop(n).extent > 1]
+    if not loops:
+        return 0
+    part = match.groups[group]
+    if len(loops) > 1 or (len(part.dimensions) > 1 and dimensions != {part.dimensions[-1]}):
+        return None
+    strides = array_strides(match, e)
+    if strides is None:
+        return None
+    total = 0
+    for index, step in zip(match.fragment.indices[e.reference], strides, strict=True):
+        if not index.affine:
+            return None
+        total += dict(index.coefficients).get(loops[0], 0) * step
+    return total
+
+
+def array_strides(match: Match, e: Load) -> tuple[int, ...] | None:
+    """Row-major strides in elements of the array that a load reads."""
+    array = match.fragment.scop.array(match.fragment.statement.access(e.reference).array)
+    extents = []
+    for extent in array.extents[1:]:
+        if extent is None:
+            return None
+        value = extent
+        for position in range(value.dim(isl.dim_type.param)):
+            name = str(value.get_dim_name(isl.dim_type.param, position))
+            size = match.fragment.sizes[name]
+            value = value.intersect_params(isl.Set.read_from_str(
+                isl.DEFAULT_CONTEXT, f"[{name}] -> {{ : {name} = {size} }}"))
+        extents.append(int(value.max_val().get_num_si()))
+    return tuple(math.prod(extents[i:]) for i in range(len(extents) + 1))[: len(array.extents)] if array.extents else ()
+
+
+def _mode(match: Match, operand: str, strides: list[int | None], e: object) -> LoadMode:
+    variable = match.intrinsic.parsed.operand(operand)
+    described = match.intrinsic.operand(operand).mode
+    full = all(match.fused_extent(g) % match.extent(g) == 0 for g, part in enumerate(match.groups)
+               if operand in part.indexes)
+    if not isinstance(e, Load):
+        return LoadMode.PACKED
+    if match.intrinsic.library:
+        return described if strides and strides[-1] == 1 and None not in strides else LoadMode.PACKED
+    natural = _natural(variable.shape)
+    if described is LoadMode.TILE:
+        natural = natural[-1:] if natural else natural
+        fits = tuple(strides[-1:]) == natural and None not in strides
+    else:
+        fits = tuple(strides) == natural
+    if full and fits:
+        return LoadMode.BROADCAST if described is LoadMode.BROADCAST else LoadMode.DIRECT
+    return LoadMode.PACKED
+
+
+def _natural(shape: tuple[int | str, ...]) -> tuple[int, ...]:
+    sizes = [s for s in shape if isinstance(s, int)]
+    return tuple(math.prod(sizes[i + 1:]) if sizes[i] > 1 else 0 for i in range(len(sizes)))
+
+
+def _elements(match: Match, operand: str) -> int:
+    """Elements of all tiles of an operand, each packed once."""
+    total = 1
+    for g, part in enumerate(match.groups):
+        if operand in part.indexes:
+            total *= -(-match.fused_extent(g) // match.extent(g)) * match.extent(g)
+    e = Load(match.fragment.target, match.fragment.update.dtype) \
+        if operand == match.intrinsic.output.name else match.assignment.expression(operand)
+    for name in match.outer:
+        if name in match.fragment.loops_of(e):
+            total *= match.fragment.loop(name).extent
+    return total
+
+
