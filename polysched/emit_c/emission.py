@@ -7,11 +7,15 @@ from polysched.emit_c.ast_reader import read_ast
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.expressions import local_declarations
+from polysched.emit_c.facts import Facts
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.loops import loop_names
 from polysched.emit_c.names import local_array_names, name_loops, taken_names
-from polysched.emit_c.region import RegionPrinter
+from polysched.emit_c.region import Place, RegionPrinter
+from polysched.emit_c.register_tiles import separate_register_tiles
 from polysched.emit_c.statements import INDENT
+from polysched.emit_c.vector_types import VectorTypes
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -30,13 +34,17 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource
     built = build_ast(tiled.tree, context=scop.context, max_operations=options.max_operations)
     taken = taken_names(scop, reserved=() if options.trace is None else (options.trace,))
     loops = name_loops(read_ast(built.root), iterators={s.name: s.iterators for s in scop.statements}, taken=taken)
+    facts = Facts(context=scop.context)
+    if options.vector_bits and options.trace is None:
+        loops = separate_register_tiles(loops, facts)
     local_names = local_array_names(scop, taken)
     macros = HelperMacros(taken)
     index = IndexPrinter(parameters=parameter_ranges(scop), spellings=parameter_spellings(scop), macros=macros)
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
-                            comments=band_comments(tiled))
-    body = printer.lines(loops)
-    if declarations := local_declarations(scop, local_names):
+                            comments=band_comments(tiled), types=VectorTypes(taken), taken=taken,
+                            loop_names=loop_names(loops))
+    body = printer.lines(loops, Place((), facts))
+    if declarations := [*printer.types.declarations.values(), *local_declarations(scop, local_names)]:
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     lines = [*macros.definitions(), *body, *macros.undefinitions()]
     return CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops, fallbacks=built.fallbacks)

@@ -77,7 +77,7 @@ class ExpressionPrinter:
     def element(self, access: Access) -> CText:
         """The array element that an access reaches."""
         array = self.scop.array(access.array)
-        return fill_element(self._template(array, len(access.subscripts)),
+        return fill_element(element_template(array, len(access.subscripts), self.local_names),
                             [self.subscript(s) for s in access.subscripts])
 
     def subscript(self, expr: Expr) -> CText:
@@ -88,12 +88,6 @@ class ExpressionPrinter:
         if all(e.dtype.kind is Kind.SIGNED for e in _without_loads(expr)):
             return self._widened(expr)
         return self.value(expr)
-
-    def _template(self, array: Array, subscripts: int) -> str:
-        local = self.local_names.get(array.name)
-        if local is not None:
-            return local + "[{}]" * subscripts
-        return array.c_element or array.name + "[{}]" * subscripts
 
     def _iterator(self, form: Linear, dtype: DType) -> CText:
         """The value of an iterator, converted to the type it has in the source."""
@@ -116,6 +110,14 @@ class ExpressionPrinter:
                 return binary(expr.op, self._widened(expr.left), self._widened(expr.right))
             case _:
                 return self.value(expr)
+
+
+def element_template(array: Array, subscripts: int, local_names: Mapping[str, str]) -> str:
+    """How an element is spelled: a template with one field per source subscript."""
+    local = local_names.get(array.name)
+    if local is not None:
+        return local + "[{}]" * subscripts
+    return array.c_element or array.name + "[{}]" * subscripts
 
 
 def fill_element(template: str, subscripts: list[CText]) -> CText:

@@ -62,12 +62,23 @@ class Choice:
 Atom: TypeAlias = Variable | Quotient | Remainder | Extreme | Choice
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Linear:
-    """`sum(coefficient * atom) + constant`; no atom occurs twice and no coefficient is zero."""
+    """`sum(coefficient * atom) + constant`; no atom occurs twice and no coefficient is zero.
+
+    The order of the terms is how they print; it does not count in comparisons.
+    """
 
     terms: tuple[tuple[Atom, int], ...] = ()
     constant: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Linear):
+            return NotImplemented
+        return self.constant == other.constant and frozenset(self.terms) == frozenset(other.terms)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.terms), self.constant))
 
     @property
     def is_constant(self) -> bool:

@@ -7,11 +7,11 @@ functions from these values to these values or to text.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from polysched.emit_c.index import Condition, Linear
-from polysched.scheduling.marks import LoopMark
+from polysched.scheduling.marks import LoopMark, Role
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,27 @@ class RegisterTile:
 
 
 Node: TypeAlias = Block | For | If | Let | StatementInstance | RegisterTile
+
+
+def as_loops(tile: RegisterTile) -> Node:
+    """The loop nest that a register tile stands for."""
+    node = tile.body
+    for edge in reversed(tile.edges):
+        node = For(edge.variable, edge.base, edge.base + edge.count, 1, node, LoopMark(role=Role.POINT, simd=edge.simd))
+    for loop in reversed(tile.loops):
+        node = replace(loop, body=node)
+    return node
+
+
+def loop_names(node: Node) -> frozenset[str]:
+    """The names of all loop variables below a node."""
+    names: set[str] = set()
+    for found in walk_nodes(node):
+        if isinstance(found, For | Let):
+            names.add(found.variable)
+        elif isinstance(found, RegisterTile):
+            names |= {loop.variable for loop in found.loops} | {edge.variable for edge in found.edges}
+    return frozenset(names)
 
 
 def child_nodes(node: Node) -> tuple[Node, ...]:

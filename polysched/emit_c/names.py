@@ -32,6 +32,11 @@ def identifiers(text: str) -> frozenset[str]:
     return frozenset(_IDENTIFIER.findall(text))
 
 
+def identifier_of(array: str) -> str:
+    """The name of an array as part of a made-up identifier."""
+    return re.sub(r"\W", "_", array)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TakenNames:
     """Identifiers that the emitted region must not hide (`used`) and those it must not make up (`visible`)."""
@@ -72,7 +77,7 @@ def local_array_names(scop: Scop, taken: TakenNames) -> dict[str, str]:
     names: dict[str, str] = {}
     for array in scop.arrays:
         if array.storage is Storage.LOCAL:
-            wish = re.sub(r"\W", "_", array.name)
+            wish = identifier_of(array.name)
             clashes = {a.name for a in scop.arrays if a is not array} | set(names.values())
             names[array.name] = wish if wish not in clashes and wish not in _KEYWORDS else taken.fresh(
                 wish, frozenset(clashes))

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from polysched.emit_c.band_comments import BandComments
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.expressions import ExpressionPrinter
-from polysched.emit_c.index import Extreme, Linear, shifted
+from polysched.emit_c.facts import Facts
+from polysched.emit_c.index import Comparison, variable
 from polysched.emit_c.index_printer import IndexPrinter
-from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance
+from polysched.emit_c.loop_head import loop_head
+from polysched.emit_c.loops import Block, For, If, Let, Node, RegisterTile, StatementInstance, as_loops
+from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.statements import INDENT, print_body
+from polysched.emit_c.tile_accesses import Point, iterators_at
+from polysched.emit_c.tile_code import TileCode
 from polysched.emit_c.tracing import LANES, THREADS, instance_call, unordered_loop
+from polysched.emit_c.vector_expressions import NotVectorised
+from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.scop import Scop
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the region a node is printed: the loops around it, and what holds there."""
+
+    above: tuple[For, ...]
+    facts: Facts
+
+    def inside(self, loop: For) -> Place:
+        return Place((*self.above, loop), self.facts.inside(loop))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,91 +46,91 @@ class RegionPrinter:
     local_names : C names of the region-local arrays.
     options : which pragmas and comments are wanted.
     comments : decides which loops get one.
+    types : declares vector types.
+    taken, loop_names : names that made-up variables must not take.
     """
 
     scop: Scop
     index: IndexPrinter
     local_names: Mapping[str, str]
     options: EmitOptions
-    comments: BandComments = field(default_factory=BandComments)
+    comments: BandComments
+    types: VectorTypes
+    taken: TakenNames
+    loop_names: frozenset[str]
 
-    def lines(self, node: Node, *, above: tuple[For, ...] = ()) -> list[str]:
+    def lines(self, node: Node, place: Place) -> list[str]:
         """The lines of a node, not indented."""
         match node:
             case Block():
-                return [line for child in node.children
-                        for line in self._scoped(child, above, len(node.children) > 1)]
+                return [line for child in node.children for line in self._among_others(child, place)]
             case For():
-                return self._for(node, above)
+                return self._for(node, place)
             case If():
-                return self._if(node, above)
+                return self._if(node, place)
             case Let():
-                return [f"const long {node.variable} = {self.index.bound(node.value)};",
-                        *self.lines(node.body, above=above)]
+                known = Comparison("==", variable(node.variable), node.value)
+                inner = Place(place.above, place.facts.given(known))
+                return [f"const long {node.variable} = {self.index.bound(node.value)};", *self.lines(node.body, inner)]
+            case RegisterTile():
+                return self._tile(node, place)
             case StatementInstance():
                 return self._instance(node)
 
-    def _scoped(self, child: Node, above: tuple[For, ...], among_others: bool) -> list[str]:
-        lines = self.lines(child, above=above)
-        if isinstance(child, Let) and among_others:
-            return ["{", *_indent(lines), "}"]
-        return lines
+    def _among_others(self, child: Node, place: Place) -> list[str]:
+        lines = self.lines(child, place)
+        return ["{", *_indent(lines), "}"] if isinstance(child, Let | RegisterTile) else lines
 
-    def _for(self, loop: For, above: tuple[For, ...]) -> list[str]:
-        wanted = pragmas(loop, above=above, threads=self.options.openmp, simd=self.options.simd,
+    def _for(self, loop: For, place: Place) -> list[str]:
+        wanted = pragmas(loop, above=place.above, threads=self.options.openmp, simd=self.options.simd,
                          index=self.index)
-        comment = self.comments.before(loop, above=above) if self.options.comments else []
-        body = self.lines(loop.body, above=(*above, loop))
+        comment = self.comments.before(loop, above=place.above) if self.options.comments else []
+        head, body = loop_head(loop, self.index), self.lines(loop.body, place.inside(loop))
         if self.options.trace is not None:
-            reasons = {THREADS: self.options.openmp and runs_on_threads(loop, above),
+            reasons = {THREADS: self.options.openmp and runs_on_threads(loop, place.above),
                        LANES: self.options.simd and runs_in_lanes(loop)}
             kinds = [kind for kind, applies in reasons.items() if applies]
-            return unordered_loop(self.options.trace, kinds, self._header(loop), body)
-        return [*comment, *wanted, *_braced(self._header(loop), body)]
+            return unordered_loop(self.options.trace, kinds, head, body)
+        return [*comment, *wanted, *_braced(head, body)]
 
-    def _header(self, loop: For) -> str:
-        name = loop.variable
-        step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
-        condition = self._upper(loop)
-        return f"for (long {name} = {self.index.bound(loop.lower)}; {condition}; {step})"
-
-    def _upper(self, loop: For) -> str:
-        inclusive = shifted(loop.upper, -1)
-        if _constants(inclusive) < _constants(loop.upper):
-            bound = f"{loop.variable} <= {self.index.bound(inclusive)}"
-        else:
-            bound = f"{loop.variable} < {self.index.bound(loop.upper)}"
-        if loop.guard is None:
-            return bound
-        return f"{bound} && {self.index.condition(loop.guard).code}"
-
-    def _if(self, node: If, above: tuple[For, ...]) -> list[str]:
+    def _if(self, node: If, place: Place) -> list[str]:
         head = f"if ({self.index.condition(node.condition)})"
-        then = self.lines(node.then, above=above)
+        then = self.lines(node.then, Place(place.above, place.facts.given(node.condition)))
         if node.otherwise is None:
             return _braced(head, then)
-        otherwise = self.lines(node.otherwise, above=above)
+        otherwise = self.lines(node.otherwise, place)
         return [f"{head} {{", *_indent(then), "} else {", *_indent(otherwise), "}"]
 
+    def _tile(self, tile: RegisterTile, place: Place) -> list[str]:
+        """A full register tile as straight code, or as loops when its body has no form in registers."""
+        facts = place.facts
+        for edge in tile.edges:
+            facts = facts.given(Comparison("==", variable(edge.variable), edge.base))
+        code = TileCode(
+            tile=tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.loop_names, facts=facts,
+            printer_for=self._printer, vector_bits=self.options.vector_bits, index=self.index,
+            local_names=self.local_names)
+        try:
+            lines = code.lines()
+        except NotVectorised:
+            return self.lines(as_loops(tile), place)
+        shape = " x ".join(str(edge.count) for edge in tile.edges)
+        comment = [f"/* register tile of {shape} */"] if self.options.comments else []
+        bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges]
+        return [*comment, *bases, *lines]
+
+    def _printer(self, node: StatementInstance, point: Point) -> ExpressionPrinter:
+        return ExpressionPrinter(scop=self.scop, statement=self.scop.statement(node.statement),
+                                 iterators=iterators_at(self.scop, node, point), index=self.index,
+                                 local_names=self.local_names)
+
     def _instance(self, node: StatementInstance) -> list[str]:
-        statement = self.scop.statement(node.statement)
-        iterators = dict(zip(statement.iterators, node.iterators, strict=True))
-        printer = ExpressionPrinter(scop=self.scop, statement=statement, iterators=iterators, index=self.index,
-                                    local_names=self.local_names)
-        lines = print_body(statement.body, printer)
+        printer = self._printer(node, Point(()))
+        lines = print_body(printer.statement.body, printer)
         if self.options.trace is not None:
-            position = self.scop.statements.index(statement)
+            position = self.scop.statements.index(printer.statement)
             lines.insert(0, instance_call(self.options.trace, position, node.iterators, self.index))
         return lines
-
-
-def _constants(form: Linear) -> int:
-    """How many constants are added in a bound: the form with fewer of them reads better."""
-    match form.terms:
-        case ((Extreme(arms=arms), 1),):
-            return sum(_constants(arm) for arm in arms) + bool(form.constant)
-        case _:
-            return bool(form.constant and form.terms)
 
 
 def _braced(head: str, body: list[str]) -> list[str]:

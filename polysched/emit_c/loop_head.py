@@ -1,0 +1,32 @@
+"""The head of a `for` statement."""
+
+from __future__ import annotations
+
+from polysched.emit_c.index import Extreme, Linear, shifted
+from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.loops import For
+
+
+def loop_head(loop: For, index: IndexPrinter) -> str:
+    """`for (long i = lower; i < upper; i++)`; with `<=` where that spares constants."""
+    name = loop.variable
+    step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
+    return f"for (long {name} = {index.bound(loop.lower)}; {_condition(loop, index)}; {step})"
+
+
+def _condition(loop: For, index: IndexPrinter) -> str:
+    inclusive = shifted(loop.upper, -1)
+    if _constants(inclusive) < _constants(loop.upper):
+        bound = f"{loop.variable} <= {index.bound(inclusive)}"
+    else:
+        bound = f"{loop.variable} < {index.bound(loop.upper)}"
+    return bound if loop.guard is None else f"{bound} && {index.condition(loop.guard).code}"
+
+
+def _constants(form: Linear) -> int:
+    """How many constants are added in a bound: the form with fewer of them reads better."""
+    match form.terms:
+        case ((Extreme(arms=arms), 1),):
+            return sum(_constants(arm) for arm in arms) + bool(form.constant)
+        case _:
+            return bool(form.constant and form.terms)

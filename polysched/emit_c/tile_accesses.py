@@ -1,0 +1,101 @@
+"""The array accesses of a register tile: where each goes at each point of the tile, and how in vector lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import product
+
+from polysched.emit_c.expressions import linear_form
+from polysched.emit_c.index import Atom, Linear, Variable, substitute, variable, variables
+from polysched.emit_c.loops import Edge, StatementInstance
+from polysched.scop.scop import Access, Array, Scop
+
+
+class Lanes(Enum):
+    """How an access moves from lane to lane."""
+
+    UNIFORM = "uniform"    # the same element
+    UNIT = "unit"          # the next element in memory
+    REVERSED = "reversed"  # the element before
+    SPREAD = "spread"      # anything else that is linear
+    UNKNOWN = "unknown"    # not linear in the loop variables
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The element of one access at one point.
+
+    Parameters
+    ----------
+    array : the array's name.
+    subscripts : linear forms, one per source subscript; None when one is not linear.
+    lanes : how it moves along the vector edge.
+    span : elements along the last subscript that one vector access covers.
+    """
+
+    array: str
+    subscripts: tuple[Linear, ...] | None
+    lanes: Lanes
+    span: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a tile, or `lanes` points along the vector edge: an offset per edge variable."""
+
+    offsets: tuple[tuple[str, int], ...]
+
+    def substitution(self) -> dict[str, Linear]:
+        """Edge variables, which stay at the tile's first point, to their values here."""
+        return {name: variable(name) + offset for name, offset in self.offsets}
+
+
+def points(edges: Sequence[Edge], lanes: int) -> tuple[Point, ...]:
+    """The points of a tile in the order of its loops; the simd edge advances by whole vectors."""
+    ranges = [range(0, edge.count, lanes if edge.simd else 1) for edge in edges]
+    names = [edge.variable for edge in edges]
+    return tuple(Point(tuple(zip(names, offsets, strict=True))) for offsets in product(*ranges))
+
+
+def iterators_at(scop: Scop, instance: StatementInstance, point: Point) -> dict[str, Linear]:
+    """The values of a statement's iterators at a point."""
+    statement = scop.statement(instance.statement)
+    values = point.substitution()
+    return {name: substitute(form, values)
+            for name, form in zip(statement.iterators, instance.iterators, strict=True)}
+
+
+def reach(array: Array, access: Access, iterators: Mapping[str, Linear], vector: str | None, lanes: int) -> Reach:
+    """Where an access goes, and how it moves when the variable `vector` advances."""
+    forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
+    if any(form is None for form in forms):
+        return Reach(array.name, None, Lanes.UNKNOWN, 1)
+    known = tuple(form for form in forms if form is not None)
+    kind = _lanes(array, known, vector)
+    return Reach(array.name, known, kind, lanes if kind in (Lanes.UNIT, Lanes.REVERSED) else 1)
+
+
+def _lanes(array: Array, subscripts: tuple[Linear, ...], vector: str | None) -> Lanes:
+    if vector is None:
+        return Lanes.UNIFORM
+    steps = [_step(form, vector) for form in subscripts]
+    if None in steps:
+        return Lanes.UNKNOWN
+    if not any(steps):
+        return Lanes.UNIFORM
+    contiguous = not array.c_element or array.c_element.endswith("[{}]")
+    if contiguous and not any(steps[:-1]) and steps[-1] in (1, -1):
+        return Lanes.UNIT if steps[-1] == 1 else Lanes.REVERSED
+    return Lanes.SPREAD
+
+
+def _step(form: Linear, name: str) -> int | None:
+    """The coefficient of a variable; None when it also occurs inside a quotient or the like."""
+    inner = [atom for atom, _ in form.terms if not isinstance(atom, Variable) and name in _names(atom)]
+    return None if inner else form.coefficient(Variable(name))
+
+
+def _names(atom: Atom) -> Iterator[str]:
+    yield from variables(Linear(((atom, 1),), 0))

@@ -1,0 +1,224 @@
+"""A full register tile -> straight C: unrolled points, vectors along the simd edge, accumulators in registers.
+
+Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) and j (32, lanes of 16):
+
+    f32x16 C_0_0 = *(f32x16 *)&C[i][j];  ...
+    for (long k = 0; k < n; k++) {
+      const float A_0 = A[i][k];
+      const f32x16 B_0 = *(f32x16 *)&B[k][j];
+      C_0_0 += A_0 * B_0;  ...
+    }
+    *(f32x16 *)&C[i][j] = C_0_0;  ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from polysched.emit_c.accumulators import TileAccess, may_be_empty, offset_name, promotion_levels
+from polysched.emit_c.c_text import CText, Level
+from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element
+from polysched.emit_c.facts import Facts, depends_on
+from polysched.emit_c.index import Comparison
+from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.loop_head import loop_head
+from polysched.emit_c.loops import RegisterTile, StatementInstance, instances
+from polysched.emit_c.names import TakenNames, identifier_of
+from polysched.emit_c.statements import INDENT
+from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, points, reach
+from polysched.emit_c.tile_scope import Piece, TileScope
+from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.emit_c.vector_types import VectorTypes, has_vectors
+from polysched.scop.body import Assign, statement_expressions, walk
+from polysched.scop.dtypes import DType, promote, usual_conversion
+from polysched.scop.scop import Access, Scop
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileCode:
+    """Prints one register tile.
+
+    Parameters
+    ----------
+    tile : what to print.
+    scop : holds the bodies.
+    printer_for : the scalar printer of a statement given the values of its iterators.
+    types : declares vector types.
+    taken : names that must not be made up.
+    in_use : names of all loop variables around and inside the tile.
+    facts : what holds around the tile.
+    vector_bits : width of a vector register; 0 for scalar code.
+    index : prints linear forms.
+    local_names : C names of the region-local arrays.
+    """
+
+    tile: RegisterTile
+    scop: Scop
+    printer_for: Callable[[StatementInstance, Point], ExpressionPrinter]
+    types: VectorTypes
+    taken: TakenNames
+    in_use: frozenset[str]
+    facts: Facts
+    vector_bits: int
+    index: IndexPrinter
+    local_names: Mapping[str, str]
+
+    def lines(self) -> list[str]:
+        """The lines of the tile, inside a scope in which the edge variables are declared.
+
+        Raises
+        ------
+        NotVectorised : the body has no form in registers; the loops have to be printed instead.
+        """
+        lanes = self._lanes()
+        accesses = self._accesses(lanes)
+        levels = promotion_levels(self.tile, accesses, self.facts)
+        registers = self._registers(accesses, levels)
+        body = self._body(registers, frozenset(a.generic.array for a in accesses if a.writes), lanes)
+        written = frozenset(key for a in accesses if a.writes for key in a.keys)
+        return self._nest(0, body, _Held(registers, levels, written), self.facts)
+
+    @property
+    def _edge(self) -> str | None:
+        return next((edge.variable for edge in self.tile.edges if edge.simd), None)
+
+    def _lanes(self) -> int:
+        """Lanes of every vector: as many as fit for the widest type and divide the simd edge."""
+        edge = next((edge for edge in self.tile.edges if edge.simd), None)
+        if edge is None or not self.vector_bits:
+            if edge is not None:
+                raise NotVectorised("the target has no vectors")
+            return 1
+        dtypes = set(self._dtypes())
+        if not all(has_vectors(dtype) for dtype in dtypes):
+            raise NotVectorised("an element type has no vector form")
+        lanes = self.vector_bits // max(dtype.bits for dtype in dtypes)
+        while lanes > 1 and edge.count % lanes:
+            lanes //= 2
+        if lanes == 1:
+            raise NotVectorised("the simd edge is too short for a vector")
+        return lanes
+
+    def _dtypes(self) -> Iterable[DType]:
+        for instance in instances(self.tile.body):
+            statement = self.scop.statement(instance.statement)
+            for item in statement.body:
+                if not isinstance(item, Assign):
+                    raise NotVectorised("only assignments have a form in registers")
+                yield item.dtype
+            for top in statement_expressions(statement.body):
+                yield from (e.dtype for e in walk(top) if has_vectors(e.dtype) or e is top)
+
+    def _accesses(self, lanes: int) -> list[TileAccess]:
+        made = []
+        at = points(self.tile.edges, lanes)
+        for instance in instances(self.tile.body):
+            for access in self.scop.statement(instance.statement).accesses:
+                generic = self._reach(instance, access, Point(()), lanes)
+                keys = tuple(dict.fromkeys(self._reach(instance, access, point, lanes) for point in at))
+                made.append(TileAccess(generic, keys, access.is_write))
+        return made
+
+    def _reach(self, instance: StatementInstance, access: Access, point: Point, lanes: int) -> Reach:
+        iterators = iterators_at(self.scop, instance, point)
+        return reach(self.scop.array(access.array), access, iterators, self._edge, lanes)
+
+    def _registers(self, accesses: list[TileAccess], levels: dict[str, int]) -> dict[Reach, Piece]:
+        registers: dict[Reach, Piece] = {}
+        used = set(self.in_use)
+        for array, level in levels.items():
+            moving = frozenset(loop.variable for loop in self.tile.loops[level:])
+            keys = list(dict.fromkeys(k for a in accesses if a.generic.array == array for k in a.keys
+                                      if not _depends(k, moving)))
+            for number, key in enumerate(keys):
+                name = self.taken.fresh(offset_name(identifier_of(array), key, keys[0], number), frozenset(used))
+                used.add(name)
+                registers[key] = Piece(CText(name), self.scop.array(array).dtype, key.lanes is Lanes.UNIT)
+        return registers
+
+    def _body(self, registers: dict[Reach, Piece], written: frozenset[str], lanes: int) -> list[str]:
+        names = self.in_use | {piece.text.code for piece in registers.values()}
+        scope = TileScope(registers=registers, written=written, taken=self.taken, in_use=names)
+        for point in points(self.tile.edges, lanes):
+            for instance in instances(self.tile.body):
+                printer = VectorPrinter(scalar=self.printer_for(instance, point), types=self.types, lanes=lanes,
+                                        edge=self._edge, scope=scope)
+                for item in self.scop.statement(instance.statement).body:
+                    assert isinstance(item, Assign)
+                    scope.lines.extend(_assignment(item, printer))
+        return scope.lines
+
+    def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
+        """The loops from `level` inwards with the registers that live around each of them."""
+        if level == len(self.tile.loops):
+            return body
+        loop = self.tile.loops[level]
+        inner = self._nest(level + 1, body, held, facts.inside(loop))
+        lines = [f"{loop_head(loop, self.index)} {{", *(INDENT + line for line in inner), "}"]
+        around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
+        if not around:
+            return lines
+        lines = [*(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece)};" for key, piece in around),
+                 *lines,
+                 *(f"{self._memory(key, piece)} = {piece.text};" for key, piece in around if key in held.written)]
+        if may_be_empty(loop, facts):
+            condition = self.index.condition(Comparison("<", loop.lower, loop.upper))
+            return [f"if ({condition}) {{", *(INDENT + line for line in lines), "}"]
+        return lines
+
+    def _type(self, key: Reach, piece: Piece) -> str:
+        return self.types.name(piece.dtype, key.span) if piece.vector else piece.dtype.c_name
+
+    def _memory(self, key: Reach, piece: Piece) -> CText:
+        """The place in memory that a register stands for."""
+        template = element_template(self.scop.array(key.array), len(key.subscripts or ()), self.local_names)
+        element = fill_element(template, [self.index.form(form).text for form in key.subscripts or ()])
+        return vector_at(element, self._type(key, piece)) if piece.vector else element
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Registers by element, the loop around which each array's live, and which elements are written."""
+
+    registers: dict[Reach, Piece]
+    levels: dict[str, int]
+    written: frozenset[Reach]
+
+
+def _depends(key: Reach, names: frozenset[str]) -> bool:
+    return any(depends_on(form, names) for form in key.subscripts or ())
+
+
+def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
+    """`target op= value` at one point."""
+    access = printer.scalar.statement.access(item.target)
+    where = printer.reach(access)
+    held = printer.scope.held(where)
+    value = printer.value(item.value)
+    if item.op is None:
+        new = printer.converted(value, item.dtype)
+    else:
+        shift = item.op in ("<<", ">>")
+        common = promote(item.dtype) if shift else usual_conversion(item.dtype, value.dtype)
+        value = printer.converted(value, common)
+        if common == item.dtype and where.lanes in (Lanes.UNIT, Lanes.UNIFORM):
+            place = held.text if held else printer.memory(access, where, item.dtype)
+            return [f"{place} {item.op}= {value.text.at(Level.ASSIGNMENT)};"]
+        old = held or printer.loaded(access, where, item.dtype)
+        new = printer.converted(printer.combined(item.op, printer.converted(old, common), value, common), item.dtype)
+    return _stored(access, where, held, new, printer)
+
+
+def _stored(access: Access, where: Reach, held: Piece | None, new: Piece, printer: VectorPrinter) -> list[str]:
+    if held is None and where.lanes in (Lanes.SPREAD, Lanes.REVERSED):
+        vector = printer.scope.bind(access.array, printer.broadcast(new), printer.types.name(new.dtype, printer.lanes))
+        return [f"{printer.lane(access, n)} = {vector.text}[{n}];" for n in range(printer.lanes)]
+    if where.lanes is Lanes.UNKNOWN and printer.lanes > 1:
+        raise NotVectorised(f"the subscripts of {access.array} are not linear")
+    if where.lanes is Lanes.UNIT:
+        new = printer.broadcast(new)
+    if new.vector and where.lanes is Lanes.UNIFORM:
+        raise NotVectorised("lanes write one element")
+    place = held.text if held else printer.memory(access, where, new.dtype)
+    return [f"{place} = {new.text.at(Level.ASSIGNMENT)};"]

@@ -1,0 +1,275 @@
+"""Body expressions at one point of a register tile -> C text over scalars and vectors.
+
+Every vector has the same number of lanes, whatever its element type, so that conversions keep lanes in place
+(`__builtin_convertvector`).  A value that is the same in all lanes stays a scalar, which GCC's operators accept
+beside a vector of its own type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.emit_c.array_bounds import inside_array
+from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
+from polysched.emit_c.expressions import ExpressionPrinter
+from polysched.emit_c.index import Variable, substitute, variable, variables
+from polysched.emit_c.tile_accesses import Lanes, Reach, reach
+from polysched.emit_c.tile_scope import Piece, TileScope
+from polysched.emit_c.vector_types import VectorTypes, has_vectors
+from polysched.scop.body import (
+    ARITHMETIC,
+    COMPARISON,
+    LOGICAL,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    IteratorRef,
+    Load,
+    Select,
+    Unary,
+    children,
+    walk,
+)
+from polysched.scop.dtypes import INT32, DType, promote, usual_conversion
+from polysched.scop.scop import Access, Scop
+
+
+class NotVectorised(Exception):
+    """This body has no vector form here; the reason is the message, and the loops stay scalar."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorPrinter:
+    """Prints expressions at one point.
+
+    Parameters
+    ----------
+    scalar : prints the statement's scalar expressions with the iterators of the point's first lane.
+    types : declares vector types.
+    lanes : lanes of every vector; 1 for scalar code.
+    edge : the variable that advances from lane to lane; None for scalar code.
+    scope : elements held in registers, and values that were computed before.
+    """
+
+    scalar: ExpressionPrinter
+    types: VectorTypes
+    lanes: int
+    edge: str | None
+    scope: TileScope
+
+    @property
+    def scop(self) -> Scop:
+        return self.scalar.scop
+
+    def value(self, expr: Expr) -> Piece:
+        """The value of an expression."""
+        if isinstance(expr, Load):
+            return self._load(expr)
+        if self._is_uniform(expr):
+            return self._uniform(expr)
+        match expr:
+            case IteratorRef():
+                return self._iterator(expr)
+            case Unary(op="-" | "+" | "~"):
+                operand = self.converted(self.value(expr.operand), expr.dtype)
+                return Piece(unary(expr.op, operand.text), expr.dtype, operand.vector)
+            case Binary() if expr.op in ARITHMETIC:
+                return self._arithmetic(expr)
+            case Cast():
+                return self.converted(self.value(expr.operand), expr.dtype)
+            case Select():
+                return self._select(expr)
+            case _:
+                return self._scalar_only(expr)
+
+    def _scalar_only(self, expr: Expr) -> Piece:
+        """Comparisons as numbers and calls: only where every operand is one value for all lanes."""
+        pieces = [self.value(child) for child in children(expr)]
+        if any(piece.vector for piece in pieces):
+            raise NotVectorised(f"{type(expr).__name__} has no vector form")
+        texts = [piece.text for piece in pieces]
+        match expr:
+            case Binary():
+                return Piece(binary(expr.op, *texts), expr.dtype, False)
+            case Unary():
+                return Piece(unary(expr.op, *texts), expr.dtype, False)
+            case Call():
+                return Piece(call(expr.function, texts), expr.dtype, False)
+            case _:
+                raise NotVectorised(f"{type(expr).__name__} has no vector form")
+
+    def converted(self, piece: Piece, dtype: DType) -> Piece:
+        """The piece converted to another element type."""
+        if piece.dtype == dtype:
+            return piece
+        if not piece.vector:
+            return Piece(cast(dtype.c_name, piece.text), dtype, False)
+        self._require(dtype)
+        name = CText(self.types.name(dtype, self.lanes))
+        return Piece(call("__builtin_convertvector", [piece.text, name]), dtype, True)
+
+    def broadcast(self, piece: Piece) -> Piece:
+        """A vector with the value in every lane; `x - 0` keeps the sign of a zero."""
+        if piece.vector or self.lanes == 1:
+            return piece
+        self._require(piece.dtype)
+        zero = CText(f"({self.types.name(piece.dtype, self.lanes)}){{0}}", Level.POSTFIX)
+        return Piece(binary("-", piece.text, zero), piece.dtype, True)
+
+    def memory(self, access: Access, where: Reach, dtype: DType) -> CText:
+        """The lvalue of an access: an element, or a vector of neighbours."""
+        element = self.scalar.element(access)
+        if where.lanes is not Lanes.UNIT:
+            return element
+        self._require(dtype)
+        return vector_at(element, self.types.name(dtype, self.lanes))
+
+    def _load(self, expr: Load) -> Piece:
+        access = self.scalar.statement.access(expr.reference)
+        where = self.reach(access)
+        held = self.scope.held(where)
+        if held is not None:
+            return held
+        piece = self.loaded(access, where, expr.dtype)
+        if where.lanes is Lanes.UNIFORM or not self.scope.is_read_only(access.array):
+            return piece
+        return self.scope.bind(access.array, piece, self._type_name(piece))
+
+    def reach(self, access: Access) -> Reach:
+        """Where an access of the statement goes at this point."""
+        return reach(self.scop.array(access.array), access, self.scalar.iterators, self.edge, self.lanes)
+
+    def loaded(self, access: Access, where: Reach, dtype: DType) -> Piece:
+        """The element or vector that an access reads from memory."""
+        match where.lanes:
+            case Lanes.UNIFORM:
+                return Piece(self.scalar.element(access), dtype, False)
+            case Lanes.UNIT:
+                return Piece(self.memory(access, where, dtype), dtype, True)
+            case Lanes.SPREAD | Lanes.REVERSED:
+                self._require(dtype)
+                lanes = ", ".join(self.lane(access, n).code for n in range(self.lanes))
+                return Piece(CText(f"({self.types.name(dtype, self.lanes)}){{{lanes}}}", Level.POSTFIX), dtype, True)
+            case Lanes.UNKNOWN:
+                raise NotVectorised(f"the subscripts of {access.array} are not linear")
+
+    def lane(self, access: Access, number: int) -> CText:
+        """The element that one lane reaches."""
+        assert self.edge is not None
+        move = {self.edge: variable(self.edge) + number}
+        iterators = {name: substitute(form, move) for name, form in self.scalar.iterators.items()}
+        return replace(self.scalar, iterators=iterators).element(access)
+
+    def _is_uniform(self, expr: Expr) -> bool:
+        """Whether no lane differs and no part is held in a register."""
+        for part in walk(expr):
+            if isinstance(part, IteratorRef) and self._moves(part.name):
+                return False
+            if isinstance(part, Load):
+                where = self.reach(self.scalar.statement.access(part.reference))
+                if where.lanes is not Lanes.UNIFORM or self.scope.held(where) is not None:
+                    return False
+        return True
+
+    def _uniform(self, expr: Expr) -> Piece:
+        piece = Piece(self.scalar.value(expr), expr.dtype, False)
+        loads = [self.scalar.statement.access(p.reference).array for p in walk(expr) if isinstance(p, Load)]
+        if self.lanes > 1 and loads and all(self.scope.is_read_only(array) for array in loads):
+            return self.scope.bind(loads[-1], piece, expr.dtype.c_name)
+        return piece
+
+    def _type_name(self, piece: Piece) -> str:
+        return self.types.name(piece.dtype, self.lanes) if piece.vector else piece.dtype.c_name
+
+    def _moves(self, iterator: str) -> bool:
+        return self.edge is not None and self.edge in variables(self.scalar.iterators[iterator])
+
+    def _iterator(self, expr: IteratorRef) -> Piece:
+        assert self.edge is not None
+        step = self.scalar.iterators[expr.name].coefficient(Variable(self.edge))
+        self._require(expr.dtype)
+        first = self.scalar.value(expr)
+        steps = ", ".join(str(step * n) for n in range(self.lanes))
+        offsets = CText(f"({self.types.name(expr.dtype, self.lanes)}){{{steps}}}", Level.POSTFIX)
+        return Piece(binary("+", first, offsets), expr.dtype, True)
+
+    def _arithmetic(self, expr: Binary) -> Piece:
+        left, right = self.value(expr.left), self.value(expr.right)
+        shift = expr.op in ("<<", ">>")
+        common = promote(left.dtype) if shift else usual_conversion(left.dtype, right.dtype)
+        return self.combined(expr.op, self.converted(left, common), self.converted(right, common), common)
+
+    def combined(self, op: str, left: Piece, right: Piece, dtype: DType) -> Piece:
+        """`left op right` of two values of one type."""
+        vector = left.vector or right.vector
+        if vector:
+            self._require(dtype)
+        return Piece(binary(op, left.text, right.text), dtype, vector)
+
+    def _select(self, expr: Select) -> Piece:
+        for side in (expr.then, expr.otherwise):
+            self._may_run_always(side)  # also in scalar code: loads may be bound in front of the statement
+        then = self.converted(self.value(expr.then), expr.dtype)
+        otherwise = self.converted(self.value(expr.otherwise), expr.dtype)
+        if self.lanes == 1 or self._is_uniform(expr.condition):
+            sides = [self.broadcast(side).text for side in (then, otherwise)]
+            return Piece(conditional(self.value(expr.condition).text, *sides), expr.dtype, self.lanes > 1)
+        return self.blend(self.mask(expr.condition, expr.dtype.bits), then, otherwise)
+
+    def blend(self, mask: CText, then: Piece, otherwise: Piece) -> Piece:
+        """The lanes of `then` where the mask is -1, of `otherwise` where it is 0."""
+        dtype = then.dtype
+        self._require(dtype)
+        whole, bits = self.types.name(dtype, self.lanes), self.types.mask(dtype.bits, self.lanes)
+        sides = [cast(bits, self.broadcast(side).text) for side in (then, otherwise)]
+        picked = binary("|", binary("&", sides[0], mask), binary("&", sides[1], unary("~", mask)))
+        return Piece(cast(whole, picked), dtype, True)
+
+    def mask(self, condition: Expr, bits: int) -> CText:
+        """A condition as a vector of 0 and -1 with lanes of `bits` bits."""
+        match condition:
+            case Unary(op="!", operand=operand):
+                return unary("~", self.mask(operand, bits))
+            case Binary(op=op) if op in LOGICAL:
+                self._may_run_always(condition.right)
+                sign = "&" if op == "&&" else "|"
+                return binary(sign, self.mask(condition.left, bits), self.mask(condition.right, bits))
+            case Binary(op=op) if op in COMPARISON:
+                left, right = self.value(condition.left), self.value(condition.right)
+                common = usual_conversion(left.dtype, right.dtype)
+                left, right = self.converted(left, common), self.converted(right, common)
+                if not left.vector and not right.vector:
+                    left = self.broadcast(left)
+                self._require(common)
+                return self._resized(binary(op, left.text, right.text), common.bits, bits)
+            case _:
+                piece = self.value(condition)
+                zero = Piece(CText("0"), INT32, False)
+                whole = self.broadcast(piece)
+                different = binary("!=", whole.text, self.converted(zero, piece.dtype).text)
+                return self._resized(different, piece.dtype.bits, bits)
+
+    def _resized(self, mask: CText, have: int, want: int) -> CText:
+        if have == want:
+            return mask
+        return call("__builtin_convertvector", [mask, CText(self.types.mask(want, self.lanes))])
+
+    def _may_run_always(self, expr: Expr) -> None:
+        """Lanes that C would skip are computed too: they must not trap or read outside an array."""
+        for part in walk(expr):
+            if isinstance(part, Load) and not inside_array(self.scop, self.scalar.statement.access(part.reference)):
+                raise NotVectorised("a conditional load may lie outside its array")
+            if isinstance(part, Binary) and part.op in ("/", "%") and part.dtype.is_integer:
+                raise NotVectorised("a conditional integer division may trap")
+            if isinstance(part, Call):
+                raise NotVectorised("a conditional call")
+
+    def _require(self, dtype: DType) -> None:
+        if self.lanes > 1 and not has_vectors(dtype):
+            raise NotVectorised(f"{dtype} has no vector form")
+
+
+def vector_at(element: CText, type_name: str) -> CText:
+    """The vector in memory that starts at an element."""
+    return unary("*", cast(f"{type_name} *", unary("&", element)))
