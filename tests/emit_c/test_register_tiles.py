@@ -1,0 +1,180 @@
+"""Register tiles compute bitwise what the source computes, at sizes around every edge of the tile."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.emit_c import CSource, EmitOptions, emit, splice
+from polysched.scheduling.marks import LoopMark
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+from tests.emit_c.marked_trees import edge, marked, point, tile
+
+Loops = Sequence[tuple[str, LoopMark]]
+
+MATRIX_PRODUCT: Loops = (("floor(i/4)", tile(0)), ("floor(j/32)", tile(1)), ("k", point(2)), ("i", edge(0, 4)),
+                         ("j", edge(1, 32, simd=True)))
+TRIANGLE: Loops = (("floor(i/4)", tile(0)), ("floor(j/16)", tile(1)), ("k", point(2)), ("i", edge(0, 4)),
+                   ("j", edge(1, 16, simd=True)))
+
+PROGRAMS: dict[str, tuple[str, Loops]] = {
+    "matrix product": ("""void f(int n, int m, int p, float C[n][m], float A[n][p], float B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += 1.5f * A[i][k] * B[k][j];
+#pragma endscop
+}
+""", MATRIX_PRODUCT),
+    "lower triangle of a product": ("""void f(int n, int m, int p, float C[n][n], float A[n][p], float B[p][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] -= A[i][k] * B[k][j];
+#pragma endscop
+}
+""", TRIANGLE),
+    "triangular product in place": ("""void f(int n, int m, int p, float C[n][m], float A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = i + 1; k < n; k++)
+        C[i][j] += A[k][i] * C[k][j];
+#pragma endscop
+}
+""", (("floor(i/4)", tile(0)), ("floor(j/16)", tile(1)), ("k", point(2)), ("i", edge(0, 4)),
+      ("j", edge(1, 16, simd=True)))),
+    "triangular product that reads its own row": ("""void f(int n, int m, int p, float C[n][m], float A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = i; k < n; k++)
+        C[i][j] += A[k][i] * C[k][j];
+#pragma endscop
+}
+""", (("floor(i/4)", tile(0)), ("floor(j/16)", tile(1)), ("k", point(2)), ("i", edge(0, 4)),
+      ("j", edge(1, 16, simd=True)))),
+    "band of a product": ("""void f(int n, int m, int p, float C[n][m], float A[n][p], float B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        if (k <= i + 3 && k >= i - 5)
+          C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""", MATRIX_PRODUCT),
+    "mixed types": ("""void f(int n, int m, int p, int C[n][m], const signed char A[n][p], const unsigned char B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * B[k][j] + (i - j) * k;
+#pragma endscop
+}
+""", MATRIX_PRODUCT),
+    "wider accumulation": ("""void f(int n, int m, int p, double C[n][m], const float A[n][p], const float B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] = C[i][j] * 0.5 + (double)A[i][k] * B[k][j] / (j + 1);
+#pragma endscop
+}
+""", MATRIX_PRODUCT),
+    "strided operand": ("""void f(int n, int m, int p, float C[n][m], const float A[n][p], const float B[m][p]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * B[j][k];
+#pragma endscop
+}
+""", TRIANGLE),
+    "blended": ("""void f(int n, int m, int p, float C[n][m], const float A[n][p], const float B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] > B[k][j] && B[k][j] >= 0.0f ? A[i][k] : -B[k][j];
+#pragma endscop
+}
+""", MATRIX_PRODUCT),
+    "reversed columns": ("""void f(int n, int m, int p, float C[n][m], const float A[n][p], const float B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][m - 1 - j] += A[i][k] * B[k][m - 1 - j];
+#pragma endscop
+}
+""", TRIANGLE),
+    "no reuse": ("""void f(int n, int m, int p, float C[n][m], const float A[n][p], const float B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      C[i][j] = 2.0f * C[i][j] + i * 0.25f - j;
+#pragma endscop
+}
+""", (("floor(i/2)", tile(0)), ("floor(j/16)", tile(1)), ("i", edge(0, 2)), ("j", edge(1, 16, simd=True)))),
+}
+
+
+def emitted(name: str, bits: int = 512) -> CSource:
+    text, loops = PROGRAMS[name]
+    return emit(marked(from_c_text(text), loops), options=EmitOptions(vector_bits=bits))
+
+
+def arguments(text: str, n: int, m: int, p: int) -> list[np.ndarray]:
+    """Arrays for the function's parameters, filled with small numbers of both signs."""
+    generator = np.random.default_rng(n * 10007 + m * 101 + p)
+    sizes = {"n": n, "m": m, "p": p}
+    arrays = []
+    for word in text[text.index("(") + 1:text.index(")")].split(","):
+        if "[" not in word:
+            continue
+        shape = tuple(sizes[part.rstrip("] ")] for part in word.split("[")[1:])
+        kind = next(np.dtype(t) for c, t in (("double", "f8"), ("float", "f4"), ("unsigned char", "u1"),
+                                             ("signed char", "i1"), ("int", "i4")) if c in word)
+        low = 0 if kind.kind == "u" else -60
+        values = generator.integers(low, 60, size=shape)
+        arrays.append((values / 8 if kind.kind == "f" else values).astype(kind))
+    return arrays
+
+
+def run(function: Callable[..., object], arrays: Sequence[np.ndarray], n: int, m: int, p: int) -> list[bytes]:
+    copies = [a.copy() for a in arrays]
+    function(n, m, p, *(ctypes.c_void_p(c.ctypes.data) for c in copies))
+    return [c.tobytes() for c in copies]
+
+
+SIZES = [(3, 31, 2), (4, 32, 5), (5, 33, 1), (13, 67, 11), (8, 64, 0), (37, 41, 37)]
+
+
+@pytest.mark.parametrize(("name", "bits"), [*itertools.product(PROGRAMS, (512,)), *itertools.product(
+    ("matrix product", "wider accumulation", "triangular product in place"), (128, 256))])
+def test_computes_what_the_source_computes(name: str, bits: int, tmp_path: Path) -> None:
+    text = PROGRAMS[name][0]
+    source = emitted(name, bits)
+    assert "register tile" in source.text, "the tile was not printed as straight code"
+    original = load(text, tmp_path, strict=False).f
+    ours = load(splice(text, [source]), tmp_path).f
+    for n, m, p in SIZES:
+        arrays = arguments(text, n, m, p)
+        assert run(ours, arrays, n, m, p) == run(original, arrays, n, m, p), f"{(n, m, p)}\n{source.text}"
+
+
+def test_an_accumulator_needs_a_proof_that_nothing_else_touches_it() -> None:
+    """Rows k of C are read while rows i are summed: registers are right only where k cannot be one of the i."""
+    apart = emitted("triangular product in place").text
+    assert "C_0_0 += " in apart
+    assert "k = 4 * i_tile + 4" in apart
+    assert "C_0_0" not in emitted("triangular product that reads its own row").text
