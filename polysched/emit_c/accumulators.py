@@ -72,12 +72,14 @@ def _apart(first: Reach, second: Reach) -> bool:
 
 def _never_meet(first: Reach, second: Reach, edges: Sequence[Edge], facts: Facts) -> bool:
     """Whether two accesses touch different elements at all pairs of points of the tile."""
-    other = {edge.variable: variable(edge.variable + "'") for edge in edges}
-    for edge in edges:
-        for here in (variable(edge.variable), other[edge.variable]):
+    sides = []
+    for name, reached in (("first", first), ("second", second)):
+        free = {edge.variable: variable(f"{name} {edge.variable}") for edge in edges}
+        for edge in edges:
+            here = free[edge.variable]
             facts = facts.given(Comparison(">=", here, edge.base), Comparison("<", here, edge.base + edge.count))
-    forms = [substitute(form, other) for form in second.subscripts or ()]
-    return facts.exclude(*(Comparison("==", a, b) for a, b in zip(first.subscripts or (), forms, strict=True)))
+        sides.append([substitute(form, free) for form in reached.subscripts or ()])
+    return facts.exclude(*(Comparison("==", a, b) for a, b in zip(*sides, strict=True)))
 
 
 def may_be_empty(loop: For, facts: Facts) -> bool:

@@ -72,7 +72,7 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, MATRIX_PRODUCT),
-    "mixed types": ("""void f(int n, int m, int p, int C[n][m], const signed char A[n][p], const unsigned char B[p][m]) {
+    "mixed types": ("""void f(int n, int m, int p, int C[n][m], signed char A[n][p], unsigned char B[p][m]) {
 #pragma scop
   for (int i = 0; i < n; i++)
     for (int j = 0; j < m; j++)
@@ -90,6 +90,16 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, MATRIX_PRODUCT),
+    "shifted by a column in place": ("""void f(int n, int m, int p, float C[n][m + 40], float A[n][p]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * C[i][j + 40];
+#pragma endscop
+}
+""", (("floor(i/4)", tile(0)), ("floor(j/32)", tile(1)), ("k", point(2)), ("i", edge(0, 4)),
+      ("j", edge(1, 32, simd=True)))),
     "strided operand": ("""void f(int n, int m, int p, float C[n][m], const float A[n][p], const float B[m][p]) {
 #pragma scop
   for (int i = 0; i < n; i++)
@@ -141,7 +151,7 @@ def arguments(text: str, n: int, m: int, p: int) -> list[np.ndarray]:
     for word in text[text.index("(") + 1:text.index(")")].split(","):
         if "[" not in word:
             continue
-        shape = tuple(sizes[part.rstrip("] ")] for part in word.split("[")[1:])
+        shape = tuple(eval(part.rstrip("] "), sizes) for part in word.split("[")[1:])
         kind = next(np.dtype(t) for c, t in (("double", "f8"), ("float", "f4"), ("unsigned char", "u1"),
                                              ("signed char", "i1"), ("int", "i4")) if c in word)
         low = 0 if kind.kind == "u" else -60
