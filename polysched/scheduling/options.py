@@ -17,8 +17,8 @@ class SchedulerOptions:
     ----------
     fusion : `none` separates every strongly connected component; `max` separates only what has no common
         row; `smart` fuses components of equal depth that depend on each other when the fused band stays as
-        deep, costs no distance that grows with a parameter, and keeps an outer parallel loop; `typed` also
-        keeps every parallel loop.
+        deep, costs no distance that grows with a parameter or exceeds `max_shift`, and keeps an outer parallel
+        loop; `typed` also keeps every parallel loop.
     input_dependences : also keep reads of one element close together; needs `analyse(..., inputs=True)`.
     max_coefficient : bound on the absolute value of iterator and parameter coefficients.
     max_shift : bound on the absolute value of constant shifts.

@@ -28,6 +28,7 @@ from polysched.scheduling.rows import (
     FEAUTRIER,
     NEGATIVE,
     NON_NEGATIVE,
+    REVERSING,
     UNBOUNDED,
     Edge,
     Group,
@@ -178,15 +179,22 @@ def find_band(search: Search, components: tuple[Names, ...], active: list[Active
 
 
 def _next_row(search: Search, group: Group, *, first: bool) -> tuple[Row | None, RowMode | None]:
-    """The next row of a band by the first mode that has one; later rows only by the modes that bound."""
-    for position, mode in enumerate(search.modes):
-        if not first and (mode.carry or not mode.bounded):
-            continue
-        if len(group.components) > 1 and (mode.carry or not mode.bounded):
+    """The next row of a band by the first mode that has one.
+
+    Rows after the first come by the modes that bound distances only, and so do rows for several components.
+    Those may be shifted by parameters only for maximal fusion: one loop after the other under one loop of
+    twice the length is no fusion that anybody wants.
+    """
+    several = len(group.components) > 1
+    modes = search.modes
+    if several and search.options.fusion != "max":
+        modes = (NON_NEGATIVE, REVERSING)
+    for position, mode in enumerate(modes):
+        if (several or not first) and (mode.carry or not mode.bounded):
             continue
         outcome = find_row(group, mode, search.options, search.count)
         if isinstance(outcome, Row):
-            if position:
+            if position and (not several or search.options.fusion == "max"):
                 search.note(f"{mode.name} for {', '.join(s.name for s in group.statements)}: no row without")
             return outcome, mode
         if isinstance(outcome, OutOfBudget):
@@ -233,7 +241,8 @@ def _fused_band(search: Search, first: Band | None, second: Band, active: list[A
         return None
 
     def cheap(row: Row) -> bool:
-        return policy == "max" or row.costs[-1][0] == 0
+        u, w = row.costs[-1]
+        return policy == "max" or (u == 0 and w <= search.options.max_shift)
 
     components = (*first.components, *second.components)
     names = tuple(n for c in components for n in c)
@@ -261,7 +270,7 @@ def _depth(search: Search, band: Band, found: Found) -> int:
     return max(len(_missing(search, n, found)) for n in band.names)
 
 
-def _missing(search: Search, name: str, found: Found) -> list[tuple[int, ...]]:
+def _missing(search: Search, name: str, found: Found) -> tuple[tuple[int, ...], ...]:
     return missing_directions(search.problem.spaces[name], found[name])
 
 

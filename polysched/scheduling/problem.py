@@ -24,10 +24,13 @@ class Problem:
     dependences : what has to be respected.
     spaces : statement spaces by name, in textual order.
     inputs : input dependences that should be kept short; empty unless asked for.
+    unbounded_context : the context without upper limits of single parameters.  With a limit such as the
+        largest int a constant would bound any distance, and growth with a parameter would look free.
     """
 
     dependences: Dependences
     spaces: Mapping[str, StatementSpace]
+    unbounded_context: isl.Set
     inputs: tuple[Active, ...] = ()
 
     @property
@@ -36,11 +39,11 @@ class Problem:
 
     def edges(self, active: Iterable[Active]) -> tuple[Edge, ...]:
         """Active dependences as edges; equal ones once."""
-        parameter_space = self.scop.context.get_space()
         found: dict[Edge, None] = {}
         for part in active:
             pair = part.dependence
-            edge = Edge(source=pair.source, sink=pair.sink, cones=cones(part.relation, parameter_space),
+            relation = part.relation.gist_params(self.scop.context).intersect_params(self.unbounded_context)
+            edge = Edge(source=pair.source, sink=pair.sink, cones=cones(relation, self.scop.context.get_space()),
                         ordered=part.ordered)
             found[edge] = None
         return tuple(found)
@@ -54,8 +57,25 @@ def make_problem(dependences: Dependences, *, input_dependences: bool = False) -
         raise UsageError("the scheduler shall use input dependences, but none were computed",
                          hint="analyse(scop, inputs=True)")
     scop = dependences.scop
-    return Problem(dependences=dependences, inputs=inputs,
-                   spaces={s.name: _space(scop, s) for s in scop.statements})
+    unbounded = _without_upper_limits(scop.context)
+    return Problem(dependences=dependences, inputs=inputs, unbounded_context=unbounded,
+                   spaces={s.name: _space(scop, s, unbounded) for s in scop.statements})
+
+
+def _without_upper_limits(context: isl.Set) -> isl.Set:
+    """The context without the constraints `parameter <= constant`; a superset of it."""
+    result = isl.Set.empty(context.get_space())
+    for basic in context.get_basic_sets():
+        kept = isl.BasicSet.universe(context.get_space())
+        for constraint in basic.get_constraints():
+            used = [constraint.get_coefficient_val(isl.dim_type.param, i)
+                    for i in range(context.dim(isl.dim_type.param))]
+            used = [value for value in used if not value.is_zero()]
+            limit = len(used) == 1 and used[0].is_neg() and not constraint.is_equality()
+            if not limit and not constraint.is_div_constraint():
+                kept = kept.add_constraint(constraint)
+        result = result.union(isl.Set.from_basic_set(kept))
+    return result
 
 
 def initial_active(problem: Problem) -> list[Active]:
@@ -63,8 +83,9 @@ def initial_active(problem: Problem) -> list[Active]:
     return all_active(problem.dependences)
 
 
-def _space(scop: Scop, statement: Statement) -> StatementSpace:
-    domain = statement.domain.intersect_params(scop.context).align_params(scop.context.get_space())
+def _space(scop: Scop, statement: Statement, unbounded: isl.Set) -> StatementSpace:
+    domain = statement.domain.gist_params(scop.context).intersect_params(unbounded)
+    domain = domain.align_params(scop.context.get_space())
     constants, parameters = [0], [0]
     for basic in domain.get_basic_sets():
         for constraint in basic.get_constraints():

@@ -107,6 +107,7 @@ OUTER_FIRST = 8
 """Cost of a unit coefficient of the outermost iterator; each further in costs one more: ties keep the order."""
 
 NON_NEGATIVE = RowMode("non-negative coefficients")
+REVERSING = RowMode("negative coefficients", negative=True)
 NEGATIVE = RowMode("negative coefficients and parametric shifts", negative=True, parametric=True)
 UNBOUNDED = RowMode("no bound on distances", negative=True, parametric=True, bounded=False)
 FEAUTRIER = RowMode("Feautrier", negative=True, parametric=True, carry=True)
