@@ -22,9 +22,18 @@ def distribute(position: Position, loop: Loop) -> Sequence | None:
 
     None when there is one statement only, or when the dependences between statements form a cycle.
     """
-    names = statement_names(position.domain)
-    if len(names) < 2:
+    groups = statement_groups(position)
+    if groups is None or len(groups) < 2:
         return None
+    return Sequence(branches=tuple((keep, nest((loop,), Leaf())) for _, keep in groups))
+
+
+def statement_groups(position: Position) -> list[tuple[str, isl.UnionSet]] | None:
+    """The statements at a position, each with its filter, in an order that the dependences there allow.
+
+    None when the dependences between statements form a cycle.
+    """
+    names = statement_names(position.domain)
     before: dict[str, set[str]] = {name: set() for name in names}
     for relation in _maps(position.dependences):
         source, sink = relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)
@@ -36,7 +45,7 @@ def distribute(position: Position, loop: Loop) -> Sequence | None:
         return None
     rooms = {part.get_tuple_name(): isl.UnionSet.from_set(isl.Set.universe(part.get_space()))
              for part in sets_of(position.domain)}
-    return Sequence(branches=tuple((rooms[name], nest((loop,), Leaf())) for name in order))
+    return [(name, rooms[name]) for name in order]
 
 
 def statement_names(domain: isl.UnionSet) -> list[str]:

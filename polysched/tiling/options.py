@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from polysched.errors import UsageError
+from polysched.target.target import Target, host
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,12 +22,18 @@ class TilingOptions:
     parallel : mark one loop per nest for threads, skewing tiles into wavefronts where that is needed.
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
     nested : tile bands inside tiled bands too.
+    register : keep blocks of accumulators in vector registers where a nest has such reuse.
+    parameters : values that the models assume for symbolic sizes; a typical size where none is given.
+    target : the machine whose caches and registers count; this one unless given.
     """
 
     sizes: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     parallel: bool = True
     simd: bool = True
     nested: bool = False
+    register: bool = True
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    target: Target = field(default_factory=host)
 
     def __post_init__(self) -> None:
         if isinstance(self.sizes, str):

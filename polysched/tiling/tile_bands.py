@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import islpy as isl
-
 from polysched.dependence.legality import check_legal
 from polysched.scheduling.loop_tree import (
     Band,
@@ -32,8 +30,9 @@ from polysched.tiling.distribute import distribute
 from polysched.tiling.loops import Loop, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.options import TilingOptions
+from polysched.tiling.plan import BandPlan, plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal
-from polysched.tiling.sizes import choose_sizes
+from polysched.tiling.register_tiles import block_of, register_nest
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism
 
@@ -56,13 +55,13 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
     options = options or TilingOptions()
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
-    sizes = choose_sizes(schedule.scop, tree, numbers, options)
+    plans = plan_bands(schedule.dependences, tree, numbers, options)
     start = Position(domain=tree.domain, dependences=schedule.dependences.validity)
-    place = _Place(scop=schedule.scop, options=options, numbers=numbers, sizes=sizes)
+    place = _Place(scop=schedule.scop, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options)
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
     check_legal(schedule.dependences, tiled, what="tiled schedule")
-    return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, sizes))
+    return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, plans))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +70,7 @@ class _Place:
 
     Parameters
     ----------
-    numbers, sizes : pre-order number by identity of a band, and tile edges by number.
+    numbers, plans : pre-order number by identity of a band, and what becomes of it by number.
     parallel : a loop outside already runs on threads, or none may.
     sunk : loops from outside that go around each leaf.
     """
@@ -79,7 +78,7 @@ class _Place:
     scop: Scop
     options: TilingOptions
     numbers: dict[int, int]
-    sizes: dict[int, tuple[int, ...]]
+    plans: dict[int, BandPlan]
     parallel: bool = False
     sunk: tuple[Loop, ...] = ()
 
@@ -105,23 +104,25 @@ def _rewrite(node: Node, position: Position, place: _Place) -> Node:
 
 def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     number = place.numbers[id(band)]
-    sizes = place.sizes.get(number, ())
-    roles = (Role.POINT if sizes else Role.LOOP)
-    loops = tuple(Loop(function=member, mark=LoopMark(role=roles, band=number, member=i))
+    plan = place.plans.get(number)
+    role = Role.POINT if plan is not None else Role.LOOP
+    loops = tuple(Loop(function=member, mark=LoopMark(role=role, band=number, member=i))
                   for i, member in enumerate(band.members))
-    if not sizes:
+    if plan is None:
         return _order(loops, band, position, place)
-    tiles = tuple(_tile_loop(loop, size) for loop, size in zip(loops, sizes, strict=True))
-    if place.options.parallel and not place.parallel:
+    tiles = tuple(block_of(loops[k], edge, Role.TILE) for k in plan.order if (edge := plan.edges[k]) is not None)
+    if tiles and place.options.parallel and not place.parallel:
         tiles = expose_parallelism(position, tiles)
         place = replace(place, parallel=True)
-    points = tuple(loop for loop, size in zip(loops, sizes, strict=True) if size > 1)
-    return nest(tiles, _order(points, band, enter(position, tiles), place))
-
-
-def _tile_loop(loop: Loop, size: int) -> Loop:
-    edge = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
-    return Loop(function=loop.function.scale_down_val(edge).floor(), mark=replace(loop.mark, role=Role.TILE))
+    below = enter(position, tiles)
+    if plan.shape is not None and not place.sunk:
+        block = register_nest(loops, plan, below)
+        if block is not None and is_legal(below, block):
+            return nest(tiles, block)
+    points = tuple(loop for loop, edge in zip(loops, plan.edges, strict=True) if edge != 1)
+    if not tiles:
+        points = tuple(replace(loop, mark=replace(loop.mark, role=Role.LOOP)) for loop in points)
+    return nest(tiles, _order(points, band, below, place))
 
 
 def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Place) -> Node:
@@ -174,14 +175,18 @@ def _parallel_first(position: Position, loops: tuple[Loop, ...], *, keep_last: b
     return loops
 
 
-def _what_was_done(root: Node, numbers: dict[int, int], sizes: dict[int, tuple[int, ...]]) -> tuple[BandTiling, ...]:
+def _what_was_done(root: Node, numbers: dict[int, int], plans: dict[int, BandPlan]) -> tuple[BandTiling, ...]:
     marks = [node.mark for node in walk(root) if isinstance(node, Band) and node.mark is not None]
     done = []
     for number in numbers.values():
         own = [mark for mark in marks if mark.band == number]
-        parallel = next((mark.member for mark in own if mark.parallel), None)
-        tiled = any(mark.role in (Role.TILE, Role.WAVEFRONT) for mark in own)
-        done.append(BandTiling(band=number, sizes=sizes.get(number, ()) if tiled else (),
-                               wavefront=any(mark.role is Role.WAVEFRONT for mark in own),
-                               parallel_member=parallel))
+        plan = plans.get(number)
+        done.append(BandTiling(
+            band=number,
+            sizes=plan.sizes if plan else (),
+            wavefront=any(mark.role is Role.WAVEFRONT for mark in own),
+            parallel_member=next((mark.member for mark in own if mark.parallel), None),
+            register=(plan.shape.row_count, plan.shape.column_count)
+            if plan and plan.shape and any(mark.register for mark in own) else (),
+            plan=plan))
     return tuple(done)

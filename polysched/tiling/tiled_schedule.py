@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.scheduling.schedule import Schedule
+from polysched.tiling.plan import BandPlan
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BandTiling:
     """What was done to one band.
 
@@ -19,12 +20,16 @@ class BandTiling:
     sizes : tile edge per member, in iterations; empty when the band was left untiled.
     wavefront : the tile band was skewed so that its second member is parallel.
     parallel_member : member of the outermost loops that got `parallel`; None when none did.
+    register : rows and columns of the register block; empty when there is none.
+    plan : how the edges came about, for explanations; None for an untiled band.
     """
 
     band: int
     sizes: tuple[int, ...] = ()
     wavefront: bool = False
     parallel_member: int | None = None
+    register: tuple[int, ...] = ()
+    plan: BandPlan | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

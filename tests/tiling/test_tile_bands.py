@@ -9,11 +9,14 @@ from polysched.errors import IllegalScheduleError
 from polysched.scheduling.loop_tree import Band, from_isl, walk
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.schedule import Schedule
+from polysched.target.target import Target
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.scop_builder import build_scop
 from tests.tiling import kernels
+
+MACHINE = Target(vector_bits=512, vector_registers=32, cores=2)
 
 
 def scheduled(scop):
@@ -28,6 +31,11 @@ def scheduled(scop):
 def by_hand(scop, tree):
     return Schedule(dependences=analyse(scop), algorithm="original",
                     tree=isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, tree))
+
+
+def plain(**options) -> TilingOptions:
+    """Options for a fixed machine, without register blocks."""
+    return TilingOptions(**{"register": False, "target": MACHINE, **options})
 
 
 def marks(tiled: TiledSchedule) -> list[LoopMark]:
@@ -45,7 +53,7 @@ def assert_legal(tiled: TiledSchedule) -> None:
 
 
 def test_a_product_is_tiled_and_its_unit_stride_loop_is_innermost():
-    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=32))
+    tiled = tile(scheduled(kernels.product()), plain(sizes=32))
     assert_legal(tiled)
     assert shape(tiled) == ["tile0p", "tile1", "tile2", "point0", "point2", "point1s"]
     (band,) = tiled.bands
@@ -53,13 +61,13 @@ def test_a_product_is_tiled_and_its_unit_stride_loop_is_innermost():
 
 
 def test_a_statement_that_runs_once_leaves_the_innermost_loop_of_others():
-    tiled = tile(scheduled(kernels.product_with_start()), TilingOptions(sizes=32))
+    tiled = tile(scheduled(kernels.product_with_start()), plain(sizes=32))
     assert_legal(tiled)
     assert shape(tiled) == ["tile0p", "tile1", "tile2", "point0", "point2", "point1s", "point1s"]
 
 
 def test_a_gauss_seidel_stencil_becomes_a_wavefront():
-    tiled = tile(scheduled(kernels.gauss_seidel()), TilingOptions(sizes=(4, 8, 16)))
+    tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=(4, 8, 16)))
     assert_legal(tiled)
     assert shape(tiled) == ["wavefront0", "tile1p", "tile2", "point0", "point1", "point2"]
     assert tiled.bands[0].wavefront
@@ -67,7 +75,7 @@ def test_a_gauss_seidel_stencil_becomes_a_wavefront():
 
 
 def test_rows_of_interleaved_statements_become_vector_loops():
-    tiled = tile(scheduled(kernels.jacobi()), TilingOptions(sizes=32))
+    tiled = tile(scheduled(kernels.jacobi()), plain(sizes=32))
     assert_legal(tiled)
     assert shape(tiled) == ["wavefront0", "tile1p", "tile2", "point0", "point1", "point2s", "point2s"]
 
@@ -77,25 +85,25 @@ def test_rows_stay_together_when_their_dependences_form_a_cycle():
         ("S", "{ S[i, j] : 0 < i < N and 0 < j < N }", ["{ S[i, j] -> B[i, j - 1] }"], ["{ S[i, j] -> A[i, j] }"]),
         ("T", "{ T[i, j] : 0 < i < N and 0 < j < N }", ["{ T[i, j] -> A[i, j] }"], ["{ T[i, j] -> B[i, j] }"]),
     ], "{ S[i, j] -> [i, j, 0]; T[i, j] -> [i, j, 1] }")
-    tiled = tile(scheduled(scop), TilingOptions(sizes="off", parallel=False))
+    tiled = tile(scheduled(scop), plain(sizes="off", parallel=False))
     assert_legal(tiled)
     assert not any(m.simd for m in marks(tiled) if m.member == 1)
 
 
 def test_without_threads_nothing_is_parallel_and_nothing_is_skewed():
-    tiled = tile(scheduled(kernels.gauss_seidel()), TilingOptions(sizes=32, parallel=False))
+    tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=32, parallel=False))
     assert_legal(tiled)
     assert shape(tiled) == ["tile0", "tile1", "tile2", "point0", "point1", "point2"]
 
 
 def test_without_vectors_the_order_stays():
-    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=32, simd=False))
+    tiled = tile(scheduled(kernels.product()), plain(sizes=32, simd=False))
     assert_legal(tiled)
     assert shape(tiled) == ["tile0p", "tile1", "tile2", "point0", "point1", "point2"]
 
 
 def test_off_leaves_loops_untiled_but_ordered_and_marked():
-    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes="off"))
+    tiled = tile(scheduled(kernels.product()), plain(sizes="off"))
     assert_legal(tiled)
     assert shape(tiled) == ["loop0p", "loop2", "loop1s"]
     assert tiled.bands[0].sizes == ()
@@ -107,34 +115,34 @@ def test_a_coincident_inner_loop_of_a_band_moves_outside_for_threads():
                         ["{ S[i, j] -> A[i - 1, j] }"], ["{ S[i, j] -> A[i, j] }"])], "{ S[i, j] -> [i, j] }")
     tree = ('{ domain: "[N] -> { S[i, j] : 0 < i < N and 0 <= j < N }", child: { schedule: "[N] -> [{ S[i, j] -> [(i)] '
             '}, { S[i, j] -> [(j)] }]", permutable: 1, coincident: [ 0, 1 ] } }')
-    tiled = tile(by_hand(scop, tree), TilingOptions(sizes=8))
+    tiled = tile(by_hand(scop, tree), plain(sizes=8))
     assert_legal(tiled)
     assert shape(tiled) == ["tile1p", "tile0", "point0", "point1s"]
 
 
 def test_one_loop_is_tiled_only_for_sizes_given_as_a_tuple():
     schedule = scheduled(kernels.copy())
-    assert shape(tile(schedule, TilingOptions(sizes=8))) == ["loop0ps"]
-    tiled = tile(schedule, TilingOptions(sizes=(8,)))
+    assert shape(tile(schedule, plain(sizes=8))) == ["loop0ps"]
+    tiled = tile(schedule, plain(sizes=(8,)))
     assert_legal(tiled)
     assert shape(tiled) == ["tile0p", "point0s"]
 
 
 def test_a_lone_innermost_loop_needs_many_iterations_before_it_gets_threads():
-    (mark,) = marks(tile(scheduled(kernels.copy()), TilingOptions(sizes="off")))
+    (mark,) = marks(tile(scheduled(kernels.copy()), plain(sizes="off")))
     assert mark.parallel
     assert mark.least_iterations > 1000
 
 
 @pytest.mark.parametrize(("sizes", "expected"), [((4,), (4, 4, 4)), ((4, 8), (4, 8, 8)), ((4, 8, 2, 9), (4, 8, 2))])
 def test_a_tuple_is_stretched_or_cut_to_the_band(sizes, expected):
-    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=sizes))
+    tiled = tile(scheduled(kernels.product()), plain(sizes=sizes))
     assert_legal(tiled)
     assert tiled.bands[0].sizes == expected
 
 
 def test_an_edge_of_one_leaves_no_point_loop():
-    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=(1, 8, 8)))
+    tiled = tile(scheduled(kernels.product()), plain(sizes=(1, 8, 8)))
     assert_legal(tiled)
     assert shape(tiled) == ["tile0p", "tile1", "tile2", "point2", "point1s"]
 
@@ -147,7 +155,7 @@ def test_an_imperfect_nest_gets_its_inner_bands_tiled():
             '{ filter: "[N] -> { D[k, i] }", child: { schedule: "[N] -> [{ D[k, i] -> [(i)] }]", permutable: 1 } }, '
             '{ filter: "[N] -> { U[k, i, j] }", child: { schedule: "[N] -> [{ U[k, i, j] -> [(i)] }, '
             '{ U[k, i, j] -> [(j)] }]", permutable: 1 } } ] } } }')
-    tiled = tile(by_hand(scop, tree), TilingOptions(sizes=16))
+    tiled = tile(by_hand(scop, tree), plain(sizes=16))
     assert_legal(tiled)
     assert [(m.band, m.role.value, m.member, m.parallel, m.simd) for m in marks(tiled)] == [
         (0, "loop", 0, False, False),
@@ -164,7 +172,7 @@ def test_an_inner_loop_below_a_sequence_gives_way_to_the_unit_stride_loop():
             '{ I[i, j] -> [(j)]; S[i, j, k] -> [(j)] }]", permutable: 1, coincident: [ 1, 1 ], child: { sequence: [ '
             '{ filter: "[N] -> { I[i, j] }" }, { filter: "[N] -> { S[i, j, k] }", child: { '
             'schedule: "[N] -> [{ S[i, j, k] -> [(k)] }]" } } ] } } }')
-    tiled = tile(by_hand(kernels.product_with_start(), tree), TilingOptions(sizes="off"))
+    tiled = tile(by_hand(kernels.product_with_start(), tree), plain(sizes="off"))
     assert_legal(tiled)
     assert [(m.band, m.member, m.simd) for m in marks(tiled)] == [
         (0, 0, False), (0, 1, True), (1, 0, False), (0, 1, True)]
@@ -177,7 +185,7 @@ def test_reversed_and_skewed_rows_are_tiled():
                       "{ S[t, i] -> [t, -i] }")
     tree = ('{ domain: "[T, N] -> { S[t, i] : 0 <= t < T and 0 <= i < N }", child: { schedule: '
             '"[T, N] -> [{ S[t, i] -> [(t)] }, { S[t, i] -> [(t - i)] }]", permutable: 1 } }')
-    tiled = tile(by_hand(scop, tree), TilingOptions(sizes=(3, 5)))
+    tiled = tile(by_hand(scop, tree), plain(sizes=(3, 5)))
     assert_legal(tiled)
     assert shape(tiled) == ["wavefront0", "tile1p", "point0", "point1"]
 
@@ -185,7 +193,7 @@ def test_reversed_and_skewed_rows_are_tiled():
 def test_a_band_that_is_not_permutable_is_not_tiled():
     tree = kernels.gauss_seidel().schedule  # as written: one-member bands
     schedule = Schedule(dependences=analyse(kernels.gauss_seidel()), tree=tree, algorithm="original")
-    tiled = tile(schedule, TilingOptions(sizes=8))
+    tiled = tile(schedule, plain(sizes=8))
     assert_legal(tiled)
     assert shape(tiled) == ["loop0", "loop0", "loop0"]
 
@@ -195,7 +203,7 @@ def test_marked_loops_keep_their_place():
     tree = ('{ domain: "[N] -> { S[i, j, k] : 0 <= i < N and 0 <= j < N and 0 <= k < N }", '
             f'child: {{ mark: "{mark}", child: {{ schedule: "[N] -> [{{ S[i, j, k] -> [(j)] }}]", child: {{ '
             'schedule: "[N] -> [{ S[i, j, k] -> [(i)] }, { S[i, j, k] -> [(k)] }]", permutable: 1 } } } }')
-    tiled = tile(by_hand(kernels.product(), tree), TilingOptions(sizes="off"))
+    tiled = tile(by_hand(kernels.product(), tree), plain(sizes="off"))
     assert_legal(tiled)
     assert marks(tiled)[0] == LoopMark(role=Role.TILE, band=7, unroll=4, parallel=True)
 
@@ -204,12 +212,12 @@ def test_an_illegal_schedule_is_refused():
     tree = ('{ domain: "[N] -> { S[i, j, k] : 0 <= i < N and 0 <= j < N and 0 <= k < N }", child: { schedule: '
             '"[N] -> [{ S[i, j, k] -> [(i)] }, { S[i, j, k] -> [(j)] }, { S[i, j, k] -> [(-k)] }]", permutable: 1 } }')
     with pytest.raises(IllegalScheduleError, match=r"breaks the .* dependence .* on C") as refusal:
-        tile(by_hand(kernels.product(), tree), TilingOptions(sizes=8))
+        tile(by_hand(kernels.product(), tree), plain(sizes=8))
     assert "must run before" in refusal.value.witness
 
 
 def test_golden_of_the_tile_loops():
-    tiled = tile(scheduled(kernels.copy()), TilingOptions(sizes=(8,), simd=False, parallel=False))
+    tiled = tile(scheduled(kernels.copy()), plain(sizes=(8,), simd=False, parallel=False))
     code = isl.AstBuild.from_context(tiled.schedule.scop.context).node_from_schedule(tiled.tree).to_C_str()
     assert code.split("\n") == [
         "// polysched role=tile",

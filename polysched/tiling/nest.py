@@ -1,0 +1,135 @@
+"""Nest: what the models know about one band: its loops' extents and its references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.scop.scop import Scop
+from polysched.tiling.distribute import statement_names
+from polysched.tiling.position import Position
+from polysched.tiling.references import Reference, nest_references
+
+TYPICAL_SIZE = 1024
+"""What a symbolic size is taken for when nobody says better."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nest:
+    """One band as the models see it.
+
+    Parameters
+    ----------
+    loops : how the loops are called in explanations, outermost first.
+    extents : iterations per loop (of the bounding box), at the assumed parameter values.
+    references : what the statements touch.
+    parameters : the parameter values assumed.
+    fixed : per loop, whether the extent holds for all parameter values.
+    """
+
+    loops: tuple[str, ...]
+    extents: tuple[int, ...]
+    references: tuple[Reference, ...]
+    parameters: Mapping[str, int]
+    fixed: tuple[bool, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.fixed:
+            object.__setattr__(self, "fixed", (False,) * len(self.loops))
+
+    @property
+    def depth(self) -> int:
+        return len(self.loops)
+
+    @property
+    def instances(self) -> int:
+        """Iterations of the bounding box."""
+        total = 1
+        for extent in self.extents:
+            total *= extent
+        return total
+
+
+def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
+            parameters: Mapping[str, int]) -> Nest:
+    """Describe the loops `members` that stand at a position."""
+    path = (*position.path, *members)
+    names = tuple(statement_names(position.domain))
+    return Nest(loops=tuple(_loop_name(scop, names, member) for member in members),
+                extents=tuple(_extent(position.domain, member, parameters) for member in members),
+                references=nest_references(scop, names, path, first=len(position.path)),
+                parameters=parameters,
+                fixed=tuple(not _is_parametric(position.domain, member) for member in members))
+
+
+def assumed_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
+    """A value for every parameter: as given, else a typical size that the context allows."""
+    context = scop.context
+    values: dict[str, int] = {}
+    names = [context.get_dim_name(isl.dim_type.param, i) for i in range(context.dim(isl.dim_type.param))]
+    for name in sorted(names, key=lambda n: n not in given):
+        at = context.find_dim_by_name(isl.dim_type.param, name)
+        wanted = given.get(name, TYPICAL_SIZE)
+        fixed = _fix(context, at, wanted)
+        if fixed.is_empty():
+            wanted = _nearest(context, at, wanted)
+            fixed = _fix(context, at, wanted)
+        values[name], context = wanted, fixed
+    return values
+
+
+def _fix(context: isl.Set, at: int, value: int) -> isl.Set:
+    return context.fix_val(isl.dim_type.param, at, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, value))
+
+
+def _nearest(context: isl.Set, at: int, wanted: int) -> int:
+    """A value near the wanted one that some point of the context has."""
+    line = context.params()
+    for other in reversed([i for i in range(line.dim(isl.dim_type.param)) if i != at]):
+        line = line.project_out(isl.dim_type.param, other, 1)
+    line = line.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, 1)
+    for bound in (line.dim_max_val(0), line.dim_min_val(0)):
+        if bound.is_int() and abs(int(bound.to_python()) - wanted) < 1 << 40:
+            return int(bound.to_python())
+    return int(line.sample_point().get_coordinate_val(isl.dim_type.set, 0).to_python())
+
+
+def _extent(domain: isl.UnionSet, member: isl.UnionPwAff, parameters: Mapping[str, int]) -> int:
+    values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(domain).range()
+    low: int | None = None
+    high = 0
+    sets = values.get_set_list()
+    for index in range(sets.n_set()):
+        part = sets.get_at(index)
+        for name, value in parameters.items():
+            at = part.find_dim_by_name(isl.dim_type.param, name)
+            if at >= 0:
+                part = part.fix_val(isl.dim_type.param, at, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, value))
+        if part.is_empty():
+            continue
+        least, most = part.dim_min_val(0), part.dim_max_val(0)
+        if not (least.is_int() and most.is_int()):
+            return TYPICAL_SIZE
+        low = int(least.to_python()) if low is None else min(low, int(least.to_python()))
+        high = max(high, int(most.to_python())) if low is not None else int(most.to_python())
+    return 1 if low is None else max(1, high - low + 1)
+
+
+def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff) -> bool:
+    """The extent of the loop depends on a parameter."""
+    values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(domain).range().get_set_list()
+    sets = [values.get_at(index) for index in range(values.n_set())]
+    return any(s.involves_dims(isl.dim_type.param, 0, s.dim(isl.dim_type.param)) for s in sets)
+
+
+def _loop_name(scop: Scop, names: tuple[str, ...], member: isl.UnionPwAff) -> str:
+    """The function of the deepest statement, for instance `i` or `t + i`."""
+    deepest = max(names, key=lambda name: scop.statement(name).depth)
+    rows = isl.UnionMap.from_union_pw_aff(member).intersect_domain(isl.UnionSet.from_set(
+        isl.Set.universe(scop.statement(deepest).domain.get_space())))
+    if rows.is_empty():
+        return "0"
+    text = str(isl.PwAff.from_union_map(rows)) if hasattr(isl.PwAff, "from_union_map") else str(rows)
+    return text.rsplit("->", 1)[-1].strip(" {}[]()")

@@ -1,0 +1,178 @@
+"""BandPlan: what shall become of each band, decided on the untiled tree before any loop moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polysched.dependence.dependences import Dependences
+from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
+from polysched.scop.scop import Scop
+from polysched.tiling.distribute import statement_names
+from polysched.tiling.loops import has_loops
+from polysched.tiling.nest import Nest, assumed_parameters, nest_of
+from polysched.tiling.options import TilingOptions
+from polysched.tiling.position import Position, branch, inside, is_independent
+from polysched.tiling.register_shape import RegisterShape, register_shapes
+from polysched.tiling.tile_search import TileChoice, TileProblem, choose_tile, innermost_choice, tile_problem
+from polysched.tiling.traffic import Level, structure_of, traffic_bytes
+
+LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BandPlan:
+    """How one band is tiled.
+
+    Parameters
+    ----------
+    nest : the band as the models see it.
+    edges : tile edge per member; None where the member gets no tile loop.
+    order : the members that get tile loops, outermost first.
+    shape : the register block inside; None for plain point loops.
+    rows_first : the block loop of the rows stands outside that of the columns.
+    problem, choice : the search that found the edges; None when they were given.
+    """
+
+    nest: Nest
+    edges: tuple[int | None, ...]
+    order: tuple[int, ...]
+    shape: RegisterShape | None = None
+    rows_first: bool = True
+    problem: TileProblem | None = None
+    choice: TileChoice | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The edges with 1 tile for members without a tile loop; empty when no member has one."""
+        if not self.order:
+            return ()
+        return tuple(extent if edge is None else edge
+                     for edge, extent in zip(self.edges, self.nest.extents, strict=True))
+
+
+def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
+               options: TilingOptions) -> dict[int, BandPlan]:
+    """A plan per band that is tiled, by the band's number.
+
+    Only permutable bands are tiled; a band inside a tiled one only on request; a band of one loop only when the
+    edges were given as a tuple.
+    """
+    planner = _Planner(dependences.scop, numbers, options, assumed_parameters(dependences.scop, options.parameters))
+    plans: dict[int, BandPlan] = {}
+    if options.sizes != "off" or options.register:
+        planner.descend(tree.root, Position(domain=tree.domain, dependences=dependences.validity), plans, tiled=False,
+                        threads=options.parallel)
+    return plans
+
+
+@dataclass(frozen=True)
+class _Planner:
+    scop: Scop
+    numbers: Mapping[int, int]
+    options: TilingOptions
+    parameters: Mapping[str, int]
+
+    def descend(self, node: Node, position: Position, plans: dict[int, BandPlan], *, tiled: bool,
+                threads: bool) -> None:
+        match node:
+            case Leaf():
+                return
+            case Mark():
+                self.descend(node.child, position, plans, tiled=tiled, threads=threads)
+            case Filter():
+                self.descend(node.child, branch(position, node.keep), plans, tiled=tiled, threads=threads)
+            case Sequence():
+                for keep, child in node.branches:
+                    self.descend(child, branch(position, keep), plans, tiled=tiled, threads=threads)
+            case Band():
+                plan = None
+                if node.mark is None and node.permutable and (self.options.nested or not tiled):
+                    plan = self.plan(node, position, threads=threads)
+                if plan is not None:
+                    plans[self.numbers[id(node)]] = plan
+                threads = threads and not any(is_independent(position, member) for member in node.members)
+                for member in node.members:
+                    position = inside(position, member)
+                self.descend(node.child, position, plans, tiled=tiled or plan is not None, threads=threads)
+
+    def plan(self, band: Band, position: Position, *, threads: bool) -> BandPlan | None:
+        options = self.options
+        count = len(band.members)
+        if count < 2 and not isinstance(options.sizes, tuple):
+            return None
+        nest = nest_of(self.scop, position, band.members, self.parameters)
+        shape = None
+        if options.register and options.simd and not has_loops(band.child):
+            shape = self.shape(nest, band, position)
+        if options.sizes == "auto":
+            return self.search(nest, shape, band, position, threads=threads)
+        if options.sizes == "off":
+            return _without_tiles(nest, shape, options)
+        given = options.sizes if isinstance(options.sizes, tuple) else (options.sizes,)
+        edges = (*given[:count], *(given[-1:] * (count - len(given))))
+        return _with_blocks(BandPlan(nest=nest, edges=edges, order=tuple(range(count)), shape=shape), options)
+
+    def shape(self, nest: Nest, band: Band, position: Position) -> RegisterShape | None:
+        """The best register block of the deepest statements whose columns are independent."""
+        names = statement_names(position.domain)
+        deepest = max(self.scop.statement(name).depth for name in names)
+        shapes = [shape for name in names if self.scop.statement(name).depth == deepest
+                  for shape in register_shapes(nest, name, self.options.target)]
+        for shape in sorted(shapes, key=lambda s: s.cycles):
+            below = position
+            for loop in (*shape.outer, *shape.inner, shape.rows):
+                below = inside(below, band.members[loop])
+            if is_independent(below, band.members[shape.columns]):
+                return shape
+        return None
+
+    def search(self, nest: Nest, shape: RegisterShape | None, band: Band, position: Position, *,
+               threads: bool) -> BandPlan | None:
+        """Edges by the model; none when they would save next to nothing."""
+        free = tuple(i for i, member in enumerate(band.members) if is_independent(position, member)) if threads else ()
+        target = self.options.target
+        level = max((c.level for c in target.caches if c.shared_by == 1), default=target.caches[0].level)
+        problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,
+                               parallel=free, wavefront=threads and not free, threads=target.cores)
+        choice = choose_tile(problem)
+        if choice is None:
+            return _without_tiles(nest, shape, self.options)
+        edges = tuple(None if nest.fixed[loop] and edge >= nest.extents[loop] else edge
+                      for loop, edge in enumerate(choice.edges))
+        plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
+                                     order=tuple(loop for loop in choice.order if edges[loop] is not None)),
+                            self.options)
+        before = sum(traffic_bytes(nest, plan_structure(_without_tiles(nest, shape, self.options) or BandPlan(
+            nest=nest, edges=(None,) * nest.depth, order=())), problem.capacity_bytes, problem.line_bytes))
+        after = sum(traffic_bytes(nest, plan_structure(plan), problem.capacity_bytes, problem.line_bytes))
+        return plan if after < (1 - LEAST_GAIN) * before else _without_tiles(nest, shape, self.options)
+
+
+def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptions) -> BandPlan | None:
+    if shape is None:
+        return None
+    return _with_blocks(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), options)
+
+
+def _with_blocks(plan: BandPlan, options: TilingOptions) -> BandPlan:
+    """Choose the order of the block loops that moves less into the first cache."""
+    if plan.shape is None:
+        return plan
+    first = options.target.caches[0]
+    orders = [BandPlan(nest=plan.nest, edges=plan.edges, order=plan.order, shape=plan.shape, rows_first=rows_first,
+                       problem=plan.problem, choice=plan.choice) for rows_first in (True, False)]
+    return min(orders, key=lambda p: sum(traffic_bytes(p.nest, plan_structure(p), first.size_bytes, first.line_bytes)))
+
+
+def plan_structure(plan: BandPlan) -> tuple[Level, ...]:
+    """The loops that the plan makes, for the traffic model."""
+    tiles = tuple(Level(loop, plan.edges[loop] or plan.nest.extents[loop]) for loop in plan.order)
+    if plan.shape is None:
+        last = innermost_choice(plan.nest)
+        points = (*(k for k in range(plan.nest.depth) if k != last), last)
+        return (*tiles, *structure_of((), (points,), plan.nest.depth))
+    shape = plan.shape
+    blocks = [Level(shape.rows, shape.row_count), Level(shape.columns, shape.column_count)]
+    return (*tiles, *(Level(loop, 1) for loop in shape.outer), *(blocks if plan.rows_first else reversed(blocks)),
+            *(Level(loop, 1) for loop in (*shape.inner, shape.rows, shape.columns)))

@@ -1,0 +1,100 @@
+"""Register tiles: which two loops are unrolled into vector registers, and by how much.
+
+A block of MR rows by NR columns of accumulators stays in registers while the loops that do not move it
+run.  Its size follows from the register file, the pipes and the loads that each step needs.
+
+Source: T. M. Low, F. D. Igual, T. M. Smith, E. S. Quintana-Orti, "Analytical Modeling Is Enough for
+High-Performance BLIS", ACM TOMS 43(2), 2016, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.target import Target
+from polysched.tiling.nest import Nest
+from polysched.tiling.references import Reference
+from polysched.tiling.strides import Stride
+
+MOST_ROWS = 14
+MOST_VECTORS = 4
+PARTIAL_BLOCK = 6    # how much slower than a full block the rest at an edge runs, per element
+BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterShape:
+    """A block of accumulators.
+
+    Parameters
+    ----------
+    rows, columns : the loops of the nest that become rows and (in vectors) columns of the block.
+    row_count, column_count : the edges of the block, in elements.
+    inner : the loops that run around the block without moving it, outermost first.
+    outer : the other loops; they move the accumulators and stay outside the block loops.
+    cycles : predicted cycles per operation of one vector.
+    """
+
+    rows: int
+    columns: int
+    row_count: int
+    column_count: int
+    inner: tuple[int, ...]
+    outer: tuple[int, ...]
+    cycles: float
+
+
+def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[RegisterShape, ...]:
+    """Every worthwhile block for a statement of the nest, the best one first."""
+    own = [r for r in nest.references if statement in r.statements]
+    if any(r.whole for r in own) or target.vector_bits == 0:
+        return ()
+    found = []
+    for columns in range(nest.depth):
+        for rows in range(nest.depth):
+            if rows != columns:
+                found += _shapes(nest, own, rows, columns, target)
+    return tuple(sorted(found, key=lambda shape: shape.cycles))
+
+
+def _shapes(nest: Nest, own: list[Reference], rows: int, columns: int, target: Target) -> list[RegisterShape]:
+    if any(r.stride(columns) is Stride.OTHER for r in own):
+        return []
+    sums = [r for r in own if r.writes]
+    rest = [loop for loop in range(nest.depth) if loop not in (rows, columns)]
+    inner = tuple(loop for loop in rest if not any(r.moves_with(loop) for r in sums))
+    if not inner or not all(r.moves_with(rows) and r.moves_with(columns) for r in sums) or not sums:
+        return []
+    operands = [r for r in own if any(r.moves_with(loop) for loop in inner)]
+    if not any(r.moves_with(columns) and not r.moves_with(rows) for r in operands):
+        return []  # no vector is used again by the next row
+    lanes = target.lanes(8 * max(r.element_bytes for r in own))
+    outer = tuple(loop for loop in rest if loop not in inner)
+    shapes = []
+    for vectors in range(1, MOST_VECTORS + 1):
+        for row_count in range(2, MOST_ROWS + 1):
+            cycles = _cycles(nest, sums, operands, rows, columns, row_count, vectors, lanes, target)
+            if cycles is not None:
+                shapes.append(RegisterShape(rows=rows, columns=columns, row_count=row_count,
+                                            column_count=vectors * lanes, inner=inner, outer=outer, cycles=cycles))
+    return shapes
+
+
+def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: int, columns: int, row_count: int,
+            vectors: int, lanes: int, target: Target) -> float | None:
+    """Cycles per vector operation of the block, with the waste at the edges; None when registers do not suffice."""
+    ports = target.ports
+    accumulators = len(sums) * row_count * vectors
+    kept = sum(vectors for r in operands if r.moves_with(columns) and not r.moves_with(rows))
+    if accumulators + kept + 1 > target.vector_registers:
+        return None
+    operations = row_count * vectors * len(sums)
+    loads = sum((row_count if r.moves_with(rows) else 1) * (vectors if r.moves_with(columns) else 1) for r in operands)
+    loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
+                 * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
+    cycles = max(operations / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
+    waste = 1.0
+    for loop, edge in ((rows, row_count), (columns, vectors * lanes)):
+        extent = nest.extents[loop]
+        waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
+    return waste * (cycles / operations + BYTES_WEIGHT * loaded / (operations * lanes))

@@ -1,0 +1,335 @@
+"""Tile edges and loop order as an integer program: least data moved, under the limits of the machine.
+
+For every order of the tile loops that reuses different references, CP-SAT chooses the edges.  The objective
+is the number of cache lines moved into the level that the tile is made for, plus the start-up of the
+innermost loops in the same unit; the tile's working set must fit, a register block's panels must fit the
+first level, edges are whole multiples of the register block, vector or line, and the loop for the threads
+has enough tiles to share out.
+
+Source: as for `traffic`; the integer search replaces their non-linear continuous one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import permutations
+from math import prod
+from typing import Any
+
+from polysched.target.target import Target
+from polysched.tiling.nest import Nest
+from polysched.tiling.references import Reference
+from polysched.tiling.register_shape import RegisterShape
+from polysched.tiling.strides import Stride
+from polysched.tiling.traffic import coupled, transfers
+
+USABLE = 0.7            # share of a cache that a tile may fill; the rest is for the neighbours and for conflicts
+ROW_CYCLES = 20         # what it costs to start an innermost loop, its bounds and its remainder
+STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
+LARGEST_NUMBER = 1 << 58
+TIME_LIMIT_SECONDS = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileChoice:
+    """What the search found.
+
+    Parameters
+    ----------
+    edges : tile edge per loop of the nest.
+    order : tile loops, outermost first.
+    cost_lines : the objective.
+    binding : the limits that the choice fills to nine tenths or more.
+    optimal : the search was finished within its time.
+    """
+
+    edges: tuple[int, ...]
+    order: tuple[int, ...]
+    cost_lines: int
+    binding: tuple[str, ...]
+    optimal: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileProblem:
+    """What may be chosen and what limits it.
+
+    Parameters
+    ----------
+    nest : the band.
+    capacity_bytes : what the tile's working set may take, USABLE included.
+    panel_bytes : what a register block with its inner loops may take in the first level.
+    shape : the register block, if there is one.
+    granules : per loop, the number that its edge is a multiple of.
+    innermost : the loop that runs innermost among the points (with a register block, its inner loop).
+    row_lines : cost of starting an innermost loop, in lines.
+    orders : the orders of tile loops to try.
+    threads : cores that share the tiles of the first loop of an order; 1 without threads.
+    wavefront : the first two loops are skewed, so both need enough tiles.
+    """
+
+    nest: Nest
+    capacity_bytes: int
+    panel_bytes: int
+    shape: RegisterShape | None
+    granules: tuple[int, ...]
+    innermost: int
+    row_lines: float
+    orders: tuple[tuple[int, ...], ...]
+    threads: int
+    wavefront: bool
+    line_bytes: int
+
+
+def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
+                 parallel: tuple[int, ...], wavefront: bool, threads: int) -> TileProblem:
+    """Set up the search for one cache level.
+
+    Parameters
+    ----------
+    innermost : the innermost point loop; only its start-up counts when there is no register block.
+    level : the cache that a tile shall fit.
+    parallel : loops of which one may stand outermost for the threads; empty when none may.
+    """
+    cache = target.cache(level) or target.caches[-1]
+    first = target.caches[0]
+    row_cycles: float = ROW_CYCLES
+    if shape is not None:
+        innermost = shape.inner[-1]
+        lanes = target.lanes(64)
+        block = shape.row_count * max(1, shape.column_count // lanes)
+        row_cycles = (ROW_CYCLES + 2 * block / target.ports.loads_per_cycle) / (shape.row_count * shape.column_count)
+    line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(level + 1 if target.cache(level + 1) else 0)
+    return TileProblem(
+        nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE),
+        shape=shape, granules=_granules(nest, shape, target, innermost), innermost=innermost,
+        row_lines=row_cycles / line_cycles,
+        orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(nest, parallel if not wavefront else ()),
+        threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes)
+
+
+def _granules(nest: Nest, shape: RegisterShape | None, target: Target, innermost: int) -> tuple[int, ...]:
+    granules = [1] * nest.depth
+    if shape is not None:
+        granules[shape.rows], granules[shape.columns] = shape.row_count, shape.column_count
+        granules[shape.inner[-1]] = 8
+    else:
+        size = min((r.element_bytes for r in nest.references), default=8)
+        granules[innermost] = max(target.lanes(8 * size), target.line_bytes // size)
+    return tuple(min(g, extent) for g, extent in zip(granules, nest.extents, strict=True))
+
+
+def is_skewed(nest: Nest) -> bool:
+    """Some loop moves several subscripts of one reference.
+
+    The bounds of such tiles tie the loops together.  isl's code generator needs edges that divide each other
+    and the loops in their own order to find short bounds in reasonable time.
+    """
+    return any(coupled(r) for r in nest.references)
+
+
+def _orders(nest: Nest, parallel: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Orders of tile loops that differ in what they reuse; a loop for the threads stays outermost."""
+    loops = tuple(range(nest.depth))
+    if nest.depth <= 4:
+        every = tuple(permutations(loops))
+    else:
+        every = tuple((*(k for k in loops if k != last), last) for last in reversed(loops))
+    allowed = tuple(order for order in every if not parallel or order[0] in parallel)
+    kept: dict[tuple[object, ...], tuple[int, ...]] = {}
+    for order in sorted(allowed, key=lambda order: order != loops):
+        kept.setdefault((order[0] if parallel else -1, *(_reuse(r, order) for r in nest.references)), order)
+    return tuple(kept.values())
+
+
+def _reuse(reference: Reference, order: tuple[int, ...]) -> tuple[frozenset[int], int]:
+    """The loops that repeat a reference, and the loop along which it sweeps."""
+    moving = [at for at, loop in enumerate(order) if reference.moves_with(loop)]
+    return (frozenset(order[:moving[-1]]), order[moving[-1]]) if moving else (frozenset(), -1)
+
+
+def choose_tile(problem: TileProblem) -> TileChoice | None:
+    """The best edges over all orders; None when no tile satisfies the limits."""
+    best: TileChoice | None = None
+    for order in problem.orders:
+        found = _solve(problem, order, best.cost_lines if best else None)
+        if found is not None and (best is None or found.cost_lines < best.cost_lines):
+            best = found
+    return best
+
+
+def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The edges that may be chosen for a loop, each with its number of tiles."""
+    extent, granule = problem.nest.extents[loop], problem.granules[loop]
+    steps = [step for step in STEPS if not is_skewed(problem.nest) or step & (step - 1) == 0]
+    edges = sorted({granule * step for step in steps if granule * step < extent})
+    if not edges or not is_skewed(problem.nest):
+        edges.append(-(-extent // granule) * granule)
+    pairs = [(edge, -(-extent // edge)) for edge in edges]
+    shared = order[:2] if problem.wavefront else order[:1]
+    if problem.threads > 1 and loop in shared:
+        least = 2 * problem.threads if problem.wavefront else problem.threads
+        balanced = [(edge, n) for edge, n in pairs if n >= least and _idle_share(n, problem.threads) <= 0.13]
+        pairs = balanced or [max(pairs, key=lambda pair: pair[1])]
+    return pairs
+
+
+def _idle_share(tiles: int, threads: int) -> float:
+    """Share of the threads' time that is lost because the tiles do not divide evenly."""
+    rounds = -(-tiles // threads)
+    return 1.0 - tiles / (rounds * threads)
+
+
+def _solve(problem: TileProblem, order: tuple[int, ...], bound: int | None) -> TileChoice | None:
+    from ortools.sat.python import cp_model  # takes half a second to import
+
+    builder = _Builder(cp_model.CpModel(), problem, order)
+    limits = builder.limits()
+    cost = builder.cost()
+    if bound is not None:
+        builder.model.add(cost < bound)
+    builder.model.minimize(cost)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 1
+    solver.parameters.max_time_in_seconds = TIME_LIMIT_SECONDS
+    status = solver.solve(builder.model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None
+    binding = tuple(name for name, used, limit in limits if solver.value(used) * 10 >= limit * 9)
+    return TileChoice(edges=tuple(solver.value(edge.value) for edge in builder.edges), order=order,
+                      cost_lines=int(solver.objective_value), binding=binding, optimal=status == cp_model.OPTIMAL)
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """A linear expression over the model's variables (or a number) and an upper bound of it."""
+
+    value: Any
+    most: int
+
+
+class _Builder:
+    """One CP-SAT model: an edge and a number of tiles per loop, products of them as further variables."""
+
+    def __init__(self, model: Any, problem: TileProblem, order: tuple[int, ...]) -> None:
+        self.model, self.problem, self.order = model, problem, order
+        self.edges: list[_Quantity] = []
+        self.tiles: list[_Quantity] = []
+        for loop in range(problem.nest.depth):
+            pairs = candidate_edges(problem, loop, order)
+            edge = model.new_int_var_from_domain(_domain([e for e, _ in pairs]), f"edge{loop}")
+            count = model.new_int_var_from_domain(_domain([n for _, n in pairs]), f"tiles{loop}")
+            model.add_allowed_assignments([edge, count], pairs)
+            self.edges.append(_Quantity(edge, max(e for e, _ in pairs)))
+            self.tiles.append(_Quantity(count, max(n for _, n in pairs)))
+
+    def limits(self) -> list[tuple[str, Any, int]]:
+        """Post the capacity limits: name, lines used, lines available."""
+        line = self.problem.line_bytes
+        limits = [("capacity of the tile's cache", self.all_footprints(self.edges),
+                   self.problem.capacity_bytes // line)]
+        if self.problem.shape is not None:
+            shape = self.problem.shape
+            inside = [_Quantity(1, 1)] * self.problem.nest.depth
+            for loop in shape.inner:
+                inside[loop] = self.edges[loop]
+            inside[shape.rows] = _Quantity(shape.row_count, shape.row_count)
+            inside[shape.columns] = _Quantity(shape.column_count, shape.column_count)
+            limits.append(("capacity of the first cache for the panels of a register block",
+                           self.all_footprints(inside), self.problem.panel_bytes // line))
+        for _, lines, available in limits:
+            self.model.add(lines <= available)
+        return limits
+
+    def all_footprints(self, edges: list[_Quantity]) -> Any:
+        return sum(self.footprint(r, edges).value for r in self.problem.nest.references)
+
+    def cost(self) -> Any:
+        """Lines moved by all references, and the start-up of the innermost loops."""
+        start = self.problem.nest.instances * self.problem.row_lines
+        pairs = candidate_edges(self.problem, self.problem.innermost, self.order)
+        overhead = self.model.new_int_var(0, int(start) + 1, "overhead")
+        self.model.add_allowed_assignments([self.edges[self.problem.innermost].value, overhead],
+                                           [(edge, int(start / edge)) for edge, _ in pairs])
+        return sum(transfers(r) * self.moved(r).value for r in self.problem.nest.references) + overhead
+
+    def moved(self, reference: Reference) -> _Quantity:
+        """Lines of one reference: the union along the loop it sweeps, times the tiles of the loops outside."""
+        moving = [at for at, loop in enumerate(self.order) if reference.moves_with(loop)]
+        if not moving:
+            return self.footprint(reference, self.edges)
+        edges = list(self.edges)
+        extent = self.problem.nest.extents[self.order[moving[-1]]]
+        edges[self.order[moving[-1]]] = _Quantity(extent, extent)
+        return self.product([self.footprint(reference, edges), *(self.tiles[k] for k in self.order[:moving[-1]])])
+
+    def footprint(self, reference: Reference, edges: list[_Quantity]) -> _Quantity:
+        """Lines that a tile of these edges touches."""
+        if not reference.coefficients:
+            return _Quantity(1, 1)
+        lengths = [_length(row, span, edges)
+                   for row, span in zip(reference.coefficients, reference.spans, strict=True)]
+        rows = self.product(lengths[:-1])
+        if coupled(reference):
+            # no more rows than iterations that start one
+            touched = [edge for loop, edge in enumerate(edges) if any(row[loop] for row in reference.coefficients[:-1])]
+            most = prod(span + 1 for span in reference.spans[:-1])
+            rows = self.least(rows, self.product([_Quantity(most, most), *touched]))
+        return self.product([rows, self.lines(lengths[-1], reference.element_bytes)])
+
+    def lines(self, run: _Quantity, size: int) -> _Quantity:
+        """Lines under a contiguous run of elements, on average over its alignment, rounded up."""
+        line = self.problem.line_bytes
+        most = (run.most * size + 2 * line - size - 1) // line
+        return self.equal_to(most, lambda value: self.model.add_division_equality(
+            value, run.value * size + (2 * line - size - 1), line))
+
+    def product(self, factors: list[_Quantity]) -> _Quantity:
+        result = _Quantity(1, 1)
+        for factor in factors:
+            most = min(result.most * factor.most, LARGEST_NUMBER)
+            if isinstance(result.value, int) or isinstance(factor.value, int):
+                result = _Quantity(result.value * factor.value, most)
+            else:
+                result = self.equal_to(most, partial(self.post_product, result.value, factor.value))
+        return result
+
+    def post_product(self, left: Any, right: Any, value: Any) -> None:
+        self.model.add_multiplication_equality(value, [left, right])
+
+    def least(self, left: _Quantity, right: _Quantity) -> _Quantity:
+        return self.equal_to(min(left.most, right.most),
+                             lambda value: self.model.add_min_equality(value, [left.value, right.value]))
+
+    def equal_to(self, most: int, post: Callable[[Any], Any]) -> _Quantity:
+        """A new variable, bound by the constraint that `post` adds."""
+        value = self.model.new_int_var(0, most, "")
+        post(value)
+        return _Quantity(value, most)
+
+
+def _length(row: tuple[int, ...], span: int, edges: list[_Quantity]) -> _Quantity:
+    """Elements along one array dimension: one, the span, and what each loop adds."""
+    value: Any = 1 + span - sum(map(abs, row))
+    most = value
+    for coefficient, edge in zip(row, edges, strict=True):
+        if coefficient:
+            value = value + abs(coefficient) * edge.value
+            most += abs(coefficient) * edge.most
+    return _Quantity(value, most)
+
+
+def _domain(values: list[int]) -> Any:
+    from ortools.sat.python import cp_model
+
+    return cp_model.Domain.from_values(sorted(set(values)))
+
+
+def innermost_choice(nest: Nest) -> int:
+    """The loop that most references follow with unit stride or not at all; the last one wins a tie."""
+    def score(loop: int) -> tuple[int, int]:
+        return (sum(r.stride(loop) is Stride.OTHER for r in nest.references), -loop)
+    return min(range(nest.depth), key=score)

@@ -1,0 +1,111 @@
+"""How many bytes a loop structure moves into a cache, by footprints and reuse.
+
+A structure is the sequence of loops around the statements, outermost first; each advances one loop of a
+`Nest` by a step.  Going outward from the statements, the working set of the loops inside grows; the
+innermost part that still fits is loaded once and stays while the loops directly outside do not move it.
+
+Source: R. Li, Y. Xu, A. Sukumaran-Rajam, A. Rountev, P. Sadayappan, "Analytical Characterization and Design
+Space Exploration for Optimization of CNNs", ASPLOS 2021, sections 3 and 4 (data volume by permutation);
+A. Olivry, G. Iooss, N. Tollenaere, A. Rountev, P. Sadayappan, F. Rastello, "IOOpt: Automatic Derivation of
+I/O Complexity Bounds for Affine Programs", PLDI 2021, section 5 (upper bounds).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from polysched.tiling.nest import Nest
+from polysched.tiling.references import Reference
+
+
+@dataclass(frozen=True)
+class Level:
+    """One loop of a structure: which loop of the nest advances, and by how many of its iterations."""
+
+    loop: int
+    step: int
+
+
+def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int) -> int:
+    """Bytes, in whole cache lines, that a box of iterations with these edges touches.
+
+    The last dimension is contiguous: a run of k elements lies, on average over its alignment, on one line
+    less an element more than its own length.
+    """
+    if not reference.coefficients:
+        return reference.element_bytes
+    lengths = [1 + span + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True))
+               for row, span in zip(reference.coefficients, reference.spans, strict=True)]
+    elements = prod(lengths)
+    if coupled(reference):
+        touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))
+        elements = min(elements, touched * prod(span + 1 for span in reference.spans))
+    rows = max(1, elements // lengths[-1])
+    return rows * (lengths[-1] * reference.element_bytes + line_bytes - reference.element_bytes)
+
+
+def coupled(reference: Reference) -> bool:
+    """One loop moves several subscripts, so the box of subscripts may hold elements that nothing touches."""
+    return any(sum(1 for row in reference.coefficients if row[loop]) > 1
+               for loop in range(len(reference.coefficients[0])))
+
+
+def transfers(reference: Reference) -> int:
+    """How often a line crosses the boundary: written lines come in and go out again."""
+    return 2 if reference.writes else 1
+
+
+def working_set_bytes(nest: Nest, edges: tuple[int, ...], line_bytes: int) -> int:
+    """Bytes that a box of iterations touches, all references together."""
+    return sum(footprint_bytes(r, edges, line_bytes) for r in nest.references)
+
+
+def traffic_bytes(nest: Nest, structure: tuple[Level, ...], capacity_bytes: int,
+                  line_bytes: int) -> tuple[int, ...]:
+    """Bytes moved into (and for written data out of) a cache of the given capacity, per reference of the nest."""
+    inside = _edges_inside(nest, structure)
+    fits = next((k for k, edges in enumerate(inside) if working_set_bytes(nest, edges, line_bytes) <= capacity_bytes),
+                len(structure))
+    return tuple(transfers(reference) * _moved(reference, nest, structure, inside, fits, line_bytes)
+                 for reference in nest.references)
+
+
+def _edges_inside(nest: Nest, structure: tuple[Level, ...]) -> list[tuple[int, ...]]:
+    """Entry k: how many iterations of each loop of the nest run inside the loops k, k + 1, ... together."""
+    edges = list(nest.extents)
+    inside = [tuple(edges)]
+    for level in structure:
+        edges[level.loop] = min(level.step, edges[level.loop])
+        inside.append(tuple(edges))
+    return inside
+
+
+def _moved(reference: Reference, nest: Nest, structure: tuple[Level, ...], inside: list[tuple[int, ...]], fits: int,
+           line_bytes: int) -> int:
+    outer = fits
+    while outer > 0 and not reference.moves_with(structure[outer - 1].loop):
+        outer -= 1
+    if outer == 0:
+        return footprint_bytes(reference, inside[fits], line_bytes)
+    # along the nearest loop that moves it, neighbouring boxes overlap: count their union once
+    edges = list(inside[fits])
+    moving = structure[outer - 1].loop
+    edges[moving] = inside[outer - 1][moving]
+    times = prod(-(-inside[k][structure[k].loop] // min(structure[k].step, inside[k][structure[k].loop]))
+                 for k in range(outer - 1))
+    return times * footprint_bytes(reference, tuple(edges), line_bytes)
+
+
+def structure_of(edges_by_level: tuple[tuple[int, ...], ...], orders: tuple[tuple[int, ...], ...],
+                 depth: int) -> tuple[Level, ...]:
+    """The loops of several tile levels, outermost level first, above the loops of single iterations.
+
+    Parameters
+    ----------
+    edges_by_level : tile edges per level.
+    orders : the order of the loops per level, and last the order of the point loops.
+    """
+    levels = [Level(loop, edges[loop]) for edges, order in zip(edges_by_level, orders, strict=False) for loop in order]
+    points = orders[len(edges_by_level)] if len(orders) > len(edges_by_level) else tuple(range(depth))
+    return (*levels, *(Level(loop, 1) for loop in points))
