@@ -54,16 +54,21 @@ def update(region: Region, kind: str, array: str, element: Sequence[Value], oper
     return Assign(target=target, value=new.expr, dtype=dtype)
 
 
-def best_so_far(region: Region, kind: str, position: str, best: str, element: Sequence[Value],
+def best_so_far(region: Region, kind: str, position: tuple[str, Sequence[Value]], best: tuple[str, Sequence[Value]],
                 operand: Value, place: Value, *, propagate_nan: bool = False) -> tuple[Assign, Assign]:
-    """The update of an `argmax` (kind `max`) or `argmin`: the position and the value of the best element together."""
-    old_best, old = region.load(best, element), region.load(position, element)
+    """The update of an `argmax` (kind `max`) or `argmin`: the position and the value of the best element together.
+
+    Parameters
+    ----------
+    position, best : the array and the subscripts of the element that holds each of them.
+    """
+    old_best, old = region.load(*best), region.load(*position)
     better = values.compare(">" if kind == "max" else "<", operand, old_best)
     if propagate_nan and operand.dtype.is_float:
         first_nan = values.logical("&&", values.compare("!=", operand, operand),
                                    values.compare("==", old_best, old_best))
         better = values.logical("||", better, first_nan)
     pairs = ((position, values.select(better, place, old)), (best, values.select(better, operand, old_best)))
-    first, second = (Assign(target=region.touch(array, element), value=new.expr, dtype=region.arrays[array].dtype)
-                     for array, new in pairs)
+    first, second = (Assign(target=region.touch(*element), value=new.expr, dtype=region.arrays[element[0]].dtype)
+                     for element, new in pairs)
     return first, second

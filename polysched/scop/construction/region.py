@@ -38,9 +38,10 @@ IslSetOrMap = TypeVar("IslSetOrMap", isl.Set, isl.Map)
 
 # Words that isl's parser or C11 takes for something else.
 RESERVED = frozenset("""
-    and or not exists mod floor ceil floord ceild min max abs implies true false infty infinity nan rat lt le gt ge
-    eq ne auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
+    and or not exists mod floor ceil floord ceild min max abs implies true false infty infinity nan rat lt le
+    gt ge eq ne auto break case char const continue default do double else enum extern float for goto if
+    inline int long register restrict return short signed sizeof static struct switch typedef union unsigned
+    void volatile while main
     """.split())  # noqa: SIM905
 
 
@@ -77,11 +78,18 @@ class Region:
     ----------
     name : the Scop's name.
     context : what is known of the parameters from the start.
+
+    Attributes
+    ----------
+    context : the parameter values that the Scop is for; may leave out values for which some loops are empty.
+    valid : all parameter values for which the program is defined, as far as it was followed.
+    domain : the iteration domain under the open loops and guards.
     """
 
     def __init__(self, name: str, context: isl.Set | None = None) -> None:
         self.name = name
         self.context = context if context is not None else isl.Set(UNIVERSE)
+        self.valid = self.context
         self.domain = isl.Set(UNIVERSE)
         self.parameters: dict[str, Parameter] = {}
         self.arrays: dict[str, Array] = {}
@@ -100,8 +108,10 @@ class Region:
             self.assume(isl.Set(f"[{name}] -> {{ : {name} >= {at_least} }}"))
         return parameter(name, self.parameters[name].dtype)
 
-    def assume(self, condition: isl.Set, *, kind: str = "parameter-range", text: str = "") -> None:
+    def assume(self, condition: isl.Set, *, kind: str = "parameter-range", text: str = "", exact: bool = True) -> None:
         """Restrict the context; with a text, say so among the assumptions unless it is known already."""
+        if exact:
+            self.valid = self.valid.intersect(condition).coalesce()
         if text and not self.context.is_subset(condition):
             self.assumptions.append(Assumption(kind=kind, text=text, parameters=condition,
                                                condition=c_condition(condition)))
@@ -157,16 +167,32 @@ class Region:
         finally:
             self.domain = outer
 
-    def require(self, condition: isl.Set, *, kind: str, text: str) -> bool:
-        """Restrict the context to where a condition holds for every instance here; False when it never does."""
-        violated = self.domain.intersect(self.context).subtract(condition)
+    def require(self, condition: isl.Set, *, kind: str, text: str, assuming: isl.Set | None = None) -> bool:
+        """Restrict the context to where a condition holds for every instance here; False when it never does.
+
+        `valid` gets exactly that.  The context gets the simpler condition that is needed when something
+        happens here at all (and `assuming` holds): it implies the exact one, and spares every later
+        step the cases of empty loops.
+        """
+        violated = self.without_iterators(self.domain.intersect(self.valid).subtract(condition))
         if violated.is_empty():
             return True
-        good = self.context.subtract(self.without_iterators(violated)).coalesce()
-        if good.is_empty():
+        self.valid = self.valid.subtract(violated).coalesce()
+        usual = self.without_iterators(self.domain.intersect(self.context))
+        if assuming is not None:
+            usual = usual.intersect(assuming)
+        needed = self._simplest(self.context.subtract(violated).coalesce(), usual)
+        if needed.intersect(self.context).is_empty():
             return False
-        self.assume(good.gist(self.context), kind=kind, text=text)
+        self.assume(needed, kind=kind, text=text, exact=False)
         return True
+
+    def _simplest(self, good: isl.Set, usual: isl.Set) -> isl.Set:
+        """A condition that implies `good` in the context and is all that is needed where `usual` holds."""
+        exact = good.gist(self.context)
+        simple = good.intersect(usual).gist(usual.intersect(self.context)).coalesce()
+        sound = simple.intersect(self.context).is_subset(good)
+        return simple if sound and simple.n_basic_set() <= exact.n_basic_set() else exact
 
     def without_iterators(self, params: isl.Set) -> isl.Set:
         """The parameter values for which a set of parameters and iterators has an element."""
@@ -261,7 +287,8 @@ class Region:
 
     def _access(self, statement: str, reference: str, touch: Touch, kind: AccessKind) -> Access:
         array = self.arrays[touch.array]
-        box = element_set(touch.array, [_affine(s) for s in touch.subscripts]).intersect_params(touch.domain)
+        box = element_set(touch.array, [_affine(s) for s in touch.subscripts])
+        box = box.intersect_params(touch.domain).intersect_params(self.domain)
         relation = isl.Map.from_domain_and_range(isl.Set("{ [] }"), box)
         for depth, loop in enumerate(self.loops):
             relation = _with_parameter(relation, loop.symbol)
@@ -276,15 +303,12 @@ class Region:
     def _require_in_bounds(self, array: Array, relation: isl.Map) -> None:
         """Restrict the context to the sizes for which the access stays inside its array."""
         inside = extent_box(array)
-        outside = relation.range().intersect_params(self.context).subtract(inside)
+        outside = relation.range().intersect_params(self.valid).subtract(inside)
         if outside.is_empty():
             return
-        bad = outside.params()
-        good = self.context.subtract(bad).coalesce()
-        if good.is_empty():
+        text = f"every subscript of {array.name} lies inside its extents"
+        if not self.require(outside.params().complement(), kind="in-bounds", text=text):
             raise OutOfBounds(array.name, outside)
-        needed = good.gist(self.context)
-        self.assume(needed, kind="in-bounds", text=f"every subscript of {array.name} lies inside its extents")
 
     def finish(self) -> Scop:
         """The Scop of everything added so far."""

@@ -192,4 +192,5 @@ class _Lowering:
                 assert axis.extent is not None
                 place = values.arithmetic("+", values.arithmetic("*", place, self.value(axis.extent)), index)
             operand = values.cast(self.value(value.operand), dtype)
-            self.region.add(reductions.best_so_far(self.region, kind, array, best, element, operand, place))
+            self.region.add(reductions.best_so_far(
+                self.region, kind, (array, element), (best, element), operand, place))

@@ -1,0 +1,122 @@
+"""The elementwise functions that a kernel may call, as tables keyed by the function objects themselves.
+
+An alias or a star import therefore means the same as the full name.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polysched.scop.body import Call, Cast
+from polysched.scop.construction import functions, values
+from polysched.scop.construction.values import Value
+from polysched.scop.dtypes import BOOL, FLOAT64, INT64
+
+
+def _numpy_function(name: str) -> Callable[..., Value]:
+    return lambda *arguments: functions.call(name, arguments)
+
+
+def _same_for_integers(name: str) -> Callable[[Value], Value]:
+    """`floor`, `ceil`, `trunc`, `rint` of an integer array keep its type."""
+    return lambda value: value if value.dtype.is_integer and not value.weak else functions.call(name, (value,))
+
+
+def _is_nan(value: Value) -> Value:
+    return values.compare("!=", value, value)
+
+
+def _sign(value: Value) -> Value:
+    zero, one = values.cast(values.number(0), value.dtype), values.cast(values.number(1), value.dtype)
+    below = values.select(values.compare("<", value, zero), values.negate(one), value)
+    return values.select(values.compare(">", value, zero), one, below)
+
+
+UFUNC_NAMES = ("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
+               "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "fabs", "arctan2", "hypot",
+               "fmod", "copysign", "fmin", "fmax")
+
+ELEMENTWISE: dict[Any, Callable[..., Value]] = {
+    **{getattr(np, name): _numpy_function(name) for name in UFUNC_NAMES},
+    **{getattr(np, name): _same_for_integers(name) for name in ("floor", "ceil", "trunc", "rint")},
+    np.add: lambda a, b: values.arithmetic("+", a, b),
+    np.subtract: lambda a, b: values.arithmetic("-", a, b),
+    np.multiply: lambda a, b: values.arithmetic("*", a, b),
+    np.divide: values.divide,
+    np.floor_divide: functions.floor_divide,
+    np.mod: functions.modulo,
+    np.power: functions.power,
+    np.negative: values.negate,
+    np.square: lambda a: values.arithmetic("*", a, a),
+    np.reciprocal: lambda a: values.divide(values.number(1), a),
+    np.absolute: functions.absolute,
+    np.sign: _sign,
+    np.maximum: lambda a, b: values.extremum("max", a, b, propagate_nan=True),
+    np.minimum: lambda a, b: values.extremum("min", a, b, propagate_nan=True),
+    np.clip: lambda a, low, high: values.extremum(
+        "min", values.extremum("max", a, low, propagate_nan=True), high, propagate_nan=True),
+    np.where: values.select,
+    np.isnan: _is_nan,
+    np.logical_and: lambda a, b: values.logical("&&", a, b),
+    np.logical_or: lambda a, b: values.logical("||", a, b),
+    np.logical_xor: lambda a, b: values.compare("!=", values.truth(a), values.truth(b)),
+    np.logical_not: values.logical_not,
+    np.bitwise_and: lambda a, b: functions.bitwise("&", a, b),
+    np.bitwise_or: lambda a, b: functions.bitwise("|", a, b),
+    np.bitwise_xor: lambda a, b: functions.bitwise("^", a, b),
+    np.left_shift: lambda a, b: functions.bitwise("<<", a, b),
+    np.right_shift: lambda a, b: functions.bitwise(">>", a, b),
+    np.invert: functions.invert,
+    **{getattr(np, name): (lambda a, b, op=op: values.compare(op, a, b)) for name, op in (
+        ("less", "<"), ("less_equal", "<="), ("greater", ">"), ("greater_equal", ">="), ("equal", "=="),
+        ("not_equal", "!="))},
+}
+
+
+def _python_float(value: Value) -> Value:
+    return value if value.weak and value.dtype == FLOAT64 else replace(values.cast(value, FLOAT64), weak=True)
+
+
+def _python_int(value: Value) -> Value:
+    """`int(x)`: towards zero; of an integer the same number."""
+    constant = values.constant_of(value)
+    if value.weak and constant is not None:
+        return values.number(int(constant))
+    if value.dtype.is_integer and value.dtype != BOOL:
+        return replace(values.cast(value, INT64), weak=True, affine=value.affine)
+    return Value(values.converted(value, INT64), INT64, True)
+
+
+def _rounded_to_int(name: str) -> Callable[[Value], Value]:
+    """`math.floor` and the like: a Python int."""
+    def function(value: Value) -> Value:
+        if value.dtype.is_integer:
+            return _python_int(value)
+        return Value(Cast(Call(name, (values.converted(value, FLOAT64),), FLOAT64), INT64), INT64, True)
+    return function
+
+
+def _math_function(name: str) -> Callable[..., Value]:
+    return lambda *arguments: functions.call(name, arguments, dtype=FLOAT64, weak=True)
+
+
+MATH_NAMES = ("sqrt", "cbrt", "exp", "exp2", "expm1", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
+              "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "fabs",
+              "pow", "atan2", "hypot", "fmod", "copysign", "log")
+
+SCALAR: dict[Any, Callable[..., Value]] = {
+    **{getattr(math, name): _math_function(name) for name in MATH_NAMES if hasattr(math, name)},
+    **{getattr(math, name): _rounded_to_int(name) for name in ("floor", "ceil", "trunc")},
+    math.isnan: _is_nan,
+    builtins.abs: functions.absolute,
+    builtins.float: _python_float,
+    builtins.int: _python_int,
+    builtins.bool: lambda value: replace(values.truth(value), weak=True),
+    builtins.pow: functions.power,
+}

@@ -1,0 +1,93 @@
+"""What the names of a Python function mean at a point of it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from polysched.scop.dtypes import DType
+from polysched.scop.python_frontend.operands import Operand, TupleValue, View
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A scalar variable with storage: a 0-dimensional array of the Scop.
+
+    Parameters
+    ----------
+    weak : its values are Python numbers, which take the type of the NumPy value that they meet.
+    """
+
+    array: str
+    dtype: DType
+    weak: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Stale:
+    """A name that has one meaning on one way to this point and another on another way."""
+
+    was_array: bool
+
+
+Binding: TypeAlias = "Operand | Stored | Stale"
+Environment: TypeAlias = dict[str, Binding]
+
+
+class Restart(Exception):
+    """A name turned out to need storage, or a wider type: the function is lowered again with that known."""
+
+
+def assigned_names(nodes: Iterable[ast.stmt]) -> list[str]:
+    """Every name that statements assign, in order of first appearance."""
+    names = [n.id for statement in nodes for n in ast.walk(statement)
+             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return list(dict.fromkeys(names))
+
+
+def is_array(binding: Binding | None) -> bool:
+    """Whether a name stands for an array or a tuple, which have no scalar storage."""
+    return isinstance(binding, (View, TupleValue)) or (isinstance(binding, Stale) and binding.was_array)
+
+
+def after_loop(before: Environment, inside: Environment, assigned: Iterable[str]) -> Environment:
+    """The meaning of names behind a loop that may have run any number of times."""
+    result = dict(before)
+    for name in assigned:
+        now, old = inside.get(name), before.get(name)
+        if now is None:
+            continue
+        if isinstance(now, Stored) and (old is None or old is now):
+            result[name] = now
+        else:
+            result[name] = Stale(is_array(now))
+    return result
+
+
+def at_loop_entry(env: Environment, assigned: Iterable[str]) -> Environment:
+    """The meaning of names at the top of a loop body that assigns some of them."""
+    result = dict(env)
+    for name in assigned:
+        old = env.get(name)
+        if old is not None and not isinstance(old, Stored):
+            result[name] = Stale(is_array(old))
+    return result
+
+
+def outer_names(function: Callable[..., Any]) -> dict[str, Any]:
+    """What a function sees beyond its own names: builtins, globals, and the variables it closes over."""
+    function = getattr(function, "__wrapped__", function)
+    names = dict(vars(builtins))
+    names.update(getattr(function, "__globals__", {}))
+    code = getattr(function, "__code__", None)
+    cells = getattr(function, "__closure__", None) or ()
+    if code is not None:
+        for name, cell in zip(code.co_freevars, cells, strict=True):
+            try:
+                names[name] = cell.cell_contents
+            except ValueError:
+                continue
+    return names

@@ -1,0 +1,60 @@
+"""Runs a Python function twice: as Python, and as the Scop that it becomes, in the reference interpreter."""
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from polysched.scop.interpreter import execute, extents_of
+from polysched.scop.python_frontend import PythonScop, extract
+from polysched.scop.python_frontend.signature import argument_types, bound_arguments
+from polysched.scop.python_frontend.source import read_source
+
+
+def extracted(function: Callable[..., Any], *args: Any, **kwargs: Any) -> PythonScop:
+    """The Scop of a function for these arguments."""
+    source = read_source(function)
+    arguments = bound_arguments(source, args, kwargs) if args or kwargs else None
+    return extract(source, argument_types(source, arguments))
+
+
+def sizes_of(python: PythonScop, arguments: Mapping[str, Any]) -> dict[str, int]:
+    """The values of the Scop's parameters for these arguments."""
+    sizes = {a.target: int(arguments[a.name]) for a in python.arguments if a.is_size}
+    for argument in python.arguments:
+        for extent, size in zip(argument.extents, np.shape(arguments[argument.name]), strict=False):
+            if extent.parameter is not None:
+                sizes[extent.parameter] = size
+    return sizes
+
+
+def interpret(python: PythonScop, args: tuple[Any, ...]) -> list[np.ndarray]:
+    """Execute the Scop on the arguments in place; the returned arrays."""
+    arguments = bound_arguments(python.source, args, {})
+    sizes = sizes_of(python, arguments)
+    arrays: dict[str, Any] = {a.target: arguments[a.name] for a in python.arguments if not a.is_size}
+    for name in python.results:
+        if name not in arrays:
+            array = python.scop.array(name)
+            arrays[name] = np.full(tuple(e or 0 for e in extents_of(array, sizes)), 77, array.dtype.name)
+    execute(python.scop, sizes, arrays, wrap_signed=True)
+    return [arrays[name] for name in python.results]
+
+
+def check(function: Callable[..., Any], *args: Any, rtol: float = 1e-5, atol: float = 1e-8) -> PythonScop:
+    """Compare the interpreter's result with plain Python's, on the arguments and on what is returned."""
+    expected, found = copy.deepcopy(args), copy.deepcopy(args)
+    with np.errstate(all="ignore"):
+        returned = function(*expected)
+    python = extracted(function, *args)
+    results = interpret(python, found)
+    for position, (a, b) in enumerate(zip(expected, found, strict=True)):
+        np.testing.assert_allclose(b, a, rtol=rtol, atol=atol, err_msg=f"argument {position}")
+    wanted = [] if returned is None else list(returned) if isinstance(returned, tuple) else [returned]
+    assert len(wanted) == len(results)
+    for a, b in zip(wanted, results, strict=True):
+        if isinstance(a, (np.ndarray, np.generic)):
+            assert a.dtype == b.dtype
+        np.testing.assert_allclose(b, a, rtol=rtol, atol=atol)
+    return python
