@@ -21,6 +21,8 @@ _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
 _DEPTH_LIMIT = 64
 _QUOTA_MESSAGE = "maximal number of operations exceeded"
 PLACEHOLDER = "polysched_c"
+TYPE_LIMIT = 2**15 - 1
+"""Constants of this size or more in the context are taken for the limits of a C type."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,7 +76,7 @@ def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl
     names = isl.IdList.alloc(isl_context, _DEPTH_LIMIT)
     for depth in range(_DEPTH_LIMIT):
         names = names.add(isl.Id(f"{PLACEHOLDER}{depth}", isl_context))
-    build = isl.AstBuild.from_context(context).set_iterators(names)
+    build = isl.AstBuild.from_context(without_type_ranges(context)).set_iterators(names)
     isl_context.reset_operations()
     isl_context.set_max_operations(max_operations)
     try:
@@ -86,6 +88,22 @@ def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl
     finally:
         isl_context.set_max_operations(0)
         isl_context.reset_operations()
+
+
+def without_type_ranges(context: isl.Set) -> isl.Set:
+    """A superset of the context without the limits that only say that a parameter fits its C type.
+
+    Loops that are right for more parameter values are right; and isl takes up to ten times as long with
+    constants near 2**31 in its bounds.
+    """
+    free = isl.Set.empty(context.get_space())
+    for basic in context.get_basic_sets():
+        kept = isl.BasicSet.universe(basic.get_space())
+        for constraint in basic.get_constraints():
+            if abs(constraint.get_constant_val().to_python()) < TYPE_LIMIT:
+                kept = kept.add_constraint(constraint)
+        free = free.union(isl.Set.from_basic_set(kept))
+    return free
 
 
 def _annotate_marks(tree: isl.Schedule) -> isl.Schedule:
