@@ -10,8 +10,9 @@ from polysched.emit_c.expressions import local_declarations
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
-from polysched.emit_c.loops import loop_names
+from polysched.emit_c.loops import If, loop_names
 from polysched.emit_c.names import local_array_names, name_loops, taken_names
+from polysched.emit_c.parameter_guard import parameter_guard
 from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.register_tiles import separate_register_tiles
 from polysched.emit_c.statements import INDENT
@@ -31,15 +32,19 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource
     """
     options = options or EmitOptions()
     scop = tiled.schedule.scop
-    built = build_ast(tiled.tree, context=scop.context, max_operations=options.max_operations)
+    guard = parameter_guard(scop, wanted=any(band.sizes for band in tiled.bands))
+    built = build_ast(tiled.tree, context=guard.without_type_limits, max_operations=options.max_operations)
     taken = taken_names(scop, reserved=() if options.trace is None else (options.trace,))
     loops = name_loops(read_ast(built.root), iterators={s.name: s.iterators for s in scop.statements}, taken=taken)
-    facts = Facts(context=scop.context)
+    facts = Facts(context=guard.context)
     if options.vector_bits and options.trace is None:
         loops = separate_register_tiles(loops, facts)
+    if guard.condition is not None:
+        loops = If(guard.condition, loops)
     local_names = local_array_names(scop, taken)
     macros = HelperMacros(taken)
-    index = IndexPrinter(parameters=parameter_ranges(scop), spellings=parameter_spellings(scop), macros=macros)
+    index = IndexPrinter(parameters=parameter_ranges(scop, guard.context), spellings=parameter_spellings(scop),
+                         macros=macros)
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
                             comments=band_comments(tiled), types=VectorTypes(taken), taken=taken,
                             loop_names=loop_names(loops))

@@ -185,16 +185,16 @@ def parameter_spellings(scop: Scop) -> dict[str, CText]:
             for p in scop.parameters}
 
 
-def parameter_ranges(scop: Scop) -> dict[str, tuple[DType, Range]]:
+def parameter_ranges(scop: Scop, context: isl.Set) -> dict[str, tuple[DType, Range]]:
     """The type and the possible values of each parameter, from its declaration and the context."""
     ranges: dict[str, tuple[DType, Range]] = {}
-    names = [scop.context.get_dim_name(isl.dim_type.param, i) for i in range(scop.context.dim(isl.dim_type.param))]
+    names = [context.get_dim_name(isl.dim_type.param, i) for i in range(context.dim(isl.dim_type.param))]
     for parameter in scop.parameters:
         low, high = parameter.dtype.value_range()
         if parameter.name not in names:
             ranges[parameter.name] = parameter.dtype, (low, high)
             continue
-        as_set = isl.Set.from_params(scop.context)
+        as_set = isl.Set.from_params(context)
         line = as_set.move_dims(isl.dim_type.set, 0, isl.dim_type.param, names.index(parameter.name), 1)
         line = line.project_out(isl.dim_type.param, 0, line.dim(isl.dim_type.param))
         if line.dim_has_lower_bound(isl.dim_type.set, 0):
