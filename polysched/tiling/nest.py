@@ -68,9 +68,12 @@ def assumed_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
     """A value for every parameter: as given, else a typical size that the context allows."""
     context = scop.context
     values: dict[str, int] = {}
-    names = [context.get_dim_name(isl.dim_type.param, i) for i in range(context.dim(isl.dim_type.param))]
+    names = [parameter.name for parameter in scop.parameters]
     for name in sorted(names, key=lambda n: n not in given):
         at = context.find_dim_by_name(isl.dim_type.param, name)
+        if at < 0:
+            values[name] = given.get(name, TYPICAL_SIZE)
+            continue
         wanted = given.get(name, TYPICAL_SIZE)
         fixed = _fix(context, at, wanted)
         if fixed.is_empty():
@@ -127,9 +130,8 @@ def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff) -> bool:
 def _loop_name(scop: Scop, names: tuple[str, ...], member: isl.UnionPwAff) -> str:
     """The function of the deepest statement, for instance `i` or `t + i`."""
     deepest = max(names, key=lambda name: scop.statement(name).depth)
-    rows = isl.UnionMap.from_union_pw_aff(member).intersect_domain(isl.UnionSet.from_set(
-        isl.Set.universe(scop.statement(deepest).domain.get_space())))
-    if rows.is_empty():
+    space = scop.statement(deepest).domain.get_space()
+    pieces = member.intersect_domain_space(space).get_pw_aff_list()
+    if pieces.n_pw_aff() == 0:
         return "0"
-    text = str(isl.PwAff.from_union_map(rows)) if hasattr(isl.PwAff, "from_union_map") else str(rows)
-    return text.rsplit("->", 1)[-1].strip(" {}[]()")
+    return str(pieces.get_at(0)).rsplit("->", 1)[-1].split(":", 1)[0].strip(" {}[]()")

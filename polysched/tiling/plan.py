@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import islpy as isl
+
 from polysched.dependence.dependences import Dependences
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
@@ -117,10 +119,11 @@ class _Planner:
         """The best register block of the deepest statements whose columns are independent."""
         names = statement_names(position.domain)
         deepest = max(self.scop.statement(name).depth for name in names)
-        shapes = [shape for name in names if self.scop.statement(name).depth == deepest
+        shapes = [(shape, name) for name in names if self.scop.statement(name).depth == deepest
                   for shape in register_shapes(nest, name, self.options.target)]
-        for shape in sorted(shapes, key=lambda s: s.cycles):
-            below = position
+        for shape, name in sorted(shapes, key=lambda pair: pair[0].cycles):
+            space = self.scop.statement(name).domain.get_space()
+            below = branch(position, isl.UnionSet.from_set(isl.Set.universe(space)))
             for loop in (*shape.outer, *shape.inner, shape.rows):
                 below = inside(below, band.members[loop])
             if is_independent(below, band.members[shape.columns]):

@@ -19,6 +19,7 @@ from polysched.tiling.strides import Stride
 MOST_ROWS = 14
 MOST_VECTORS = 4
 PARTIAL_BLOCK = 6    # how much slower than a full block the rest at an edge runs, per element
+UNEVEN_ROWS = 1.04   # edges that are no power of two make longer bounds where tiles meet a diagonal
 BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
 
 
@@ -97,4 +98,6 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
     for loop, edge in ((rows, row_count), (columns, vectors * lanes)):
         extent = nest.extents[loop]
         waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
+    if row_count & (row_count - 1):
+        waste *= UNEVEN_ROWS
     return waste * (cycles / operations + BYTES_WEIGHT * loaded / (operations * lanes))

@@ -9,13 +9,12 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Leaf, Node, Sequence
+from polysched.scheduling.loop_tree import Leaf, Node, Sequence, multi_union_pw_aff
 from polysched.scheduling.marks import Role
-from polysched.tiling.distribute import statement_groups
+from polysched.tiling.distribute import sets_of, statement_groups
 from polysched.tiling.loops import Loop, enter, nest
 from polysched.tiling.plan import BandPlan
-from polysched.tiling.position import Position
-from polysched.tiling.register_shape import RegisterShape
+from polysched.tiling.position import Position, is_legal
 
 
 def block_of(loop: Loop, size: int, role: Role) -> Loop:
@@ -24,24 +23,61 @@ def block_of(loop: Loop, size: int, role: Role) -> Loop:
     return Loop(function=loop.function.scale_down_val(edge).floor(), mark=replace(loop.mark, role=role))
 
 
-def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position) -> Node | None:
-    """The point loops of a band as a register block; None when its statements cannot be separated.
+def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, tiles: tuple[Loop, ...],
+                  child: Node) -> Node | None:
+    """The point loops of a band as register blocks; None when that is not legal.
 
-    Statements without the block's sum stand beside it, below the block loops, in loops of their own.
+    Statements without the block's sum stand beside it, below the block loops, in loops of their own.  Where the
+    dependences between statements allow no such order, the blocks that hold instances of several statements
+    (along the diagonal of a triangular nest, say) keep plain loops, and all others become register blocks.
+
+    Parameters
+    ----------
+    position : the place below the tile loops `tiles`.
+    child : what stood below the band.
     """
     shape = plan.shape
     assert shape is not None
     blocks = [block_of(loops[shape.rows], shape.row_count, Role.TILE),
               block_of(loops[shape.columns], shape.column_count, Role.TILE)]
     around = (*(loops[k] for k in shape.outer), *(blocks if plan.rows_first else reversed(blocks)))
-    groups = statement_groups(enter(position, around))
+    below = enter(position, around)
+    for branches in (_by_statement(loops, plan, below), _by_block(loops, plan, below, (*tiles, *around), child)):
+        inner = None if branches is None else _sequence(branches)
+        if inner is not None and is_legal(below, inner):
+            return nest(around, inner)
+    return None
+
+
+def _sequence(branches: tuple[tuple[isl.UnionSet, Node], ...]) -> Node:
+    return branches[0][1] if len(branches) == 1 else Sequence(branches=branches)
+
+
+def _by_statement(loops: tuple[Loop, ...], plan: BandPlan,
+                  position: Position) -> tuple[tuple[isl.UnionSet, Node], ...] | None:
+    groups = statement_groups(position)
     if groups is None:
         return None
-    branches = tuple((keep, nest(_inner_loops(loops, shape, sums=keep_sums(plan, name)), Leaf()))
-                     for name, keep in groups)
-    if len(branches) == 1:
-        return nest(around, branches[0][1])
-    return nest(around, Sequence(branches=branches))
+    return tuple((keep, nest(_inner_loops(loops, plan, sums=keep_sums(plan, name)), Leaf())) for name, keep in groups)
+
+
+def _by_block(loops: tuple[Loop, ...], plan: BandPlan, position: Position, outside: tuple[Loop, ...],
+              child: Node) -> tuple[tuple[isl.UnionSet, Node], ...] | None:
+    """One statement's pure blocks as register blocks; all that shares a block with other statements as plain loops."""
+    summing = [part for part in sets_of(position.domain) if keep_sums(plan, part.get_tuple_name())]
+    if len(summing) != 1:
+        return None
+    main = isl.UnionSet.from_set(summing[0])
+    others = position.domain.subtract(main)
+    coordinates = multi_union_pw_aff((*position.path, *(loop.function for loop in outside)))
+    place = isl.UnionMap.from_multi_union_pw_aff(coordinates).intersect_domain(position.domain)
+    shared = place.intersect_domain(main).intersect_range(place.intersect_domain(others).range()).domain()
+    pure = main.subtract(shared).coalesce()
+    if pure.is_empty():
+        return None
+    plain = nest(_inner_loops(loops, plan, sums=False), child)
+    return ((position.domain.subtract(pure).coalesce(), plain),
+            (pure, nest(_inner_loops(loops, plan, sums=True), Leaf())))
 
 
 def keep_sums(plan: BandPlan, statement: str) -> bool:
@@ -53,7 +89,9 @@ def keep_sums(plan: BandPlan, statement: str) -> bool:
         r.writes and r.moves_with(loop) for r in own for loop in loops)
 
 
-def _inner_loops(loops: tuple[Loop, ...], shape: RegisterShape, *, sums: bool) -> tuple[Loop, ...]:
+def _inner_loops(loops: tuple[Loop, ...], plan: BandPlan, *, sums: bool) -> tuple[Loop, ...]:
+    shape = plan.shape
+    assert shape is not None
     rows, columns = loops[shape.rows], loops[shape.columns]
     if sums:
         rows = replace(rows, mark=replace(rows.mark, register=True, unroll=shape.row_count))

@@ -116,8 +116,8 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
         place = replace(place, parallel=True)
     below = enter(position, tiles)
     if plan.shape is not None and not place.sunk:
-        block = register_nest(loops, plan, below)
-        if block is not None and is_legal(below, block):
+        block = register_nest(loops, plan, below, tiles, band.child)
+        if block is not None:
             return nest(tiles, block)
     points = tuple(loop for loop, edge in zip(loops, plan.edges, strict=True) if edge != 1)
     if not tiles:
