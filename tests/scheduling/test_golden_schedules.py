@@ -46,7 +46,7 @@ EXPECTED = [
     Expectation("fdtd_2d", "S3", ("---",), f"{TESTS} (fdtd-2d.c): (t, t + j, t + i), hz at (t, t + j + 1, t + i + 1)"),
     Expectation("adi", "S12", ("-", "P-"),
                 "alternating directions: rows are independent, each is a recurrence, the time loop carries the rest"),
-    Expectation("lu", "S1", ("---",), f"{PLDI08}, evaluation (LU): three permutable loops, parallel as a pipeline only"),
+    Expectation("lu", "S1", ("---",), f"{PLDI08}, evaluation (LU): three permutable loops, parallel as a pipeline"),
     Expectation("cholesky", "S2", ("---",), "as lu; the root and the division sink into the band"),
     Expectation("gramschmidt", "S5", ("-", "P-"), "column k after column k - 1; the later columns j are independent"),
     Expectation("correlation", "S10", ("PP-",), "the product of the centred matrix with its transpose: as gemm"),
