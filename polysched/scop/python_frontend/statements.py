@@ -48,6 +48,29 @@ from polysched.scop.scop import Storage
 OPERATORS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 
+def without_continue(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The same statements without `continue`: what follows it moves into the branches that do not continue."""
+    result: list[ast.stmt] = []
+    for position, statement in enumerate(body):
+        if isinstance(statement, ast.Continue):
+            return result
+        if isinstance(statement, ast.If) and _continues(statement):
+            rest = list(body[position + 1:])
+            then = without_continue([*statement.body, *rest])
+            otherwise = without_continue([*statement.orelse, *rest])
+            kept = then or [ast.copy_location(ast.Pass(), statement)]
+            return [*result, ast.copy_location(ast.If(statement.test, kept, otherwise), statement)]
+        result.append(statement)
+    return result
+
+
+def _continues(statement: ast.stmt) -> bool:
+    """Whether a branch, at any depth but not in an inner loop, continues the loop around it."""
+    if isinstance(statement, ast.If):
+        return any(_continues(s) for s in [*statement.body, *statement.orelse])
+    return isinstance(statement, ast.Continue)
+
+
 class Lowering:
     """Lowers the statements of one function into a Region.
 
@@ -98,13 +121,8 @@ class Lowering:
         return binding
 
     def block(self, body: Sequence[ast.stmt]) -> None:
-        """Lower statements in order; what follows a `continue` becomes the other branch."""
-        for position, statement in enumerate(body):
-            if isinstance(statement, ast.If) and statement.body and isinstance(statement.body[-1], ast.Continue):
-                rest = [*statement.orelse, *body[position + 1:]]
-                kept = statement.body[:-1] or [ast.copy_location(ast.Pass(), statement.body[-1])]
-                self.statement(ast.copy_location(ast.If(statement.test, kept, rest), statement))
-                return
+        """Lower statements in order."""
+        for statement in without_continue(body):
             self.statement(statement)
 
     def statement(self, node: ast.stmt) -> None:
@@ -141,9 +159,6 @@ class Lowering:
                 self.source.refuse(node.test, "a while loop", hint="write a for loop over a range with affine bounds")
             case ast.Break():
                 self.source.refuse(node, "a break", hint="put the condition into the bounds of the loop")
-            case ast.Continue():
-                self.source.refuse(node, "a continue that is not the end of an if in the loop's body",
-                                   hint="turn the condition around: if not ...: the rest")
             case ast.Return():
                 self.source.refuse(node, "a return before the end", hint="return once, in the last line")
             case ast.Expr():
