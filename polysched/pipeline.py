@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
+
+import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
@@ -192,18 +194,36 @@ def dump_stages(regions: Sequence[Optimized], folder: str | Path) -> None:
 
 def stage_texts(region: Optimized) -> dict[str, str]:
     """Each stage's value as text, by the stage's name."""
-    scop = region.scop
+    return {"scop": scop_text(region.scop), "dependences": dependences_text(region.dependences),
+            "schedule": _text([f"algorithm: {region.schedule.algorithm}", f"report: {region.schedule.report}",
+                               tree_text(region.schedule.tree)]),
+            "tiled": _text([*region.steps(), tree_text(region.tiled.tree)]), "emitted": region.text}
+
+
+def scop_text(scop: Scop) -> str:
+    """A Scop for reading: arrays, statements with their accesses, and the order as written."""
     lines = [f"context: {scop.context}", f"parameters: {', '.join(p.name for p in scop.parameters)}", "arrays:"]
-    lines += [f"  {a.dtype} {a.name}{''.join(f'[{e}]' for e in a.c_extents)} ({a.storage.value})" for a in scop.arrays]
+    lines += [f"  {a.dtype} {a.name}{''.join(f'[{extent or str()}]' for extent in a.c_extents)} ({a.storage.value})"
+              for a in scop.arrays]
     for statement in scop.statements:
         lines += [f"statement {statement.name}, line {statement.line}:", f"  domain: {statement.domain}"]
-        lines += [f"  {a.kind.value} {a.reference}: {a.relation}" for a in statement.accesses]
+        lines += [f"  {a.kind.value} {a.reference}: {a.relation.gist_domain(statement.domain)}"
+                  for a in statement.accesses]
     lines += [f"assumption {a.kind}: {a.text}" for a in scop.assumptions]
-    lines += ["schedule as written:", scop.schedule.to_str()]
-    return {"scop": _text(lines), "dependences": _text(str(d) for d in region.dependences.pairs),
-            "schedule": _text([f"algorithm: {region.schedule.algorithm}", f"report: {region.schedule.report}",
-                               region.schedule.tree.to_str()]),
-            "tiled": _text([*region.steps(), region.tiled.tree.to_str()]), "emitted": region.text}
+    return _text([*lines, "schedule as written:", tree_text(scop.schedule)])
+
+
+def dependences_text(dependences: Dependences) -> str:
+    """One line per dependence, simplified for parameters within the context."""
+    simplified = (replace(d, relation=d.relation.gist_params(dependences.scop.context).coalesce())
+                  for d in dependences.pairs)
+    return _text(str(d) for d in simplified)
+
+
+def tree_text(tree: isl.Schedule) -> str:
+    """A schedule tree with one node a line, indented as it nests."""
+    printer = isl.Printer.to_str(tree.get_ctx()).set_yaml_style(isl.yaml_style.BLOCK)
+    return str(printer.print_schedule(tree).get_str()).rstrip()
 
 
 def _text(lines: Iterable[str]) -> str:

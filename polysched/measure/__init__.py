@@ -1,1 +1,33 @@
-"""Compile, run isolated, verify, time."""
+"""Compile, run isolated, verify, time.
+
+Names are loaded on first use: the child processes of a measurement import this package, and start quickly.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polysched.measure.building import Binary, compile_shared
+    from polysched.measure.isolation import ChildEnd, Limits, run_isolated
+    from polysched.measure.measurement import Measurement, Verification, Work
+    from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
+    from polysched.measure.statistics import Timing
+
+_HOME = {
+    "Binary": "building", "compile_shared": "building",
+    "ChildEnd": "isolation", "Limits": "isolation", "run_isolated": "isolation",
+    "Measurement": "measurement", "Verification": "measurement", "Work": "measurement",
+    "MeasureOptions": "paired", "Subject": "paired", "compare_and_time": "paired",
+    "Timing": "statistics",
+}
+
+__all__ = ["Binary", "ChildEnd", "Limits", "MeasureOptions", "Measurement", "Subject", "Timing", "Verification", "Work",
+           "compare_and_time", "compile_shared", "run_isolated"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"polysched.measure.{_HOME[name]}"), name)

@@ -1,0 +1,43 @@
+"""`polysched c2c`: a C file in, the same file with its regions optimized out."""
+
+from __future__ import annotations
+
+import argparse
+
+from polysched.cli.options import add_source, add_transformation, pipeline_options
+from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
+from polysched.cli.report import file_report
+
+NAME = "c2c"
+HELP = "Transform the scop regions of a C file; everything else stays byte for byte."
+EPILOG = """\
+examples:
+  polysched c2c gemm.c -o gemm.opt.c
+  polysched c2c gemm.c -o gemm.opt.c --tile 32,32,64 --scheduler isl --no-parallel
+  polysched c2c kernel.c -I include -D N=1024 --json report.json --dump-stages stages
+
+compile the result with the compiler's OpenMP option, for instance gcc -O3 -march=native -fopenmp"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_source(parser)
+    parser.add_argument("-o", "--output", metavar="OUT.c", default=STANDARD_OUTPUT,
+                        help="the transformed file (default: standard output)")
+    add_transformation(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Transform one file."""
+    from polysched.pipeline import dump_stages, transform_file
+    refuse_same_file(arguments.source, arguments.output)
+    refuse_same_file(arguments.source, arguments.json)
+    with prepared(arguments.output) as output, prepared(arguments.json) as report:
+        transformed = transform_file(arguments.source, pipeline_options(arguments))
+        if arguments.dump_stages:
+            dump_stages(transformed.regions, arguments.dump_stages)
+        assert output is not None
+        output.write(transformed.text)
+        if report is not None:
+            report.write_json(file_report(transformed, output=arguments.output))
+    return 0

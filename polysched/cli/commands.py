@@ -1,0 +1,28 @@
+"""Every subcommand, in the order of the help.  A new one is one file and one line.
+
+A command's module is cheap to import: it imports the rooms that it needs inside `run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Protocol
+
+from polysched.cli import c2c, demo, deps, extract, run
+
+
+class Command(Protocol):
+    """What the module of a subcommand offers."""
+
+    NAME: str
+    HELP: str
+    EPILOG: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do it; the exit code."""
+
+
+COMMANDS: tuple[Command, ...] = (demo, c2c, run, extract, deps)

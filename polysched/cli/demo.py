@@ -1,0 +1,93 @@
+"""`polysched demo`: the main job on two programs that ship with the package."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polysched.cli.output import prepared
+from polysched.cli.progress import Progress, progress
+from polysched.demo import FOLDER, PROGRAMS
+from polysched.errors import OutputError
+
+if TYPE_CHECKING:
+    from polysched.measure.measurement import Measurement
+    from polysched.pipeline import TransformedFile
+
+NAME = "demo"
+HELP = "Transform, verify and time a matrix product and a stencil."
+EPILOG = """\
+example:
+  polysched demo
+
+shows each stage's value and writes the emitted C into a folder; takes less than a minute"""
+
+SIZES = {"matrix_product.c": {"n": 500}, "stencil.c": {"steps": 100, "n": 1000}}
+BUDGET_SECONDS = 6.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("-o", "--output", metavar="DIR", default="polysched-demo",
+                        help="folder for the emitted C (default: %(default)s)")
+    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: the first that is found)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show both programs; the first that fails ends the demo."""
+    from polysched.target import find_compiler
+    folder = Path(arguments.output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"the folder for the emitted C cannot be made: {error.strerror}", where=str(folder)) from None
+    compiler = find_compiler(arguments.cc)
+    print(f"compiler: {compiler} ({compiler.version})")
+    for name in PROGRAMS:
+        with progress(quiet=bool(arguments.quiet)) as shown:
+            _show_program(name, folder / name, arguments.cc, shown)
+    return 0
+
+
+def _show_program(name: str, emitted: Path, cc: str | None, shown: Progress) -> None:
+    """Every stage of one program."""
+    from polysched.pipeline import PipelineOptions, transform_file
+    print(f"\n==== {name} " + "=" * (70 - len(name)))
+    shown.step(f"transforming {name}")
+    transformed = transform_file(FOLDER / name, PipelineOptions(cc=cc))
+    with prepared(str(emitted)) as output:
+        assert output is not None
+        output.write(transformed.text)
+    shown.stop()
+    _show_stages(transformed)
+    print(f"emitted C: {emitted}")
+    measurement = _measure(name, transformed, cc, shown)
+    shown.stop()
+    from polysched.cli.run import show
+    show(measurement)
+
+
+def _show_stages(transformed: TransformedFile) -> None:
+    """The SCoP, the dependences and the schedule."""
+    from polysched.pipeline import dependences_text, scop_text, tree_text
+    for region in transformed.regions:
+        print(region.scop.source.text[region.scop.source.start:region.scop.source.end] if region.scop.source else "")
+        print(f"\n-- SCoP\n{scop_text(region.scop)}")
+        print(f"-- dependences ({len(region.dependences.pairs)}, exact and value-based)")
+        print(dependences_text(region.dependences), end="")
+        print(f"\n-- schedule ({region.schedule.algorithm}, {region.seconds['schedule']:.2f} s)")
+        print(tree_text(region.schedule.tree))
+        print("\n-- tiles and threads")
+        for step in region.steps():
+            print(f"  {step}")
+        print()
+
+
+def _measure(name: str, transformed: TransformedFile, cc: str | None, shown: Progress) -> Measurement:
+    """Verify and time one program at its size."""
+    from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
+    subject = Subject(scops=tuple(r.scop for r in transformed.regions), transformed_text=transformed.text,
+                      options=transformed.regions[0].options.chosen(), steps=transformed.regions[0].steps())
+    return compare_and_time(subject, SIZES[name], options=MeasureOptions(cc=cc, budget_seconds=BUDGET_SECONDS),
+                            on_report=shown.report)

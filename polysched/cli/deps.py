@@ -1,0 +1,57 @@
+"""`polysched deps`: the dependences in isl notation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from polysched.cli.options import add_source
+
+if TYPE_CHECKING:
+    from polysched.dependence.dependences import Dependences
+
+NAME = "deps"
+HELP = "Print the exact dependences of a C file's regions."
+EPILOG = """\
+examples:
+  polysched deps gemm.c
+  polysched deps gemm.c --json
+  polysched deps gemm.c --memory-based
+
+with --json one region is printed as an object, several as a list of objects"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_source(parser)
+    parser.add_argument("--json", action="store_true", help="JSON with every relation in isl notation")
+    parser.add_argument("--memory-based", action="store_true",
+                        help="every conflicting pair, not only those between which no other write lies")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the dependences of every region."""
+    from polysched.dependence import analyse
+    from polysched.pipeline import dependences_text
+    from polysched.scop import all_from_c_file
+    scops = all_from_c_file(arguments.source, include_dirs=tuple(arguments.include_dirs),
+                            defines=tuple(arguments.defines), cc=arguments.cc)
+    found = [analyse(scop, value_based=not arguments.memory_based) for scop in scops]
+    if arguments.json:
+        values = [dependences_to_json(dependences) for dependences in found]
+        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
+        return 0
+    for dependences in found:
+        print(f"function {dependences.scop.name}: {len(dependences.pairs)} dependences")
+        print(dependences_text(dependences), end="")
+    return 0
+
+
+def dependences_to_json(dependences: Dependences) -> dict[str, Any]:
+    """The union per kind, and every pair of references by itself."""
+    return {"name": dependences.scop.name, "value_based": dependences.value_based, "flow": str(dependences.flow),
+            "anti": str(dependences.anti), "output": str(dependences.output),
+            "pairs": [{"kind": d.kind.value, "array": d.array, "source": d.source, "sink": d.sink,
+                       "source_reference": d.source_reference, "sink_reference": d.sink_reference,
+                       "relation": str(d.relation), "reduction": d.reduction} for d in dependences.pairs]}

@@ -1,0 +1,73 @@
+"""Parse the command line, run one subcommand, and turn refusals into one message and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from polysched.cli.commands import COMMANDS
+from polysched.errors import PolyschedError
+from polysched.version import __version__
+
+INTERRUPTED = 130
+TERMINATED = 143
+DESCRIPTION = "Polyhedral scheduling, tiling and parallelisation of C loops."
+EPILOG = """\
+examples:
+  polysched demo
+  polysched c2c gemm.c -o gemm.opt.c
+  polysched run gemm.c --size n=1024 --threads 2
+  polysched deps gemm.c --json
+
+exit codes: 0 done, 1 an error of polysched itself, 2 refused (input, options, output), 3 a measured program
+crashed, hung or ran out of memory, 4 a transformed program computed something else, 5 a comparison found
+something slower, 130 interrupted, 143 terminated"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code (see EPILOG)."""
+    arguments = make_parser().parse_args(argv)
+    logging.basicConfig(format="%(message)s", stream=sys.stderr,
+                        level={-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(
+                            arguments.verbose - arguments.quiet, logging.DEBUG))
+    previous = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return int(arguments.run(arguments))
+    except PolyschedError as refusal:
+        print(f"polysched: {refusal}", file=sys.stderr)
+        return refusal.exit_code
+    except KeyboardInterrupt:
+        print("polysched: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(prog="polysched", description=DESCRIPTION, epilog=EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"polysched {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        sub = commands.add_parser(command.NAME, help=command.HELP, description=command.HELP, epilog=command.EPILOG,
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)
+        command.add_arguments(sub)
+        sub.add_argument("-v", "--verbose", action="count", default=0, help="say what happens; twice: in detail")
+        sub.add_argument("-q", "--quiet", action="count", default=0, help="say nothing but results and errors")
+        sub.set_defaults(run=command.run)
+    return parser
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    """SIGTERM unwinds the stack, so that children are killed and temporary folders removed."""
+    raise SystemExit(TERMINATED)

@@ -1,0 +1,90 @@
+"""Options that several commands share, and their conversion to the rooms' option values."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from polysched.pipeline import PipelineOptions
+
+SCHEDULERS = ("pluto", "feautrier", "isl", "original")
+FUSIONS = ("none", "smart", "max", "typed")
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """The C file and how it is preprocessed."""
+    parser.add_argument("source", metavar="IN.c", help="C file with `#pragma scop` ... `#pragma endscop`")
+    parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
+                        help="folder for #include, may be repeated")
+    parser.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[],
+                        help="define a macro, may be repeated")
+    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: $CC, gcc, clang, cc, or the "
+                                                        "one that polysched[compiler] brings)")
+
+
+def add_transformation(parser: argparse.ArgumentParser) -> None:
+    """What decides the transformation."""
+    group = parser.add_argument_group("transformation")
+    group.add_argument("--scheduler", choices=SCHEDULERS, default="pluto", help="default: %(default)s")
+    group.add_argument("--fusion", choices=FUSIONS, default="smart",
+                       help="which loop nests the scheduler fuses (default: %(default)s)")
+    group.add_argument("--tile", type=tile_sizes, default="auto", metavar="32|32,32,64|auto|off",
+                       help="tile edges: one for all loops, one per loop, or chosen by the model (default: auto)")
+    group.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
+                       help="OpenMP threads (default: --parallel)")
+    group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
+    group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
+
+
+def tile_sizes(text: str) -> int | tuple[int, ...] | Literal["auto", "off"]:
+    """The value of `--tile`."""
+    if text == "auto":
+        return "auto"
+    if text == "off":
+        return "off"
+    try:
+        edges = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number, a list like 32,32,64, auto or off") from None
+    if any(edge < 1 for edge in edges):
+        raise argparse.ArgumentTypeError(f"{text!r}: a tile size is at least 1")
+    return edges if len(edges) > 1 else edges[0]
+
+
+def size(text: str) -> tuple[str, int]:
+    """One value of `--size`, NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    try:
+        number = int(value)
+    except ValueError:
+        number = None
+    if not name or not equals or number is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a whole number")
+    return name, number
+
+
+def positive(text: str) -> int:
+    """A whole number that is at least 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def positive_seconds(text: str) -> float:
+    """A number of seconds above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
+
+
+def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
+    """The pipeline's options from the command line's."""
+    from polysched.pipeline import PipelineOptions
+    return PipelineOptions(
+        scheduler=arguments.scheduler, fusion=arguments.fusion, tile=arguments.tile, parallel=arguments.parallel,
+        include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc)

@@ -1,0 +1,150 @@
+"""`polysched run`: transform, verify against the original, and time both."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING
+
+from polysched.cli.options import add_source, add_transformation, pipeline_options, positive, positive_seconds, size
+from polysched.cli.output import prepared, refuse_same_file
+from polysched.cli.progress import Progress, progress
+from polysched.cli.report import file_report
+from polysched.errors import RunFailedError, UsageError, WrongResultError
+
+if TYPE_CHECKING:
+    from polysched.measure.measurement import Measurement
+    from polysched.measure.paired import MeasureOptions
+    from polysched.pipeline import Optimized, TransformedFile
+
+NAME = "run"
+HELP = "Transform a function's scop, verify the result against the original code, and time both."
+EPILOG = """\
+examples:
+  polysched run gemm.c
+  polysched run gemm.c --size n=1024 --size m=1024 --threads 2 --tile 32
+  polysched run kernel.c -I include --function kernel --json result.json --results results.jsonl
+
+The function's arrays are allocated and filled from its parameter list. Sizes that are not given are chosen: the
+largest that stay within arrays of constant extent, else some that run for about a second. The results of the
+transformed code are compared with those of the original before anything is timed; without that there is no time."""
+
+MEBIBYTE = 1 << 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_source(parser)
+    add_transformation(parser)
+    add_measuring(parser)
+    parser.add_argument("--function", metavar="NAME", help="which function, when several contain a scop")
+    parser.add_argument("-o", "--output", metavar="OUT.c", help="also write the transformed file")
+    parser.add_argument("--results", metavar="FILE.jsonl", help="append the measurement as one line of JSON")
+
+
+def add_measuring(parser: argparse.ArgumentParser) -> None:
+    """What decides the measurement."""
+    group = parser.add_argument_group("measurement")
+    group.add_argument("--size", type=size, nargs="+", action="extend", default=[], metavar="NAME=VALUE",
+                       help="value of an integer parameter, may be repeated")
+    group.add_argument("--threads", type=positive, metavar="N", help="OpenMP threads (default: all cores)")
+    group.add_argument("--pin", action="store_true", help="bind the threads to cores")
+    group.add_argument("--cold-cache", action="store_true", help="flush the caches before every call")
+    group.add_argument("--pairs", type=positive, default=20, metavar="N",
+                       help="timed pairs of original and transformed code (default: %(default)s)")
+    group.add_argument("--budget", type=positive_seconds, default=20.0, metavar="SECONDS",
+                       help="start no further pair after this time (default: %(default)g; at least 3 pairs run)")
+    group.add_argument("--seed", type=int, default=1, metavar="N", help="of the input values")
+    group.add_argument("--cflags", metavar="'FLAGS'", help="compiler options (default: -O3 -march=native)")
+    group.add_argument("--timeout", type=positive_seconds, default=60.0, metavar="SECONDS",
+                       help="longest time without progress (default: %(default)g)")
+    group.add_argument("--memory", type=positive, default=None, metavar="MIB",
+                       help="most memory of the measured process (default: 3/4 of what is free)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure one function; 0 when it was verified."""
+    from polysched.pipeline import dump_stages, transform_file
+    for name in (arguments.output, arguments.json, arguments.results):
+        refuse_same_file(arguments.source, name)
+    with (prepared(arguments.output) as output, prepared(arguments.json) as report,
+          progress(quiet=bool(arguments.quiet)) as shown):
+        shown.step(f"transforming {arguments.source}")
+        transformed = transform_file(arguments.source, pipeline_options(arguments))
+        if arguments.dump_stages:
+            dump_stages(transformed.regions, arguments.dump_stages)
+        if output is not None:
+            output.write(transformed.text)
+        measurement = measure_function(transformed, arguments, shown)
+        shown.stop()
+        if report is not None:
+            from polysched.measure.results import measurement_to_json
+            report.write_json(file_report(transformed, output=arguments.output) |
+                              {"measurement": measurement_to_json(measurement)})
+        if arguments.results:
+            from polysched.measure.results import append
+            append(arguments.results, measurement)
+        return show(measurement)
+
+
+def measure_function(transformed: TransformedFile, arguments: argparse.Namespace, shown: Progress) -> Measurement:
+    """Verify and time the function that the arguments name."""
+    from polysched.measure.paired import Subject, compare_and_time
+    regions = regions_of_function(transformed, arguments.function)
+    subject = Subject(scops=tuple(r.scop for r in regions), transformed_text=transformed.text,
+                      options=regions[0].options.chosen(), steps=tuple(s for r in regions for s in r.steps()))
+    shown.step(f"compiling {arguments.source}")
+    return compare_and_time(subject, dict(arguments.size), options=measure_options(arguments),
+                            on_report=shown.report)
+
+
+def measure_options(arguments: argparse.Namespace) -> MeasureOptions:
+    """The measuring options from the command line's."""
+    from polysched.measure.building import DEFAULT_FLAGS
+    from polysched.measure.isolation import Limits
+    from polysched.measure.machine import available_memory
+    from polysched.measure.paired import MeasureOptions
+    memory = arguments.memory * MEBIBYTE if arguments.memory else max(64 * MEBIBYTE, available_memory() * 3 // 4)
+    return MeasureOptions(
+        cc=arguments.cc, flags=DEFAULT_FLAGS if arguments.cflags is None else tuple(shlex.split(arguments.cflags)),
+        threads=arguments.threads, pin=arguments.pin, pairs=arguments.pairs, budget_seconds=arguments.budget,
+        cold_cache=arguments.cold_cache, seed=arguments.seed,
+        limits=Limits(seconds=arguments.timeout, memory_bytes=memory))
+
+
+def regions_of_function(transformed: TransformedFile, name: str | None) -> tuple[Optimized, ...]:
+    """The regions that stand in one function: the named one, or the only one.
+
+    Raises
+    ------
+    UsageError : there is no such function, or several and none is named.
+    """
+    by_function: dict[str | None, list[Optimized]] = {}
+    for region in transformed.regions:
+        function = region.scop.source.function if region.scop.source is not None else None
+        by_function.setdefault(function, []).append(region)
+    found = ", ".join(str(f) for f in by_function if f is not None)
+    if name is None and len(by_function) > 1:
+        raise UsageError(f"several functions contain a scop: {found}", where=str(transformed.path),
+                         hint="choose one with --function")
+    if name is not None and name not in by_function:
+        raise UsageError(f"no function {name} contains a scop", where=str(transformed.path),
+                         hint=f"those that do: {found}" if found else None)
+    return tuple(by_function[name] if name is not None else next(iter(by_function.values())))
+
+
+def show(measurement: Measurement) -> int:
+    """Print a measurement; raise when it is not a verified one."""
+    from polysched.cli.tables import console, ratio_line, times_table, verification_line
+    sizes = ", ".join(f"{name}={value}" for name, value in measurement.sizes.items())
+    console().print(f"{measurement.function}({sizes}) in {measurement.source}", markup=False)
+    line = verification_line(measurement)
+    if measurement.failure:
+        raise RunFailedError(measurement.failure, where=measurement.source, hint="see --timeout and --memory")
+    if not measurement.verified:
+        raise WrongResultError(line, where=measurement.source)
+    console().print(line, markup=False)
+    if measurement.timing is not None:
+        console().print(times_table(measurement))
+        console().print(ratio_line(measurement), markup=False)
+    return 0

@@ -1,0 +1,85 @@
+"""Measurements as text for people: one line on the verification, one table of times."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from polysched.measure.measurement import Measurement
+    from polysched.measure.statistics import Sample
+
+PLAIN_WIDTH = 110
+
+
+def console() -> Console:
+    """Where results are printed: coloured on a terminal unless NO_COLOR is set, plain and wide elsewhere."""
+    from rich.console import Console
+    return Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False, soft_wrap=True)
+
+
+def verification_line(measurement: Measurement) -> str:
+    """Whether the results agree, and how far they are apart."""
+    verification = measurement.verification
+    if measurement.failure:
+        return f"not verified: {measurement.failure}"
+    if verification is None:
+        return "not verified: the results were not compared"
+    if verification.problem:
+        return f"not verified: {verification.problem}"
+    difference = (f"largest difference {verification.largest_absolute:.3g} "
+                  f"(relative {verification.largest_relative:.3g})")
+    if verification.passed:
+        elements = sum(c.elements for c in verification.arrays)
+        return f"verified: {difference} over {elements:,} elements"
+    worst = max(verification.arrays, key=lambda c: (c.mismatches > 0, c.largest_relative))
+    index = "".join(f"[{i}]" for i in worst.worst_index or ())
+    text = (f"WRONG RESULT: {verification.mismatches:,} elements differ; {worst.array}{index} is {worst.got!r} "
+            f"instead of {worst.expected!r}; {difference}")
+    if not verification.well_conditioned:
+        text += (f"; but the original itself changes by {verification.amplification:.3g} "
+                 "when its inputs change by rounding errors")
+    return text
+
+
+def times_table(measurement: Measurement) -> Table:
+    """Original and transformed side by side, with the ratio."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    timing = measurement.timing
+    assert timing is not None
+    flops = measurement.work.flop_count if measurement.work else 0
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("", "median s", "least s", "largest s"):
+        table.add_column(heading, justify="right" if heading else "left")
+    if flops:
+        table.add_column("GFLOP/s", justify="right")
+    for name, samples, median in (("original", timing.original, timing.original_seconds),
+                                  ("polysched", timing.transformed, timing.transformed_seconds)):
+        row = [name, *(f"{s:.6f}" for s in (median, _least(samples), _largest(samples)))]
+        table.add_row(*row, *([f"{flops / median / 1e9:.2f}"] if flops else []))
+    return table
+
+
+def ratio_line(measurement: Measurement) -> str:
+    """The ratio with its interval and the circumstances."""
+    timing = measurement.timing
+    assert timing is not None
+    interval = timing.ratio_interval
+    text = (f"{timing.ratio:.2f} times as fast as the original (median of {len(timing.ratios)} alternating pairs, "
+            f"{100 * interval.coverage:.0f}% interval {interval.low:.2f} to {interval.high:.2f}, "
+            f"{timing.threads} threads)")
+    if timing.disturbed:
+        text += f"; {len(timing.disturbed)} of the pairs were disturbed by other work on the machine"
+    return text
+
+
+def _least(samples: tuple[Sample, ...]) -> float:
+    return min(s.wall_seconds for s in samples)
+
+
+def _largest(samples: tuple[Sample, ...]) -> float:
+    return max(s.wall_seconds for s in samples)

@@ -1,0 +1,166 @@
+"""Results files: one Measurement per line of JSON, appended atomically, readable after any interruption.
+
+A line is written by one `write` on a descriptor opened for appending, under an advisory lock, so several
+processes can add to one file; a line that a killed process left unfinished is closed by the next writer and
+skipped, with a warning, by the reader.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import json
+import logging
+import math
+import os
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from polysched.errors import OutputError, UsageError
+from polysched.measure.measurement import FORMAT_VERSION, Measurement
+
+logger = logging.getLogger(__name__)
+
+NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
+    """The Measurement as JSON values, with what follows from it beside it under `derived`."""
+    value = _to_json(measurement)
+    assert isinstance(value, dict)
+    timing, verification, work = measurement.timing, measurement.verification, measurement.work
+    derived: dict[str, Any] = {"verified": measurement.verified}
+    if verification is not None:
+        derived |= {"largest_absolute": _to_json(verification.largest_absolute),
+                    "largest_relative": _to_json(verification.largest_relative)}
+    if timing is not None:
+        derived |= {"original_seconds": timing.original_seconds, "transformed_seconds": timing.transformed_seconds,
+                    "ratio": timing.ratio, "ratio_interval": _to_json(timing.ratio_interval),
+                    "disturbed_pairs": list(timing.disturbed)}
+        if work is not None:
+            derived["flop_per_second"] = work.flop_count / max(timing.transformed_seconds, 1e-9)
+    return value | {"derived": derived}
+
+
+def measurement_from_json(value: Mapping[str, Any]) -> Measurement:
+    """The Measurement that `measurement_to_json` wrote.
+
+    Raises
+    ------
+    UsageError : it has another format version, or is no measurement.
+    """
+    version = value.get("format_version")
+    if version != FORMAT_VERSION:
+        raise UsageError(f"a result has the format version {version}, this program reads {FORMAT_VERSION}",
+                         hint="use the version of polysched that wrote it")
+    try:
+        result = _from_json({k: v for k, v in value.items() if k != "derived"}, Measurement)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"a result is not complete: {error}") from None
+    assert isinstance(result, Measurement)
+    return result
+
+
+def append(path: str | Path, measurement: Measurement) -> None:
+    """Add one line to a results file, creating it if need be.
+
+    Raises
+    ------
+    OutputError : the file cannot be written.
+    """
+    line = json.dumps(measurement_to_json(measurement), allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise OutputError(f"the results cannot be written: {error.strerror}", where=str(path)) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        end = os.lseek(descriptor, 0, os.SEEK_END)
+        if end and os.pread(descriptor, 1, end - 1) != b"\n":
+            line = b"\n" + line
+        if os.write(descriptor, line) != len(line):
+            os.ftruncate(descriptor, end)
+            raise OutputError("the results cannot be written: the disk is full", where=str(path))
+        os.fsync(descriptor)
+    except OSError as error:
+        raise OutputError(f"the results cannot be written: {error.strerror}", where=str(path)) from None
+    finally:
+        os.close(descriptor)
+
+
+def read(path: str | Path, *, any_machine: bool = False) -> tuple[Measurement, ...]:
+    """All complete results of a file, in the order they were added.
+
+    Parameters
+    ----------
+    any_machine : accept results of several machines in one file.
+
+    Raises
+    ------
+    UsageError : the file cannot be read, has another format version, or mixes machines.
+    """
+    results = tuple(_lines(Path(path)))
+    machines = {r.machine.identity: r.machine.cpu for r in results}
+    if len(machines) > 1 and not any_machine:
+        raise UsageError("the results come from several machines, and their times cannot be compared", where=str(path),
+                         witness="; ".join(f"{m.cpu}, {m.cores} cores" for m in {r.machine.identity: r.machine
+                                                                                for r in results}.values()),
+                         hint="read them with --any-machine if that is meant")
+    return results
+
+
+def _lines(path: Path) -> Iterator[Measurement]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"the results cannot be read: {error.strerror}", where=str(path)) from None
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError:
+            logger.warning("%s:%d: an unfinished line was skipped", path, number)
+            continue
+        if not isinstance(value, dict):
+            raise UsageError("this is not a results file", where=f"{path}:{number}")
+        yield measurement_from_json(value)
+
+
+def _to_json(value: Any) -> Any:
+    """Dataclasses become objects, tuples lists, and floats that JSON has no number for become their names."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): _to_json(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_to_json(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _from_json(value: Any, kind: Any) -> Any:
+    """The inverse of `_to_json` for a type annotation made of dataclasses, tuples, mappings, unions and plain types."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        unknown = set(value) - set(hints)
+        if unknown:
+            raise TypeError(f"unknown fields {sorted(unknown)}")
+        return kind(**{name: _from_json(item, hints[name]) for name, item in value.items()})
+    if origin in (types.UnionType, typing.Union):
+        if value is None:
+            return None
+        return _from_json(value, next(a for a in arguments if a is not type(None)))
+    if origin is tuple:
+        kinds = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
+        return tuple(_from_json(item, k) for item, k in zip(value, kinds, strict=True))
+    if kind is float and isinstance(value, str):
+        return NOT_FINITE[value]
+    if kind is float:
+        return float(value)
+    return dict(value) if isinstance(value, Mapping) else value
