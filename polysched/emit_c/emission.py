@@ -16,6 +16,7 @@ from polysched.emit_c.parameter_guard import parameter_guard
 from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.register_tiles import separate_register_tiles
 from polysched.emit_c.statements import INDENT
+from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -35,7 +36,8 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource
     guard = parameter_guard(scop, wanted=any(band.sizes for band in tiled.bands))
     built = build_ast(tiled.tree, context=guard.without_type_limits, max_operations=options.max_operations)
     taken = taken_names(scop, reserved=() if options.trace is None else (options.trace,))
-    loops = name_loops(read_ast(built.root), iterators={s.name: s.iterators for s in scop.statements}, taken=taken)
+    loops = name_loops(unskew(read_ast(built.root)), taken=taken,
+                       iterators={s.name: s.iterators for s in scop.statements})
     facts = Facts(context=guard.context)
     if options.vector_bits and options.trace is None:
         loops = separate_register_tiles(loops, facts)
