@@ -189,13 +189,16 @@ def _next_row(search: Search, group: Group, *, first: bool) -> tuple[Row | None,
     modes = search.modes
     if several and search.options.fusion != "max":
         modes = (NON_NEGATIVE, REVERSING)
+    if not group.edges:
+        modes = tuple(m for m in modes if not m.carry)   # nothing to carry: every row is parallel
     for position, mode in enumerate(modes):
         if (several or not first) and (mode.carry or not mode.bounded):
             continue
         outcome = find_row(group, mode, search.options, search.count)
         if isinstance(outcome, Row):
             if position and (not several or search.options.fusion == "max"):
-                search.note(f"{mode.name} for {', '.join(s.name for s in group.statements)}: no row without")
+                names = ", ".join(s.name for s in group.statements)
+                search.note(f"{mode.name} for {names}: {modes[0].name} gave no row")
             return outcome, mode
         if isinstance(outcome, OutOfBudget):
             search.note(f"{mode.name} ran out of {outcome.deterministic_seconds} solver seconds")

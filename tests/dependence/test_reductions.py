@@ -1,0 +1,125 @@
+"""Reductions: which spellings are recognised, what relaxing them allows, and what it still forbids."""
+
+import islpy as isl
+import pytest
+
+from polysched.dependence import analyse, band_properties, find_reductions, violation
+from polysched.errors import UsageError
+from polysched.scheduling import pluto
+from polysched.scop import from_c_text
+from polysched.scop.scop import Scop
+from tests.scop_builder import tree_of
+
+
+def loop(body: str, declarations: str = "") -> Scop:
+    return from_c_text(f"""
+        #include <math.h>
+        void f(int n, double A[n], double B[n], int K[n], double s[1], int k[1], float h[1]) {{
+        {declarations}
+        #pragma scop
+        for (int i = 0; i < n; i++)
+            {body}
+        #pragma endscop
+        }}""")
+
+
+@pytest.mark.parametrize(("body", "operator", "exact"), [
+    ("s[0] += A[i];", "sum", False),
+    ("s[0] -= A[i] * B[i];", "sum", False),
+    ("s[0] = s[0] + A[i];", "sum", False),
+    ("s[0] = A[i] + s[0];", "sum", False),
+    ("s[0] = s[0] - A[i];", "sum", False),
+    ("s[0] = s[0] + A[i] + B[i];", "sum", False),
+    ("s[0] *= A[i];", "product", False),
+    ("s[0] = s[0] * A[i] * B[i];", "product", False),
+    ("k[0] += K[i];", "sum", True),
+    ("k[0] &= K[i];", "and", True),
+    ("k[0] = K[i] | k[0];", "or", True),
+    ("k[0] ^= K[i];", "xor", True),
+    ("s[0] = fmax(s[0], A[i]);", "max", True),
+    ("s[0] = fmin(A[i], s[0]);", "min", True),
+    ("s[0] = A[i] < s[0] ? A[i] : s[0];", "min", True),
+    ("s[0] = s[0] < A[i] ? A[i] : s[0];", "max", True),
+    ("s[0] = A[i] >= s[0] ? A[i] : s[0];", "max", True),
+    ("k[0] = k[0] > K[i] ? K[i] : k[0];", "min", True),
+])
+def test_recognised(body: str, operator: str, exact: bool) -> None:
+    (found,) = find_reductions(loop(body))
+    assert (found.operator, found.exact) == (operator, exact)
+    assert found.write.startswith("S0_w")
+    assert found.reads
+
+
+@pytest.mark.parametrize("body", [
+    "s[0] = A[i];",
+    "s[0] = A[i] - s[0];",
+    "s[0] /= A[i];",
+    "s[0] += s[0] * A[i];",
+    "s[0] = s[0] + A[i] * s[0];",
+    "s[0] = s[0] * 2.0 + A[i];",
+    "A[i] = A[i] + A[0];",                       # another element of the same array: not only its own old value
+    "k[0] += A[i];",                              # truncates at every step
+    "k[0] <<= K[i];",
+    "s[0] = A[i] < s[0] ? B[i] : s[0];",
+    "s[0] = s[0] < A[i] ? s[0] : s[0];",
+    "s[0] = pow(s[0], A[i]);",
+])
+def test_not_recognised(body: str) -> None:
+    found = find_reductions(loop(body))
+    assert all(r.operator == "sum" and body.startswith("A[i]") for r in found), found
+
+
+def test_pairs_of_the_updates_are_marked() -> None:
+    dependences = analyse(loop("s[0] += A[i];"))
+    assert dependences.pairs
+    assert all(d.reduction for d in dependences.pairs)
+    assert not dependences.relaxed
+
+
+def sum_between() -> Scop:
+    return from_c_text("""
+        void f(int n, double A[n], double s[1], double t[1]) {
+        #pragma scop
+        s[0] = 0.0;
+        for (int i = 0; i < n; i++)
+            s[0] += A[i];
+        t[0] = s[0];
+        #pragma endscop
+        }""")
+
+
+def test_relaxed_updates_may_run_backward_but_stay_between_their_neighbours() -> None:
+    scop = sum_between()
+    strict, relaxed = analyse(scop), analyse(scop, reductions="reassociate")
+    assert relaxed.relaxed == ("S1",)
+    for order, legal_strict, legal_relaxed in (
+            ("{ S0[] -> [0, 0]; S1[i] -> [1, i]; S2[] -> [2, 0] }", True, True),
+            ("{ S0[] -> [0, 0]; S1[i] -> [1, -i]; S2[] -> [2, 0] }", False, True),
+            ("[n] -> { S0[] -> [0, 0]; S1[i] -> [i, 0]; S2[] -> [n - 1, 1] }", False, False),
+            ("[n] -> { S0[] -> [-1, 0]; S1[i] -> [-i, 0]; S2[] -> [1, 0] }", False, False),
+            ("[n] -> { S0[] -> [-n, 0]; S1[i] -> [-i, 0]; S2[] -> [0, 1] }", False, True),
+    ):
+        tree = tree_of(isl.UnionMap(order), scop.domain)
+        assert (violation(strict, tree) is None) == legal_strict, order
+        assert (violation(relaxed, tree) is None) == legal_relaxed, order
+
+
+def test_a_relaxed_loop_is_not_parallel() -> None:
+    scop = sum_between()
+    relaxed = analyse(scop, reductions="reassociate")
+    tree = pluto(relaxed).tree
+    bands = [n for n in _nodes(tree.get_root()) if n.get_type() == isl.schedule_node_type.band]
+    assert [band_properties(relaxed, b).parallel for b in bands] == [(False,)]
+
+
+def test_only_exact_reductions_are_relaxed_unless_rounding_is_allowed() -> None:
+    assert analyse(loop("s[0] += A[i];"), reductions="exact").relaxed == ()
+    assert analyse(loop("k[0] += K[i];"), reductions="exact").relaxed == ("S0",)
+    with pytest.raises(UsageError, match="no treatment of reductions 'all'"):
+        analyse(loop("s[0] += A[i];"), reductions="all")
+
+
+def _nodes(node: isl.ScheduleNode):  # type: ignore[no-untyped-def]
+    yield node
+    for position in range(node.n_children()):
+        yield from _nodes(node.child(position))
