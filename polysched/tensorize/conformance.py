@@ -142,7 +142,7 @@ def conformance_c(intrinsic: Intrinsic) -> str:
 int main(int argc, char **argv) {{
     long trials = atol(argv[1]), mismatches = 0;
     state = strtoull(argv[2], 0, 10) * 0x9E3779B97F4A7C15ull + 1;
-    {intrinsic.isa.prepare}
+    {fill_in(intrinsic.isa.prepare, refuse='return 77')}
 {declare}
     static {renamed} __attribute__((aligned(64)));
     char witness[256] = "";
@@ -179,9 +179,11 @@ def instruction_c(intrinsic: Intrinsic, *, name: str = "executed") -> str:
         register = registers[operand.name]
         if operand.register.c_type:
             lines.append(f"    {operand.register.c_type} {register};")
-        lines.append("    " + fill_in(operand.register.load, register=register, pointer=operand.name))
+        lines.append("    " + fill_in(operand.register.load, register=register, pointer=operand.name,
+                                      stride=str(intrinsic.row_bytes(operand.name))))
     lines.append("    " + fill_in(intrinsic.template, **registers))
-    lines += ["    " + fill_in(o.register.store, register=registers[o.name], pointer=o.name)
+    lines += ["    " + fill_in(o.register.store, register=registers[o.name], pointer=o.name,
+                               stride=str(intrinsic.row_bytes(o.name)))
               for o in intrinsic.operands if intrinsic.parsed.operand(o.name).written]
     return "\n".join([*lines, "}", ""])
 

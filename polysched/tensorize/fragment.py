@@ -108,6 +108,13 @@ class Fragment:
         """The loop of this name."""
         return next(loop for loop in self.loops if loop.name == name)
 
+    def constant(self, subscript: Expr) -> int:
+        """The constant part of an affine subscript."""
+        linear = _linear(subscript, self.sizes)
+        if linear is None:
+            raise ValueError(f"not affine: {subscript}")
+        return linear.get("", 0)
+
     def relation(self, reference: str) -> isl.Map:
         """An access relation at the fragment's sizes, restricted to its domain."""
         relation = fix_parameters(self.statement.access(reference).relation, self.sizes)

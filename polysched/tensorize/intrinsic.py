@@ -32,7 +32,7 @@ class Register:
     Parameters
     ----------
     c_type : the C type; empty where registers are numbered (AMX tiles).
-    load : C statement that fills `{register}` from `{pointer}`.
+    load : C statement that fills `{register}` from `{pointer}`; `{stride}` is the distance of rows in bytes.
     store : C statement that writes `{register}` to `{pointer}`; empty for inputs.
     zero : C statement that clears `{register}`.
     count : architectural registers of this class; the budget of register blocking.
@@ -93,8 +93,8 @@ class Isa:
     flags : compiler flags that enable it.
     compilers : compilers to look for on another machine, best first.
     runner : program and arguments that run a binary of that machine elsewhere (qemu-user); empty when none can.
-    prepare : C statements run once before the first instruction; they `return 77` from main when the
-        processor or the system refuses.  What flags claim is never trusted.
+    prepare : C statements run once per process before the first instruction; `{refuse};` where the processor or
+        the system refuses.  What flags claim is never trusted.
     """
 
     name: str
@@ -157,6 +157,12 @@ class Intrinsic:
             if operand.name == name:
                 return operand
         raise KeyError(name)
+
+    def row_bytes(self, name: str) -> int:
+        """Bytes between the rows of an operand in its natural layout."""
+        variable = self.parsed.operand(name)
+        first = variable.shape[0] if variable.shape else 1
+        return variable.elements // (first if isinstance(first, int) else 1) * variable.dtype.bytes
 
     @property
     def inputs(self) -> tuple[Variable, ...]:

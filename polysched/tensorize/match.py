@@ -126,7 +126,7 @@ class Matches:
     Parameters
     ----------
     matches : one per class of the instruction's symmetry, cheapest first.
-    total : with mirror images.
+    with_mirrors : all of them.
     explanations : per statement without a match, why.
     refused : mappings that satisfied the CNF and that isl refused, with the reason.
     milliseconds : of the whole call.
@@ -136,7 +136,7 @@ class Matches:
     intrinsic: Intrinsic
     options: MatchOptions
     matches: tuple[Match, ...]
-    total: int
+    with_mirrors: tuple[Match, ...]
     explanations: tuple[Explanation, ...]
     refused: tuple[str, ...]
     milliseconds: float
@@ -144,6 +144,10 @@ class Matches:
     @property
     def count(self) -> int:
         return len(self.matches)
+
+    @property
+    def total(self) -> int:
+        return len(self.with_mirrors)
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain values; `count` is up to symmetry."""
@@ -171,7 +175,7 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
         mine = list(_of_fragment(fragment, intrinsic, chosen, dependences, refused, explanations))
         found += mine
     ranked = sorted(_up_to_symmetry(found, intrinsic), key=lambda m: m.cost_cycles)
-    return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), total=len(found),
+    return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
                    explanations=tuple(explanations), refused=tuple(refused),
                    milliseconds=1000 * (time.perf_counter() - started))
 

@@ -68,8 +68,16 @@ def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> in
     if not loops:
         return 0
     part = match.groups[group]
-    if len(loops) > 1 or (len(part.dimensions) > 1 and dimensions != {part.dimensions[-1]}):
+    if len(loops) > 1 or len(dimensions) > 1:
         return None
+    inner = part.dimensions[part.dimensions.index(next(iter(dimensions))) + 1:]
+    extents = {d.name: d.extent for d in match.intrinsic.contraction.dimensions}
+    factor = 1
+    for name in inner:
+        extent = extents[name]
+        if isinstance(extent, str):
+            return None
+        factor *= extent
     strides = array_strides(match, e)
     if strides is None:
         return None
@@ -77,7 +85,7 @@ def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> in
     for index, step in zip(match.fragment.indices[e.reference], strides, strict=True):
         if not index.affine:
             return None
-        total += dict(index.coefficients).get(loops[0], 0) * step
+        total += dict(index.coefficients).get(loops[0], 0) * step * factor
     return total
 
 
@@ -108,11 +116,8 @@ def _mode(match: Match, operand: str, strides: list[int | None], e: object) -> L
     if match.intrinsic.library:
         return described if strides and strides[-1] == 1 and None not in strides else LoadMode.PACKED
     natural = _natural(variable.shape)
-    if described is LoadMode.TILE:
-        natural = natural[-1:] if natural else natural
-        fits = tuple(strides[-1:]) == natural and None not in strides
-    else:
-        fits = tuple(strides) == natural
+    fits = tuple(strides) == natural or (described is LoadMode.TILE and None not in strides
+                                         and tuple(strides[1:]) == natural[1:])
     if full and fits:
         return LoadMode.BROADCAST if described is LoadMode.BROADCAST else LoadMode.DIRECT
     return LoadMode.PACKED

@@ -4,7 +4,7 @@ from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operan
 
 PERMISSION = """
     /* Linux hands tile data out on request: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) */
-    if (syscall(SYS_arch_prctl, 0x1023, 18) != 0) return 77;"""
+    if (syscall(SYS_arch_prctl, 0x1023, 18) != 0) {refuse};"""
 CONFIGURE = """{
     struct { unsigned char palette, start, reserved[14]; unsigned short bytes[16]; unsigned char rows[16]; }
         shape = {.palette = 1};
@@ -16,8 +16,8 @@ INT8 = Isa(name="amx_int8", machine="x86_64", headers=("immintrin.h", "unistd.h"
            flags=("-mamx-tile", "-mamx-int8"), compilers=("x86_64-linux-gnu-gcc",), prepare=PERMISSION, manual=MANUAL)
 BF16 = Isa(name="amx_bf16", machine="x86_64", headers=("immintrin.h", "unistd.h", "sys/syscall.h"),
            flags=("-mamx-tile", "-mamx-bf16"), compilers=("x86_64-linux-gnu-gcc",), prepare=PERMISSION, manual=MANUAL)
-TILE = Register(c_type="", load="_tile_loadd({register}, {pointer}, 64);",
-                store="_tile_stored({register}, {pointer}, 64);",
+TILE = Register(c_type="", load="_tile_loadd({register}, {pointer}, {stride});",
+                store="_tile_stored({register}, {pointer}, {stride});",
                 zero="_tile_zero({register});", count=8)
 OPERANDS = tuple(Operand(name=n, register=TILE, mode=LoadMode.TILE, stride="rows of 64 bytes, any distance")
                  for n in "CAB")

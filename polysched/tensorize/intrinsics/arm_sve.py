@@ -5,7 +5,7 @@ from polysched.tensorize.intrinsics.arm_registers import sve
 
 ISA = Isa(name="arm_sve256", machine="aarch64", headers=("arm_sve.h",), flags=("-march=armv8.2-a+sve+i8mm",),
           compilers=("aarch64-linux-gnu-gcc",), runner=("qemu-aarch64", "-cpu", "max,sve-max-vq=2"),
-          prepare="if (svcntb() != 32) return 77; /* described for 256-bit vectors */",
+          prepare="if (svcntb() != 32) {refuse}; /* described for 256-bit vectors */",
           manual="Arm Architecture Reference Manual for A-profile (DDI 0487)")
 COST = Cost(issue_cycles=0.5, latency_cycles=3, source="Arm Neoverse V1 Software Optimization Guide, SVE SDOT")
 

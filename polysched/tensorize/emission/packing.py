@@ -1,0 +1,233 @@
+"""C that copies program arrays into operand buffers and results back, element by element of the match's relation.
+
+For every block of the buffer and every coordinate of the operand: the fused index of each group is tile * extent +
+coordinate; where it is inside, its digits are the program's iterators, and the element is the program's expression
+there; elsewhere the buffer holds zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polysched.errors import UsageError
+from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
+from polysched.scop.dtypes import BFLOAT16, FLOAT16, DType
+from polysched.tensorize.emission.plan import NestLoop, Place, Plan, content_of, uses
+from polysched.tensorize.emulator import expression_c
+from polysched.tensorize.match import Match
+from polysched.tensorize.operand_layout import array_strides
+from polysched.tensorize.semantics import C_NAMES, Affine
+
+ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
+
+
+def pack_c(plan: Plan, operand: str, name: str) -> str:
+    """A function that fills the buffer of one operand."""
+    variable = plan.match.intrinsic.parsed.operand(operand)
+    held = content_of(plan.match, operand)
+    arrays = sorted({plan.match.fragment.statement.access(e.reference).array for e in walk(held)
+                     if isinstance(e, Load)})
+    c_type = C_NAMES[variable.dtype.name]
+    parameters = [f"{c_type} *restrict ps_to", *(f"const {_c(plan.match, a)} *restrict {a}" for a in arrays)]
+    value = _value_c(plan.match, held, variable.dtype)
+    body = _for_each(plan, operand, inside=f"ps_to[ps_at] = {value};", outside="ps_to[ps_at] = 0;")
+    return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
+
+
+def unpack_c(plan: Plan, name: str) -> str:
+    """A function that writes the result's buffer back to its array."""
+    output = plan.match.intrinsic.output
+    c_type = C_NAMES[output.dtype.name]
+    held = content_of(plan.match, output.name)
+    assert isinstance(held, Load)
+    array = plan.match.fragment.statement.access(held.reference).array
+    body = _for_each(plan, output.name, inside=f"{_element_c(plan.match, held)} = ps_from[ps_at];", outside="")
+    head = f"static void {name}({c_type} *restrict {array}, const {c_type} *restrict ps_from)"
+    return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
+
+
+def _c(match: Match, array: str) -> str:
+    return C_NAMES[match.fragment.scop.array(array).dtype.name]
+
+
+def _for_each(plan: Plan, operand: str, *, inside: str, outside: str) -> list[str]:
+    match, place = plan.match, plan.place(operand)
+    mine = [loop for loop in plan.loops if uses(match, operand, loop)]
+    lines: list[str] = []
+    depth = 0
+
+    def put(text: str) -> None:
+        lines.append("    " * depth + text)
+
+    for loop in mine:
+        put(f"for (long {loop.name} = 0; {loop.name} < {loop.blocks * loop.unroll}; {loop.name}++) {{")
+        depth += 1
+    groups = [g for g, part in enumerate(match.groups) if operand in part.indexes]
+    for g in groups:
+        put(f"for (long c{g} = 0; c{g} < {match.extent(g)}; c{g}++) {{")
+        depth += 1
+    for text in (*_digits(match, groups), f"long ps_at = {_offset(match, operand, mine, place, groups)};"):
+        put(text)
+    conditions = list(_conditions(plan, operand, mine, groups))
+    decode = list(_decode(match, operand, mine, groups))
+    guard = _domain_guard(match, operand, plan)
+    if conditions:
+        put(f"if ({' && '.join(conditions)}) {{")
+        depth += 1
+    for text in decode:
+        put(text)
+    put((f"if ({guard}) {{ {inside} }} else {{ {outside} }}" if outside else f"if ({guard}) {{ {inside} }}")
+        if guard else inside)
+    if conditions:
+        depth -= 1
+        put(f"}} else {{ {outside} }}" if outside else "}")
+    while depth:
+        depth -= 1
+        put("}")
+    return lines
+
+
+def _digits(match: Match, groups: list[int]) -> Iterator[str]:
+    """The instruction's dimensions as digits of each group's coordinate."""
+    extents = {d.name: d.extent for d in match.intrinsic.contraction.dimensions}
+    for g in groups:
+        rest = f"c{g}"
+        for name in reversed(match.groups[g].dimensions):
+            extent = extents[name]
+            first = name == match.groups[g].dimensions[0]
+            yield f"long d_{name} = {rest};" if first else f"long d_{name} = {rest} % {extent};"
+            rest = f"{rest} / {extent}"
+
+
+def _offset(match: Match, operand: str, mine: list[NestLoop], place: Place, groups: list[int]) -> str:
+    terms = []
+    for loop in mine:
+        if loop.unroll > 1:
+            terms.append(f"{loop.name} / {loop.unroll} * {place.block_strides[loop.name]}")
+            terms.append(f"{loop.name} % {loop.unroll} * {place.unrolled_strides[loop.name]}")
+        else:
+            terms.append(f"{loop.name} * {place.block_strides[loop.name]}")
+    variable = match.intrinsic.parsed.operand(operand)
+    element = next(x for x in (match.intrinsic.contraction.output, *match.intrinsic.contraction.inputs)
+                   if x.array == operand)
+    size = 1
+    for subscript, extent in reversed(list(zip(element.subscripts, variable.shape, strict=True))):
+        terms.append(f"({_affine_c(subscript)}) * {size}")
+        size *= int(extent)
+    return " + ".join(terms) or "0"
+
+
+def _affine_c(affine: Affine) -> str:
+    parts = [f"{c} * d_{n}" for n, c in affine.terms]
+    return " + ".join([*parts, str(affine.constant)])
+
+
+def _conditions(plan: Plan, operand: str, mine: list[NestLoop], groups: list[int]) -> Iterator[str]:
+    match = plan.match
+    for loop in mine:
+        if loop.group < 0 and loop.blocks * loop.unroll != loop.count:
+            yield f"{loop.name} < {loop.count}"
+    for g in groups:
+        tile = next((loop for loop in mine if loop.group == g), None)
+        padded = (tile.blocks * tile.unroll if tile else 1) * match.extent(g)
+        if padded != match.fused_extent(g):
+            yield f"{_fused(tile, match, g)} < {match.fused_extent(g)}"
+
+
+def _fused(tile: NestLoop | None, match: Match, g: int) -> str:
+    return f"c{g}" if tile is None else f"{tile.name} * {match.extent(g)} + c{g}"
+
+
+def _decode(match: Match, operand: str, mine: list[NestLoop], groups: list[int]) -> Iterator[str]:
+    """The program's iterators from loops and coordinates; those that do not matter stand at their least value."""
+    fragment = match.fragment
+    known: set[str] = set()
+    for loop in mine:
+        if loop.group < 0:
+            known.add(loop.source)
+            yield f"long {loop.source} = {loop.name} + {fragment.loop(loop.source).lower};"
+    for g in groups:
+        tile = next((loop for loop in mine if loop.group == g), None)
+        rest = f"({_fused(tile, match, g)})"
+        for position, name in reversed(list(enumerate(match.loops[g]))):
+            member = fragment.loop(name)
+            known.add(name)
+            digit = rest if position == 0 else f"{rest} % {member.extent}"
+            yield f"long {name} = {digit} + {member.lower};"
+            rest = f"({rest} / {member.extent})"
+    yield from (f"long {other.name} = {other.lower};" for other in fragment.loops if other.name not in known)
+    names = ", ".join(f"(void){loop.name}" for loop in fragment.loops)
+    if names:
+        yield names + ";"
+
+
+def _domain_guard(match: Match, operand: str, plan: Plan) -> str:
+    """A C condition that the domain, seen by the loops that this operand knows, holds the point; "" for a box."""
+    fragment = match.fragment
+    if fragment.is_box:
+        return ""
+    known = set()
+    for loop in plan.loops:
+        if uses(match, operand, loop) and loop.group < 0:
+            known.add(loop.source)
+    for g, part in enumerate(match.groups):
+        if operand in part.indexes:
+            known |= set(match.loops[g])
+    domain = fragment.domain.reset_tuple_id()
+    for position, name in reversed(list(enumerate(fragment.statement.iterators))):
+        if name not in known:
+            domain = domain.project_out(isl.dim_type.set, position, 1)
+    kept = [n for n in fragment.statement.iterators if n in known]
+    moved = domain.move_dims(isl.dim_type.param, 0, isl.dim_type.set, 0, domain.dim(isl.dim_type.set))
+    for position, name in enumerate(kept):
+        moved = moved.set_dim_name(isl.dim_type.param, position, name)
+    build = isl.AstBuild.from_context(isl.Set.universe(moved.params().get_space()))
+    return str(build.expr_from_set(moved.params()).to_C_str())
+
+
+def _value_c(match: Match, e: Expr, wanted: DType) -> str:
+    """The element as C, in the operand's own type."""
+    if isinstance(e, Literal):
+        return ONE.get(wanted.name, e.text)
+    if isinstance(e, Load) and e.dtype == wanted:
+        return _element_c(match, e)
+    if wanted in (FLOAT16, BFLOAT16):
+        raise UsageError(f"an operand of type {wanted} is computed in the program, not copied",
+                         where=match.fragment.statement.name, hint="store it in an array of that type first")
+
+    def change(x: Expr) -> Expr:
+        if isinstance(x, Load):
+            return Load(_loaded_c(match, x), x.dtype)
+        if isinstance(x, IteratorRef | ParameterRef):
+            return Load(x.name if isinstance(x, IteratorRef) else str(match.fragment.sizes[x.name]), x.dtype)
+        return x
+
+    return expression_c(rebuild(e if e.dtype == wanted else Cast(e, wanted), change))
+
+
+def _loaded_c(match: Match, e: Load) -> str:
+    text = _element_c(match, e)
+    if e.dtype == BFLOAT16:
+        return f"bf16_to_f32({text})"
+    return f"f16_to_f32({text})" if e.dtype == FLOAT16 else text
+
+
+def _element_c(match: Match, e: Load) -> str:
+    """`array[linear index]` over the program's iterators."""
+    access = match.fragment.statement.access(e.reference)
+    strides = array_strides(match, e)
+    if strides is None:
+        raise UsageError(f"the extents of {access.array} are not known", where=match.fragment.scop.name)
+    terms = []
+    for subscript, step, index in zip(access.subscripts, strides, match.fragment.indices[e.reference], strict=True):
+        if index.affine:
+            parts = [f"{c} * {n}" for n, c in index.coefficients]
+            text = " + ".join([*parts, str(match.fragment.constant(subscript))])
+        else:
+            text = expression_c(rebuild(subscript, lambda x: Load(
+                x.name if isinstance(x, IteratorRef) else str(match.fragment.sizes[x.name]), x.dtype)
+                if isinstance(x, IteratorRef | ParameterRef) else x))
+        terms.append(f"({text}) * {step}")
+    return f"{access.array}[{' + '.join(terms) or '0'}]"

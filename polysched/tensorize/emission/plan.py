@@ -1,0 +1,236 @@
+"""The plan of a nest around an instruction: its loops, which two are unrolled into registers, where operands lie.
+
+Loops are the program's loops left outside and one tile loop per group.  Spatial ones come first, then the reductions;
+up to two spatial loops are split so that their inner parts are unrolled and every loaded register is used several
+times.  A packed operand is a buffer with one block per point of the loops that index it, in the order in which the
+nest visits them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from polysched.scop.body import Expr, Load
+from polysched.tensorize.intrinsic import LoadMode
+from polysched.tensorize.match import Match
+from polysched.tensorize.operand_layout import array_strides
+
+MAX_UNROLL = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class NestLoop:
+    """One loop around the instruction.
+
+    Parameters
+    ----------
+    name : C variable.
+    count : iterations.
+    source : name of the program's loop, when it is one that stayed outside.
+    group : the group whose tiles it counts, otherwise.
+    reduction : the result does not depend on it.
+    unroll : 1, or the number of its iterations that are unrolled into registers.
+    """
+
+    name: str
+    count: int
+    source: str = ""
+    group: int = -1
+    reduction: bool = False
+    unroll: int = 1
+
+    @property
+    def blocks(self) -> int:
+        """Iterations after unrolling; the last block may be partly padding."""
+        return -(-self.count // self.unroll)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where an operand is read or written during the nest.
+
+    Parameters
+    ----------
+    operand : its name.
+    packed : in a buffer of its own; otherwise in the program's array.
+    block_strides, unrolled_strides : elements per step of a loop's block and of its unrolled part, by loop name.
+    base : elements from the start.
+    elements : size of the buffer.
+    row_stride_bytes : between rows of the operand, for tile registers.
+    """
+
+    operand: str
+    packed: bool
+    block_strides: Mapping[str, int]
+    unrolled_strides: Mapping[str, int]
+    base: int
+    elements: int
+    row_stride_bytes: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan:
+    """Loops in the order in which they run, and the place of every operand."""
+
+    match: Match
+    loops: tuple[NestLoop, ...]
+    places: tuple[Place, ...]
+
+    @property
+    def unrolled(self) -> tuple[NestLoop, ...]:
+        return tuple(loop for loop in self.loops if loop.unroll > 1)
+
+    def uses(self, operand: str, loop: NestLoop) -> bool:
+        """Whether an operand changes with a loop."""
+        return uses(self.match, operand, loop)
+
+    def place(self, operand: str) -> Place:
+        """The place of an operand."""
+        return next(p for p in self.places if p.operand == operand)
+
+
+def uses(match: Match, operand: str, loop: NestLoop) -> bool:
+    """Whether an operand changes with a loop."""
+    if loop.group >= 0:
+        return operand in match.groups[loop.group].indexes
+    return loop.source in match.fragment.loops_of(content_of(match, operand))
+
+
+def content_of(match: Match, operand: str) -> Expr:
+    """What an operand holds, the result included."""
+    if operand == match.intrinsic.output.name:
+        return Load(match.fragment.target, match.fragment.update.dtype)
+    return match.assignment.expression(operand)
+
+
+def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None) -> Plan:
+    """Choose loops, unrolling and operand places.
+
+    Parameters
+    ----------
+    emulated : the emulator reads operands in their natural layout only and takes them one at a time.
+    unroll : iterations unrolled of the two loops; by the register budget when None.
+    """
+    loops = _nest(match)
+    if not emulated and _blockable(match):
+        loops = _blocked(match, loops, unroll)
+    ordered = sorted(loops, key=lambda loop: loop.reduction)
+    places = tuple(_place(match, v.name, ordered, emulated) for v in match.intrinsic.parsed.operands)
+    return Plan(match=match, loops=tuple(ordered), places=places)
+
+
+def _nest(match: Match) -> list[NestLoop]:
+    written = match.fragment.loops_of(content_of(match, match.intrinsic.output.name))
+    loops = []
+    for name in match.outer:
+        extent = match.fragment.loop(name).extent
+        if extent > 1:
+            loops.append(NestLoop(name=f"o_{name}", count=extent, source=name, reduction=name not in written))
+    for at, group in enumerate(match.groups):
+        count = -(-match.fused_extent(at) // match.extent(at))
+        if count > 1:
+            loops.append(NestLoop(name=f"t_{'_'.join(group.dimensions)}", count=count, group=at,
+                                  reduction=match.intrinsic.output.name not in group.indexes))
+    return loops
+
+
+def _blockable(match: Match) -> bool:
+    return all("{register}" in o.register.load for o in match.intrinsic.operands)
+
+
+def _blocked(match: Match, loops: list[NestLoop], wanted: tuple[int, int] | None) -> list[NestLoop]:
+    """Unroll the two spatial loops that save the most loads within the register budget."""
+    spatial = [loop for loop in loops if not loop.reduction]
+    best: tuple[float, tuple[NestLoop, ...]] = (math.inf, ())
+    for pair in [*itertools.combinations(spatial, 2), *((loop,) for loop in spatial)]:
+        for factors in itertools.product(*(_factors(loop) for loop in pair)):
+            if wanted is not None and factors != wanted[: len(factors)]:
+                continue
+            chosen = tuple(replace(loop, unroll=f) for loop, f in zip(pair, factors, strict=True))
+            registers, loads = _pressure(match, chosen)
+            if registers <= min(o.register.count for o in match.intrinsic.operands):
+                wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
+                best = min(best, (loads * wasted, chosen), key=lambda b: b[0])
+    names = {loop.name: loop for loop in best[1]}
+    return [names.get(loop.name, loop) for loop in loops]
+
+
+def _factors(loop: NestLoop) -> Iterator[int]:
+    yield from range(1, min(MAX_UNROLL, loop.count) + 1)
+
+
+def _pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float]:
+    """Registers that live at once, and cost of loads per execution; an accumulator short of the latency costs too."""
+    unrolled = tuple(loop for loop in unrolled if loop.unroll > 1)
+    executions = math.prod(loop.unroll for loop in unrolled)
+    held, loads = 0, 0.0
+    inner = unrolled[-1:] if unrolled else ()
+    for operand in match.intrinsic.operands:
+        mine = math.prod(loop.unroll for loop in unrolled if uses(match, operand.name, loop))
+        if operand.name == match.intrinsic.output.name:
+            held += mine
+            continue
+        loads += mine
+        kept = math.prod(loop.unroll for loop in inner if uses(match, operand.name, loop))
+        held += kept if mine == kept else 1
+    cost = match.intrinsic.cost
+    starved = max(1.0, cost.latency_cycles / cost.issue_cycles / executions)
+    return held, loads / executions + starved
+
+
+def _place(match: Match, operand: str, loops: list[NestLoop], emulated: bool) -> Place:
+    layout = next(v for v in match.layouts if v.operand == operand)
+    variable = match.intrinsic.parsed.operand(operand)
+    mine = [loop for loop in loops if uses(match, operand, loop)]
+    natural = match.intrinsic.row_bytes(operand)
+    held = content_of(match, operand)
+    whole = all(loop.count % loop.unroll == 0 for loop in mine)
+    if layout.mode in (LoadMode.DIRECT, LoadMode.BROADCAST) and whole and isinstance(held, Load) \
+            and _same_bits(match, operand, held):
+        row = (layout.strides[0] or 0) * variable.dtype.bytes if layout.strides else natural
+        if not emulated or row == natural or len(variable.shape) < 2:
+            return _direct(match, operand, held, mine, row)
+    blocks: dict[str, int] = {}
+    unrolled: dict[str, int] = {}
+    size = variable.elements
+    for loop in reversed(mine):
+        if loop.unroll > 1:
+            unrolled[loop.name] = size
+            size *= loop.unroll
+    for loop in reversed(mine):
+        blocks[loop.name] = size
+        size *= loop.blocks
+    return Place(operand=operand, packed=True, block_strides=blocks, unrolled_strides=unrolled, base=0, elements=size,
+                 row_stride_bytes=natural)
+
+
+def _same_bits(match: Match, operand: str, held: Load) -> bool:
+    return held.dtype == match.intrinsic.parsed.operand(operand).dtype
+
+
+def _direct(match: Match, operand: str, held: Load, mine: list[NestLoop], row: int) -> Place:
+    strides = array_strides(match, held)
+    assert strides is not None
+    fragment = match.fragment
+    per_loop: dict[str, int] = {}
+    base = 0
+    subscripts = fragment.statement.access(held.reference).subscripts
+    for index, step, subscript in zip(fragment.indices[held.reference], strides, subscripts, strict=True):
+        for name, coefficient in index.coefficients:
+            per_loop[name] = per_loop.get(name, 0) + coefficient * step
+        base += step * fragment.constant(subscript)
+    base += sum(fragment.loop(name).lower * step for name, step in per_loop.items())
+    blocks, unrolled = {}, {}
+    for loop in mine:
+        if loop.group < 0:
+            one = per_loop[loop.source]
+        else:
+            members = [n for n in match.loops[loop.group] if fragment.loop(n).extent > 1]
+            one = per_loop.get(members[0], 0) * match.extent(loop.group)
+        unrolled[loop.name] = one
+        blocks[loop.name] = one * loop.unroll
+    return Place(operand=operand, packed=False, block_strides=blocks, unrolled_strides=unrolled, base=base, elements=0,
+                 row_stride_bytes=row)

@@ -1,0 +1,30 @@
+"""Compiling emitted matches into one shared object and calling them on NumPy arrays."""
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from polysched.target import find_compiler
+from polysched.tensorize.emission import Emitted
+
+FLAGS = ("-O1", "-std=gnu11", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-shared", "-fPIC")
+
+
+def compiled(functions: Sequence[Emitted], folder: Path, name: str = "matches") -> ctypes.CDLL:
+    """One translation unit with all functions; they share one instruction."""
+    source, library = folder / f"{name}.c", folder / f"{name}.so"
+    source.write_text(functions[0].prelude + "".join(f.text for f in functions))
+    compiler = find_compiler()
+    done = compiler.run([*FLAGS, *functions[0].flags, *compiler.openmp_compile, str(source), "-o", str(library),
+                         *compiler.openmp_link, "-lm"])
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
+
+
+def call(library: ctypes.CDLL, function: Emitted, arrays: dict[str, np.ndarray]) -> None:
+    """Run one function in place."""
+    for a in function.arrays:
+        assert arrays[a].flags.c_contiguous
+    getattr(library, function.name)(*(ctypes.c_void_p(arrays[a].ctypes.data) for a in function.arrays))
