@@ -16,6 +16,7 @@ from polysched.scop.c_frontend.bindings import describe
 from polysched.scop.c_frontend.c_types import CType, Scalar, StructType
 from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
 from polysched.scop.c_frontend.literals import literal
+from polysched.scop.c_frontend.members import member_parameter
 from polysched.scop.c_frontend.scopes import Symbol
 from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
 
@@ -47,6 +48,12 @@ def affine(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
         return convert(x, affine(x, node.expr, domain), ctype.dtype, domain, node)
     if isinstance(node, c_ast.FuncCall):
         return _call(x, node, domain)
+    if isinstance(node, c_ast.StructRef):
+        member = member_parameter(x, node)
+        if member is not None:
+            return Affine(polyhedra.symbol(member.name), member.dtype)
+    if isinstance(node, c_ast.ArrayRef | c_ast.StructRef):
+        raise NotAffine(node, "it reads memory")
     raise NotAffine(node, "it is no affine expression")
 
 

@@ -12,7 +12,8 @@ from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, Known, NotAffine
 from polysched.scop.c_frontend.order import Leaf, OpenStatement, Tree, sequence
-from polysched.scop.c_frontend.parse import place
+from polysched.scop.c_frontend.parse import everything, place
+from polysched.scop.c_frontend.places import pointed
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 
 
@@ -162,6 +163,29 @@ def declaration(x: Extraction, node: c_ast.Decl, domain: isl.Set) -> Tree | None
     return close_statement(x, builder, node, domain, (Assign(reference, value, dtype),))
 
 
+def _fixed_pointer(x: Extraction, node: c_ast.Decl, symbol: Symbol) -> c_ast.Node:
+    """The value of a local pointer that is set once, by affine arithmetic on values that do not change.
+
+    Raises
+    ------
+    UnsupportedScopError : it could point somewhere else by the time it is used.
+    """
+    hint = "set the pointer once, where it is declared, to an array plus an affine offset"
+    if node.init is None or symbol not in x.bindings.written_once:
+        raise x.refuse(f"the pointer `{symbol.name}` does not keep the value of its declaration", node, hint=hint)
+    for name in everything(node.init):
+        if isinstance(name, c_ast.ID):
+            used = x.bindings.symbol(name)
+            fixed = (used not in x.bindings.written or x.loop_of(used) is not None or used in x.pointers
+                     or (used in x.known and used in x.bindings.written_once))
+            if not fixed:
+                raise x.refuse(f"the pointer `{symbol.name}` depends on `{used.name}`, which changes", node, hint=hint)
+    place = pointed(x, node.init)
+    if place.through_memory:
+        raise x.refuse(f"the pointer `{symbol.name}` is loaded from memory", node, hint=hint)
+    return node.init
+
+
 def declared_scalar(x: Extraction, node: c_ast.Decl) -> Symbol | None:
     """The symbol of a declaration that the walk has to look at: a scalar; None for arrays without values and types.
 
@@ -176,9 +200,10 @@ def declared_scalar(x: Extraction, node: c_ast.Decl) -> Symbol | None:
         raise x.refuse("a static or extern variable is declared inside the region", node,
                        hint="declare it before the region")
     if isinstance(symbol.ctype, Pointer):
-        raise x.refuse("a pointer is declared inside the region", node, hint="subscript the array itself")
+        x.pointers[symbol] = _fixed_pointer(x, node, symbol)
+        return None
     x.known.pop(symbol, None)
     if node.init is not None and (not isinstance(symbol.ctype, Scalar) or isinstance(node.init, c_ast.InitList)):
-        raise x.refuse("an array with initial values is declared inside the region", node,
-                       hint="assign the elements in loops")
+        raise x.refuse("initial values of an array under a condition on data", node,
+                       hint="declare the array before the condition")
     return symbol if isinstance(symbol.ctype, Scalar) else None

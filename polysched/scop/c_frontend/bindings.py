@@ -30,6 +30,7 @@ class Bindings:
     iterators : symbols that some `for` of the region counts with.
     body_written : symbols that something else than a loop head changes.
     affine : symbols in loop heads, conditions, subscripts and extents.
+    written_members : base symbol and members of every lvalue that is assigned through an element or member.
     written_once : symbols that only their declaration gives a value.
     read_outside : iterators that are read where no loop counts with them.
     visible : every name that the file declares at the region.
@@ -47,6 +48,7 @@ class Bindings:
     body_written: set[Symbol] = field(default_factory=set)
     affine: set[Symbol] = field(default_factory=set)
     read_outside: set[Symbol] = field(default_factory=set)
+    written_members: set[tuple[Symbol, tuple[str, ...]]] = field(default_factory=set)
     written_once: set[Symbol] = field(default_factory=set)
     visible: dict[str, Symbol] = field(default_factory=dict)
     changed_names: frozenset[str] = frozenset()
@@ -160,6 +162,8 @@ class _Binder:
         return frozenset()
 
     def visit_Decl(self, node: c_ast.Decl) -> frozenset[Symbol]:
+        if isinstance(node.type, c_ast.ArrayDecl) and node.type.dim is None and isinstance(node.init, c_ast.InitList):
+            node.type.dim = c_ast.Constant("int", str(len(node.init.exprs)), node.coord)
         before, self.in_affine = self.in_affine, True
         self.extents(node.type)
         self.in_affine = before
@@ -234,6 +238,8 @@ class _Binder:
 
     def assign(self, node: c_ast.Node) -> frozenset[Symbol]:
         """Note that an lvalue's own symbol changes (not an element that it leads to)."""
+        if not isinstance(node, c_ast.ID):
+            self.note_members(node)
         while isinstance(node, c_ast.StructRef) and node.type == ".":
             node = node.name
         if not isinstance(node, c_ast.ID):
@@ -245,6 +251,23 @@ class _Binder:
         self.bindings.body_written.add(symbol)
         self.bindings.written_once.discard(symbol)
         return frozenset({symbol})
+
+    def note_members(self, node: c_ast.Node) -> None:
+        members: tuple[str, ...] = ()
+        while not isinstance(node, c_ast.ID):
+            if isinstance(node, c_ast.StructRef):
+                members = (node.field.name, *members)
+            if isinstance(node, c_ast.BinaryOp):
+                for side in (node.left, node.right):
+                    self.note_members(side)
+                return
+            below = next((child for name, child in node.children() if name in ("name", "expr")), None)
+            if below is None:
+                return
+            node = below
+        symbol = self.scope.lookup(node.name)
+        if symbol is not None:
+            self.bindings.written_members.add((symbol, members))
 
     def visit_For(self, node: c_ast.For) -> frozenset[Symbol]:
         self.scope.push()

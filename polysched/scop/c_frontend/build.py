@@ -7,15 +7,17 @@ from functools import reduce
 import islpy as isl
 
 from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.delinearise import delinearise
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.order import Leaf, LoopTree, OpenAccess, OpenStatement, Sequence, Tree
 from polysched.scop.c_frontend.polyhedra import PARAM
-from polysched.scop.scop import Access, Array, Assumption, Parameter, Scop, SourceRegion, Statement
+from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter, Scop, SourceRegion, Statement
 
 
 def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
                assumptions: tuple[Assumption, ...]) -> Scop:
     """The finished value; every isl object has the same parameters in the same order."""
+    delinearise(x)
     parameters = tuple(x.parameters.values())
     model = parameter_space(parameters)
     types = x.context_of_types().params().align_params(model)
@@ -45,6 +47,8 @@ def _statement(open_statement: OpenStatement, model: isl.Space, types: isl.Set) 
     """The statement without constraints that only repeat the range of a parameter's type."""
     domain = polyhedra.to_set(open_statement.domain, open_statement.iterators, open_statement.name)
     domain = domain.gist_params(types).remove_redundancies()
+    if domain.n_basic_set() > 1:
+        domain = domain.make_disjoint().coalesce()
     return Statement(
         name=open_statement.name, line=open_statement.line, domain=domain.align_params(model),
         body=open_statement.body,
@@ -54,7 +58,12 @@ def _statement(open_statement: OpenStatement, model: isl.Space, types: isl.Set) 
 def _access(access: OpenAccess, statement: OpenStatement, model: isl.Space, types: isl.Set) -> Access:
     relation = polyhedra.to_map(access.relation, statement.iterators, statement.name, access.array)
     relation = relation.gist_params(types).align_params(model)
-    return Access(reference=access.reference, array=access.array, kind=access.kind, relation=relation,
+    if relation.n_basic_map() > 1:
+        relation = relation.make_disjoint().coalesce()
+    kind = access.kind
+    if kind is AccessKind.MUST_WRITE and not access.exact:
+        kind = AccessKind.MAY_WRITE
+    return Access(reference=access.reference, array=access.array, kind=kind, relation=relation,
                   subscripts=access.subscripts, exact=access.exact)
 
 

@@ -27,6 +27,7 @@ from polysched.scop.c_frontend.assignments import (
 from polysched.scop.c_frontend.c_types import Scalar
 from polysched.scop.c_frontend.expressions import expression
 from polysched.scop.c_frontend.extraction import Affine, Extraction, Guard, Known, LoopExit, NotAffine
+from polysched.scop.c_frontend.initialisers import initial_assignments
 from polysched.scop.c_frontend.loops import LoopDomain, LoopHead, enter, first_value, loop_head
 from polysched.scop.c_frontend.opaque import needs_flags, opaque_statement, refused
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
@@ -66,6 +67,8 @@ def walk(x: Extraction, node: c_ast.Node | None, domain: isl.Set) -> Walked:
         return Walked(opaque_statement(x, node, domain), domain)
     if isinstance(node, c_ast.Break | c_ast.Continue) and x.exits:
         return _leave(x, node, domain)
+    if isinstance(node, c_ast.Decl) and isinstance(node.init, c_ast.InitList) and node in x.bindings.declared:
+        return walk_all(x, initial_assignments(x, node, x.bindings.declared[node]), domain)
     if isinstance(node, c_ast.Decl):
         return Walked(declaration(x, node, domain), domain)
     if isinstance(node, c_ast.Assignment) or is_increment(node):

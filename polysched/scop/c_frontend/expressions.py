@@ -26,11 +26,12 @@ from polysched.scop.body import (
 from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.affine import affine, condition, constant_symbol, enumerator, size_of
 from polysched.scop.c_frontend.c_types import FunctionType, Scalar
+from polysched.scop.c_frontend.delinearise import subscript_polynomial
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.functions import MATH, PureFunction
 from polysched.scop.c_frontend.literals import literal
 from polysched.scop.c_frontend.order import OpenAccess
-from polysched.scop.c_frontend.places import Place, array_of, is_place, resolve_place
+from polysched.scop.c_frontend.places import Place, array_of, extent_value, is_place, resolve_place
 from polysched.scop.c_frontend.scopes import Origin
 from polysched.scop.dtypes import DType, promote, usual_conversion
 from polysched.scop.scop import AccessKind
@@ -81,11 +82,24 @@ class StatementBuilder:
                 values.append(None)
             expressions.append(expression(self, subscript, domain))
         exact = all(v is not None for v in values)
-        if not exact and kind is AccessKind.MUST_WRITE:
-            kind = AccessKind.MAY_WRITE
+        if place.inside_row:
+            self._stays_in_row(node, place, values, domain)
         relation = polyhedra.relation(domain, values, array.extents)
-        self.accesses.append(OpenAccess(reference=reference, array=array.name, kind=kind, relation=relation,
-                                        subscripts=tuple(expressions), exact=exact))
+        single = place.subscripts[0] if len(place.subscripts) == 1 else None
+        self.accesses.append(OpenAccess(
+            reference=reference, array=array.name, kind=kind, relation=relation, subscripts=tuple(expressions),
+            exact=exact, node=node, domain=domain,
+            polynomial=None if single is None else subscript_polynomial(x, single, domain)))
+
+
+    def _stays_in_row(self, node: c_ast.Node, place: Place, values: list[isl.PwAff | None], domain: isl.Set) -> None:
+        """A pointer along a row of an array must not reach the next row."""
+        extent = extent_value(self.x, place.extents[-1])
+        if extent is None or values[-1] is None:
+            raise self.x.refuse("a pointer along a row of an array could leave the row", node,
+                                hint="subscript the array itself")
+        inside = values[-1].ge_set(polyhedra.constant(0)).intersect(values[-1].lt_set(extent))
+        self.x.require(domain, inside, kind="in-bounds", text="a pointer along a row stays inside the row", node=node)
 
 
 def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
@@ -115,7 +129,8 @@ def expression(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
         ctype = x.bindings.types.get(node.to_type)
         if not isinstance(ctype, Scalar):
             raise x.refuse("a cast to a type that is no number", node, hint="cast to an arithmetic type")
-        return Cast(expression(b, node.expr, domain), ctype.dtype)
+        operand = expression(b, node.expr, domain)
+        return operand if operand.dtype == ctype.dtype else Cast(operand, ctype.dtype)
     if isinstance(node, c_ast.FuncCall):
         return _call(b, node, domain)
     if isinstance(node, c_ast.Assignment):

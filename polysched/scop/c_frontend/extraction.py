@@ -6,7 +6,7 @@ The only mutable value of the front end; `build.py` turns it into a Scop at the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,7 +104,7 @@ class Extraction:
     identifiers: frozenset[str]
     pure: frozenset[str]
     functions: dict[str, c_ast.FuncDef]
-    parameters: dict[Symbol, Parameter] = field(default_factory=dict)
+    parameters: dict[object, Parameter] = field(default_factory=dict)
     arrays: dict[tuple[object, ...], Array] = field(default_factory=dict)
     array_symbols: dict[str, Symbol] = field(default_factory=dict)
     context: isl.Set = field(default_factory=polyhedra.universe)
@@ -112,6 +112,7 @@ class Extraction:
     open_statements: list[OpenStatement] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     known: dict[Symbol, Known] = field(default_factory=dict)
+    pointers: dict[Symbol, c_ast.Node] = field(default_factory=dict)
     guards: list[Guard] = field(default_factory=list)
     exits: list[LoopExit] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
@@ -166,13 +167,14 @@ class Extraction:
         self.add_parameter(symbol, found)
         return found
 
-    def add_parameter(self, key: Symbol, parameter: Parameter) -> None:
+    def add_parameter(self, key: object, parameter: Parameter) -> None:
         """Enter a parameter; its C type bounds it."""
         self.parameters[key] = parameter
         low, high = parameter.dtype.value_range()
         self.context = self.context.intersect(polyhedra.between(polyhedra.symbol(parameter.name), low, high))
 
-    def require(self, domain: isl.Set, good: isl.Set, *, kind: str, text: str, node: c_ast.Node) -> None:
+    def require(self, domain: isl.Set, good: isl.Set, *, kind: str, text: str, node: c_ast.Node,
+                iterators: Sequence[str] | None = None) -> None:
         """Make sure that a condition holds on a domain: by proof, else as an assumption on the parameters.
 
         Raises
@@ -188,7 +190,8 @@ class Extraction:
             return
         if self.strict:
             raise NotAffine(node, text)
-        shadow = polyhedra.project_out(bad, [loop.isl_name for loop in self.loops])
+        inner = [loop.isl_name for loop in self.loops] if iterators is None else iterators
+        shadow = polyhedra.project_out(bad, inner)
         allowed = shadow.complement().coalesce()
         context = self.context.intersect(allowed)
         if context.is_empty():

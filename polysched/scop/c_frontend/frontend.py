@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import islpy as isl
@@ -17,13 +18,14 @@ from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, element_t
 from polysched.scop.c_frontend.control import walk_all
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
+from polysched.scop.c_frontend.inline import Inliner
 from polysched.scop.c_frontend.liveness import live_after
-from polysched.scop.c_frontend.parse import SyntaxRegion, find_syntax_regions, parse
+from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse
 from polysched.scop.c_frontend.places import extent_value
 from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
 from polysched.scop.c_frontend.regions import HINT, active_pragmas, find_regions
 from polysched.scop.c_frontend.scopes import Scope, Symbol
-from polysched.scop.c_frontend.sharing import no_alias
+from polysched.scop.c_frontend.sharing import check_pointers, no_alias
 from polysched.scop.scop import Scop, SourceRegion
 from polysched.target import find_compiler
 
@@ -112,7 +114,7 @@ def _no_region(source: SourceFile, preprocessed: str) -> UnsupportedScopError:
 def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
     """The functions that `#pragma polysched pure f g` names."""
     names: set[str] = set()
-    for node in _all_nodes(tree):
+    for node in everything(tree):
         if isinstance(node, c_ast.Pragma):
             words = (node.string or "").replace(",", " ").replace("(", " ").replace(")", " ").split()
             if words[:2] == ["polysched", "pure"]:
@@ -120,17 +122,12 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
     return frozenset(names)
 
 
-def _all_nodes(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    yield node
-    for _, child in node.children():
-        yield from _all_nodes(child)
-
-
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure: frozenset[str],
              identifiers: frozenset[str]) -> Scop:
     scope = scope_at(tree, region)
-    bindings = bind(source.path, scope, region)
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+    region = _inlined(region, scope, functions, pure, identifiers)
+    bindings = bind(source.path, scope, region)
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions)
     _settle_parameters(x, region, bindings, scope)
     x.materialised = frozenset(
@@ -141,11 +138,21 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
         raise UnsupportedScopError("the region has no statement that ever runs",
                                    where=SourceLocation(source.path, region.text_region.first_line),
                                    witness="#pragma scop", hint="remove the pragmas, or check the loop bounds")
+    check_pointers(x, region)
     text = region.text_region
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
                          function=region.function.decl.name, indent=text.indent, preprocessor=source.arguments,
                          signature=signature_of(region.function, scope))
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x))
+
+
+def _inlined(region: SyntaxRegion, scope: Scope, functions: dict[str, c_ast.FuncDef], pure: frozenset[str],
+             identifiers: frozenset[str]) -> SyntaxRegion:
+    """The region with the calls of small functions of the file replaced by what they compute."""
+    visible = {name for level in scope.levels[1:] for name in level.symbols}
+    declared = {n.name for item in region.items for n in everything(item) if isinstance(n, c_ast.Decl)}
+    inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared))
+    return replace(region, items=inliner.statements(region.items))
 
 
 def _settle_parameters(x: Extraction, region: SyntaxRegion, bindings: Bindings, scope: Scope) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import islpy as isl
 from pycparser import c_ast
 
@@ -23,6 +21,7 @@ from polysched.scop.c_frontend.bindings import describe
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.order import Tree
+from polysched.scop.c_frontend.parse import everything
 
 CONTROL_HINTS = {
     "Goto": "restructure with if and for", "Label": "restructure with if and for",
@@ -56,14 +55,6 @@ def opaque_statement(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Tree |
 def needs_flags(node: c_ast.Node | None) -> bool:
     """Whether something below cannot stand inside one statement: a `for` loop, `break` or `continue`."""
     return any(isinstance(n, c_ast.For | c_ast.Break | c_ast.Continue) for n in everything(node))
-
-
-def everything(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
-    """A subtree, node by node."""
-    if node is not None:
-        yield node
-        for _, child in node.children():
-            yield from everything(child)
 
 
 def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tuple[BodyStatement, ...]:

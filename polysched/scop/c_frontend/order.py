@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import islpy as isl
+from pycparser import c_ast
 
 from polysched.scop.body import BodyStatement, Expr
+from polysched.scop.c_frontend.polynomials import Polynomial
 from polysched.scop.scop import AccessKind
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OpenAccess:
-    """An access before the parameters of the Scop are settled; relation over the unit set."""
+    """An access before the parameters of the Scop are settled; relation over the unit set.
+
+    `polynomial` is the value of a single subscript, for arrays that may have to be delinearised.
+    """
 
     reference: str
     array: str
@@ -22,6 +27,9 @@ class OpenAccess:
     relation: isl.Map
     subscripts: tuple[Expr, ...]
     exact: bool
+    node: c_ast.Node
+    domain: isl.Set
+    polynomial: Polynomial | None = None
 
 
 @dataclass(frozen=True, eq=False)

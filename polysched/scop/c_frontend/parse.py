@@ -122,6 +122,14 @@ def _pragma_index(path: str, items: list[c_ast.Node], word: str, line: int) -> i
     return None
 
 
+def everything(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
+    """A subtree, node by node."""
+    if node is not None:
+        yield node
+        for _, child in node.children():
+            yield from everything(child)
+
+
 def place(path: str, node: c_ast.Node) -> SourceLocation:
     """The file and line of a node; a node without one stands where its first child stands."""
     if node.coord is not None:

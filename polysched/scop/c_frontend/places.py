@@ -42,6 +42,8 @@ class Place:
     subscripts : expressions, outermost first.
     extents : per subscript what the declaration says about the number of elements.
     ctype : the type of the object reached.
+    offset : what is still to be added to the next subscript (a pointer into the middle of an array).
+    inside_row : the last subscript must stay inside its extent: a pointer walks along a row.
     through_memory : the path follows a pointer that is stored in memory, with a subscript before it.
     members : the struct members on the way.
     """
@@ -52,6 +54,8 @@ class Place:
     extents: tuple[c_ast.Node | None, ...]
     ctype: CType
     through_memory: bool = False
+    offset: c_ast.Node | None = None
+    inside_row: bool = False
     members: tuple[str, ...] = ()
 
 
@@ -70,6 +74,8 @@ def resolve_place(x: Extraction, node: c_ast.Node) -> Place:
     """
     if isinstance(node, c_ast.ID):
         symbol = x.bindings.symbol(node)
+        if symbol in x.pointers:
+            return pointed(x, x.pointers[symbol])
         return Place(symbol, symbol.name.replace("{", "{{"), (), (), symbol.ctype)
     if isinstance(node, c_ast.ArrayRef):
         return subscripted(x, node, pointer_place(x, node.name), node.subscript)
@@ -93,7 +99,7 @@ def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
         if not _same_element(base.ctype, ctype):
             raise x.refuse("an array is reinterpreted as elements of another type", node,
                            hint="declare the array with the type that the region uses")
-        if isinstance(element_type(base.ctype), Scalar) and isinstance(ctype.target, Scalar):
+        if _same_rows(x, base.ctype, ctype):
             return base
         return replace(base, ctype=ctype, spelling=f"(({c_text(node.to_type)}){base.spelling})")
     if isinstance(node, c_ast.UnaryOp) and node.op == "&" and is_place(node.expr):
@@ -113,7 +119,9 @@ def subscripted(x: Extraction, node: c_ast.Node, base: Place, subscript: c_ast.N
         raise x.refuse("a subscript on something that is no array or pointer", node)
     extent = base.ctype.extent if isinstance(base.ctype, ArrayOf) else None
     from_memory = isinstance(base.ctype, Pointer) and bool(base.subscripts)
-    return replace(base, spelling=base.spelling + "[{}]", subscripts=(*base.subscripts, subscript),
+    if base.offset is not None:
+        subscript = c_ast.BinaryOp("+", base.offset, subscript, node.coord)
+    return replace(base, offset=None, spelling=base.spelling + "[{}]", subscripts=(*base.subscripts, subscript),
                    extents=(*base.extents, extent), ctype=inner,
                    through_memory=base.through_memory or from_memory)
 
@@ -135,6 +143,38 @@ def dereferenced(x: Extraction, node: c_ast.Node, pointer: c_ast.Node) -> Place:
     if isinstance(pointer, c_ast.UnaryOp) and pointer.op in ("++", "--", "p++", "p--"):
         raise x.refuse("a pointer walks through memory", pointer, hint="use an array with a subscript instead")
     return subscripted(x, node, pointer_place(x, pointer), zero)
+
+
+def pointed(x: Extraction, node: c_ast.Node) -> Place:
+    """What the value of a pointer expression points into: `A`, `A[i]`, `A + k`, `&A[i][j]`, and casts of these."""
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
+        base = pointed(x, node.expr.name)
+        return _moved(base, node.expr.subscript, inside_row=_flattens(base))
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-"):
+        left, right = node.left, node.right
+        if node.op == "+" and not _is_pointer(x, left):
+            left, right = right, left
+        base = pointed(x, left)
+        offset = c_ast.UnaryOp("-", right, node.coord) if node.op == "-" else right
+        return _moved(base, offset, inside_row=_flattens(base))
+    place = pointer_place(x, node)
+    if _flattens(place):
+        return replace(place, inside_row=True)
+    if not isinstance(place.ctype, Pointer | ArrayOf):
+        raise x.refuse("a pointer is set to something that is no array", node, hint="subscript the array itself")
+    return place
+
+
+def _flattens(base: Place) -> bool:
+    """Whether a pointer into the first row of an array is likely to run through all rows, which C forbids."""
+    return (isinstance(base.ctype, ArrayOf) and bool(base.subscripts)
+            and all(isinstance(s, c_ast.Constant) for s in base.subscripts))
+
+
+def _moved(base: Place, offset: c_ast.Node, *, inside_row: bool) -> Place:
+    if base.offset is not None:
+        offset = c_ast.BinaryOp("+", base.offset, offset, offset.coord)
+    return replace(base, offset=offset, inside_row=base.inside_row or inside_row)
 
 
 def _shifted(place: Place, offset: c_ast.Node) -> Place:
@@ -165,6 +205,20 @@ def _member(x: Extraction, node: c_ast.StructRef, base: Place) -> Place:
         ctype = replace(ctype, constant=True)
     return replace(base, spelling=f"{base.spelling}.{node.field.name}", ctype=ctype,
                    members=(*base.members, node.field.name))
+
+
+def _same_rows(x: Extraction, left: CType, right: CType) -> bool:
+    """Whether the elements of two pointers or arrays have the same shape."""
+    first, second = element_type(left), element_type(right)
+    while isinstance(first, ArrayOf) and isinstance(second, ArrayOf):
+        if first.extent is None or second.extent is None:
+            return False
+        if c_text(first.extent) != c_text(second.extent):
+            values = extent_value(x, first.extent), extent_value(x, second.extent)
+            if values[0] is None or values[1] is None or not values[0].plain_is_equal(values[1]):
+                return False
+        first, second = first.element, second.element
+    return isinstance(first, Scalar) and isinstance(second, Scalar)
 
 
 def _same_element(left: CType, right: CType) -> bool:

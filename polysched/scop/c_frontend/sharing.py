@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from pycparser import c_ast
+
 from polysched.scop.c_frontend.c_types import ArrayOf, Pointer
 from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 from polysched.scop.scop import AccessKind, Array, Assumption
 
@@ -21,13 +24,72 @@ def no_alias(x: Extraction) -> tuple[Assumption, ...]:
     arrays = [a for a in x.arrays.values() if a.name in used]
     pairs = [(a, b) for a, b in combinations(arrays, 2)
              if (a.name in written or b.name in written) and _may_overlap(x, a, b)]
-    if not pairs:
-        return ()
-    names = sorted({array.name for pair in pairs for array in pair})
-    conditions = [disjoint(a, b) for a, b in pairs]
-    condition = None if any(c is None for c in conditions) else " && ".join(f"({c})" for c in conditions)
-    return (Assumption(kind="no-alias", text=f"the memory of {', '.join(names)} does not overlap",
-                       condition=condition),)
+    found = _exposed_parameters(x, [a for a in arrays if a.name in written])
+    if pairs:
+        names = sorted({array.name for pair in pairs for array in pair})
+        conditions = [disjoint(a, b) for a, b in pairs]
+        condition = None if any(c is None for c in conditions) else " && ".join(f"({c})" for c in conditions)
+        found.append(Assumption(kind="no-alias", text=f"the memory of {', '.join(names)} does not overlap",
+                                condition=condition))
+    return tuple(found)
+
+
+def _exposed_parameters(x: Extraction, written: list[Array]) -> list[Assumption]:
+    """Parameters that a write through a pointer could change."""
+    found = []
+    for key, parameter in x.parameters.items():
+        symbol = key[0] if isinstance(key, tuple) else key
+        assert isinstance(symbol, Symbol)
+        exposed = symbol.origin is Origin.GLOBAL or symbol.name in x.bindings.addressed
+        if not exposed and not isinstance(symbol.ctype, Pointer):
+            continue
+        writers = [a.name for a in written if _is_pointer(x.array_symbols[a.name])
+                   and (a.dtype == parameter.dtype or a.dtype.bits == 8)]
+        if writers:
+            found.append(Assumption(kind="no-alias",
+                                    text=f"writing {', '.join(writers)} does not change {parameter.spelling}"))
+    return found
+
+
+def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
+    """Refuse pointers that the function visibly sets to memory that the region reaches by another name too.
+
+    Raises
+    ------
+    UnsupportedScopError : assuming that they do not overlap would be wrong.
+    """
+    used = {a.array for s in x.open_statements for a in s.accesses}
+    symbols = {x.array_symbols[name] for name in used}
+    leading = {n for n, s in x.bindings.visible.items() if isinstance(s.ctype, Pointer | ArrayOf)}
+    sources = {s: _sources(region, s) & leading
+               for s in symbols if isinstance(s.ctype, Pointer) and not s.ctype.restrict}
+    for symbol, named in sources.items():
+        for other in symbols - {symbol}:
+            shared = named & ({other.name} | sources.get(other, frozenset()))
+            if shared and (_is_pointer(other) or isinstance(other.ctype, ArrayOf)):
+                raise x.refuse(f"`{symbol.name}` and `{other.name}` may point into the same memory", region.items[0],
+                               witness=f"both lead to `{min(shared)}`",
+                               hint="use one name for one array, or declare the pointers `restrict` if they never meet")
+
+
+def _sources(region: SyntaxRegion, symbol: Symbol) -> frozenset[str]:
+    """Names in the values that a function gives a pointer."""
+    if symbol.origin is Origin.GLOBAL:
+        return frozenset()
+    values = [n.init for n in everything(region.function.body) if isinstance(n, c_ast.Decl) and n is symbol.node]
+    values += [n.rvalue for n in everything(region.function.body) if isinstance(n, c_ast.Assignment)
+               and isinstance(n.lvalue, c_ast.ID) and n.lvalue.name == symbol.name]
+    return frozenset(name for v in values if v is not None for name in _pointer_names(v))
+
+
+def _pointer_names(node: c_ast.Node) -> frozenset[str]:
+    """Names that a pointer's value is computed from; the arguments of a call (an allocation) do not count."""
+    if isinstance(node, c_ast.FuncCall):
+        return frozenset()
+    if isinstance(node, c_ast.ID):
+        return frozenset({node.name})
+    below = [c for name, c in node.children() if name not in ("subscript", "to_type", "field")]
+    return frozenset().union(*(_pointer_names(c) for c in below))
 
 
 def _may_overlap(x: Extraction, left: Array, right: Array) -> bool:

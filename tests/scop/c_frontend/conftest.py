@@ -63,7 +63,8 @@ def run_both(text, folder, values, *, seed=0, **options):
         memory[array.name] = (interpreted[base] if base in interpreted
                               else np.zeros([5] * len(array.extents), array.dtype.name))
         if len(array.extents) > memory[array.name].ndim:
-            memory[array.name] = memory[array.name].reshape(options["shapes"][array.name])
+            sizes = [eval(e, {}, {k: int(v) for k, v in arguments.items() if v.ndim == 0}) for e in array.c_extents[1:]]
+            memory[array.name] = memory[array.name].reshape(-1, *sizes)
     execute(scop, {p.name: int(arguments[p.spelling]) for p in scop.parameters}, memory, wrap_signed=True)
     return scop, compiled, interpreted, result, memory
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from polysched.scop import from_c_text
+
 PROGRAMS = {
     "triangular, two counters declared outside": """
 void f(int n, double A[n][n], double x[n]) {
@@ -155,6 +157,103 @@ void f(int floor, int mod, int exists, double min[floor], double S0[floor]) {
       if (or < floor && exists > 0) min[and] += S0[or];
 #pragma endscop
 }""",
+    "affine break and continue": """
+void f(int n, int m, double x[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    if (i % 3 == 1) continue;
+    x[i] += 1;
+    if (i == m) break;
+    for (int j = 0; j < n; j++) { if (j > i) break; else if (j == 2) continue; x[j] += 2; }
+    if (i > 4) { x[i] *= 3; continue; }
+    x[i] -= 2;
+  }
+#pragma endscop
+}""",
+    "break and continue on data": """
+void f(int n, double x[n], double y[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    if (x[i] < -3) break;
+    if (x[i] > 2) continue;
+    x[i] += 1;
+    for (int j = 0; j < n; j++) { if (i < 3) { if (y[j] > i) continue; } x[j] += y[j]; if (x[j] > 5) break; y[j] -= 1; }
+    x[i] -= 2;
+  }
+#pragma endscop
+}""",
+    "loops under a condition on data": """
+void f(int n, double x[n], double y[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    if (x[i]) { for (int j = 0; j < i; j++) if (y[j] > 0) y[j] += x[i]; else { y[j] = 1; } x[i] = 1; }
+    else if (y[i] > 1) for (int j = 0; j < n; j++) x[j] += 1;
+    else x[i] = 3;
+    if (!(x[i] > 2)) { x[i] = -1; for (int j = 2; j < n; j++) x[j] += x[j - 1]; }
+  }
+#pragma endscop
+}""",
+    "while and do": """
+void f(int n, double x[n], int z[n]) {
+  int k;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    k = 0;
+    while (x[i] > 0 && k < 10) { x[i] -= 1.5; k++; if (k == 3) z[i] += k; }
+    do { double t = x[i]; x[i] = t + 1; k = k - 1; } while (k > 0);
+    z[i] = k + i;
+  }
+#pragma endscop
+}""",
+    "small functions of the same file": """
+static inline int imax(int a, int b) { return a > b ? a : b; }
+static float clamp(float v, const float lo, float hi) {
+  float w = v * 2;
+  if (w < lo) return lo;
+  if (w > hi) { return hi; }
+  return w;
+}
+static int third(int v) { int w = v / 3; return imax(w, 0); }
+static void axpy(int n, double a, const double *x, double y[n]) {
+  for (int i = 0; i < n; i++) { double t = a * x[i]; y[i] += t; }
+  a = 0;
+}
+static void rows(int n, int m, double A[n][m]) { for (int i = 0; i < n; i++) axpy(m, 2, A[i], A[0]); return; }
+void f(int n, double A[n][n], float x[n], double y[n]) {
+#pragma scop
+  for (int i = imax(0, n - 5); i < n; i++) {
+    x[third(i)] = clamp(x[i], 0, 1.1);
+    axpy(i, y[0], y, A[i]);
+    axpy(i, y[0], y, y);
+  }
+  rows(n, n, A);
+#pragma endscop
+}""",
+    "local arrays, initial values, pointers set once": """
+void f(int n, double A[n][n], double x[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    const double w[3] = {1, 2.5f}, u[] = {3, i};
+    double z[6][8] = {0}, last[2][2] = {{1, 2}, {3}};
+    double *row = A[i], *tail = &A[i][1], *y = x;
+    for (int j = 1; j < n; j++) {
+      row[j] += tail[j - 1] * w[j % 3] + z[i % 6][j % 8] + u[j & 1] + last[i % 2][j % 2];
+      z[i % 6][j % 8] = j;
+      *(y + 1) += *(tail + j - 1);
+    }
+  }
+#pragma endscop
+}""",
+    "linearised subscripts": """
+void f(int n, int m, double *A, double *B) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      A[i * m + j] += B[j * n + i];
+      B[(m - 1 - j) * n + i] += A[(n - 1) * m + j] + i;
+    }
+#pragma endscop
+}""",
     "counters that shadow": """
 void f(int n, double x[n]) {
 #pragma scop
@@ -173,6 +272,8 @@ def test_same_as_compiled(agree, name, n):
     values = {"n": n, "m": 5, "alpha": 1.5, "floor": n, "mod": 5, "exists": 1, "x": None, "y": None, "A": None}
     if name == "pointers and pointer arithmetic":
         values |= {"x": (n,), "y": (n,), "A": (n, n)}
+    if name == "linearised subscripts":
+        values |= {"A": (n * 5,), "B": (n * 5,)}
     agree(PROGRAMS[name], **values)
 
 
@@ -190,6 +291,48 @@ int f(int n, double x[20]) {{
   return i;
 }}"""
     agree(text, returns="i", n=n)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 9])
+@pytest.mark.parametrize("test", ["i == m", "x[i] > 2", "i > m && x[0] > 0", "2 * i > m"])
+def test_counter_after_break(agree, n, test):
+    text = f"""
+int f(int n, int m, double x[20]) {{
+  int i;
+#pragma scop
+  for (i = 0; i < n; i++) {{ if ({test}) break; x[i] = i; }}
+  x[i] += 100;
+#pragma endscop
+  return i;
+}}"""
+    agree(text, returns="i", n=n, m=3)
+
+
+STRUCTS = """
+struct grid {{ int n, m; double data[100]; double *p; }};
+struct point {{ double x; float v[3]; }};
+static struct grid storage;
+static struct point points[20];
+void f(int n, double A[n][n]) {{
+  struct grid *g = &storage;
+  g->n = n; g->m = n - 1;
+  {before}
+  for (int i = 0; i < g->n; i++) {{
+    points[i].x = i;
+    points[i].v[i % 3] = 2 * i;
+    for (int j = 1; j < g->m; j++) {{ g->data[j] += A[i][j]; A[i][j] = points[i].x + points[j].v[0] + g->data[j - 1]; }}
+  }}
+  {after}
+}}"""
+
+
+def test_struct_members():
+    scop = from_c_text(STRUCTS.format(before="\n#pragma scop\n", after="\n#pragma endscop\n"))
+    assert {p.spelling for p in scop.parameters} >= {"g->n", "g->m"}
+    assert {(a.name, a.c_element) for a in scop.arrays} == {
+        ("points_x", "points[{}].x"), ("points_v", "points[{}].v[{}]"), ("g_data", "g[{}].data[{}]"),
+        ("A", "A[{}][{}]")}
+    assert all(a.exact for s in scop.statements for a in s.accesses)
 
 
 def test_counter_is_not_kept_when_nobody_reads_it(agree):
