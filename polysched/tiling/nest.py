@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 import islpy as isl
 
+from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
-from polysched.tiling.distribute import statement_names
+from polysched.tiling.distribute import sets_of, statement_names
 from polysched.tiling.position import Position
-from polysched.tiling.references import Reference, nest_references
+from polysched.tiling.references import Reference, extent_of, nest_references
 
+SMALL_SIZE = 16                 # sizes at which instances are counted to see a triangle's share of its box
+COUNTING_OPERATIONS = 3_000_000
 TYPICAL_SIZE = 1024
 """What a symbolic size is taken for when nobody says better."""
 
@@ -26,14 +30,18 @@ class Nest:
     extents : iterations per loop (of the bounding box), at the assumed parameter values.
     references : what the statements touch.
     parameters : the parameter values assumed.
+    deepest : the statements inside all loops; the models count these.
     fixed : per loop, whether the extent holds for all parameter values.
+    density : statement instances per point of the bounding box: a half for a triangle, two for two statements.
     """
 
     loops: tuple[str, ...]
     extents: tuple[int, ...]
     references: tuple[Reference, ...]
     parameters: Mapping[str, int]
+    deepest: tuple[str, ...] = ()
     fixed: tuple[bool, ...] = ()
+    density: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.fixed:
@@ -46,10 +54,7 @@ class Nest:
     @property
     def instances(self) -> int:
         """Iterations of the bounding box."""
-        total = 1
-        for extent in self.extents:
-            total *= extent
-        return total
+        return prod(self.extents)
 
 
 def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
@@ -57,10 +62,12 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
     """Describe the loops `members` that stand at a position."""
     path = (*position.path, *members)
     names = tuple(statement_names(position.domain))
+    depth = max(scop.statement(name).depth for name in names)
     return Nest(loops=tuple(_loop_name(scop, names, member) for member in members),
                 extents=tuple(_extent(position.domain, member, parameters) for member in members),
-                references=nest_references(scop, names, path, first=len(position.path)),
-                parameters=parameters,
+                references=nest_references(scop, names, path, parameters, first=len(position.path)),
+                density=_density(position.domain, path, depth, parameters),
+                parameters=parameters, deepest=tuple(n for n in names if scop.statement(n).depth == depth),
                 fixed=tuple(not _is_parametric(position.domain, member) for member in members))
 
 
@@ -101,23 +108,28 @@ def _nearest(context: isl.Set, at: int, wanted: int) -> int:
 
 def _extent(domain: isl.UnionSet, member: isl.UnionPwAff, parameters: Mapping[str, int]) -> int:
     values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(domain).range()
-    low: int | None = None
-    high = 0
-    sets = values.get_set_list()
-    for index in range(sets.n_set()):
-        part = sets.get_at(index)
-        for name, value in parameters.items():
-            at = part.find_dim_by_name(isl.dim_type.param, name)
-            if at >= 0:
-                part = part.fix_val(isl.dim_type.param, at, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, value))
-        if part.is_empty():
-            continue
-        least, most = part.dim_min_val(0), part.dim_max_val(0)
-        if not (least.is_int() and most.is_int()):
-            return TYPICAL_SIZE
-        low = int(least.to_python()) if low is None else min(low, int(least.to_python()))
-        high = max(high, int(most.to_python())) if low is not None else int(most.to_python())
-    return 1 if low is None else max(1, high - low + 1)
+    if values.is_empty():
+        return 1
+    return extent_of(fix_parameters(isl.Set.from_union_set(values), parameters), 0)
+
+
+def _density(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], depth: int,
+             parameters: Mapping[str, int]) -> float:
+    """Statement instances of full depth per point of the loops' bounding box, counted at small sizes."""
+    small = {name: min(value, SMALL_SIZE) for name, value in parameters.items()}
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(COUNTING_OPERATIONS)
+    try:
+        instances = sum(int(fix_parameters(part, small).count_val().to_python())
+                        for part in sets_of(domain) if part.dim(isl.dim_type.set) == depth)
+        box = prod(_extent(domain, member, small) for member in path)
+    except isl.Error:
+        return 1.0
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+    return instances / box if instances else 1.0
 
 
 def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff) -> bool:

@@ -7,12 +7,16 @@ distances, such as the neighbours of a stencil, are one reference with a span pe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Array, Scop, Statement
 from polysched.tiling.strides import LARGEST_STEP, Stride
+
+UNBOUNDED = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +29,7 @@ class Reference:
     element_bytes : size of an element.
     coefficients : one row per array dimension, one column per loop of the nest.
     spans : per array dimension, how far the constant parts of the accesses are apart.
+    reach : per array dimension, how many subscripts occur at all, at the assumed parameter values.
     reads, writes : what the accesses do, counted together.
     statements : names of the statements that hold the accesses.
     whole : nothing is known about how the subscripts move: any element may be touched at any time.
@@ -34,6 +39,7 @@ class Reference:
     element_bytes: int
     coefficients: tuple[tuple[int, ...], ...]
     spans: tuple[int, ...]
+    reach: tuple[int, ...]
     reads: bool
     writes: bool
     statements: tuple[str, ...]
@@ -53,7 +59,7 @@ class Reference:
 
 
 def nest_references(scop: Scop, statements: tuple[str, ...], path: tuple[isl.UnionPwAff, ...],
-                    first: int = 0) -> tuple[Reference, ...]:
+                    parameters: Mapping[str, int], first: int = 0) -> tuple[Reference, ...]:
     """The references of the statements over the loops `path[first:]`, grouped; scalars are left out."""
     groups: list[_Group] = []
     for name in statements:
@@ -61,22 +67,35 @@ def nest_references(scop: Scop, statements: tuple[str, ...], path: tuple[isl.Uni
         for access in statement.accesses:
             if not scop.array(access.array).is_scalar:
                 _add(groups, timed_relation(statement, access, path),
-                     reference_of(scop.array(access.array), statement, access, path, first))
+                     reference_of(scop.array(access.array), statement, access, path, parameters, first))
     return tuple(group.closed() for group in groups)
 
 
 def reference_of(array: Array, statement: Statement, access: Access, path: tuple[isl.UnionPwAff, ...],
-                 first: int = 0) -> Reference:
+                 parameters: Mapping[str, int], first: int = 0) -> Reference:
     """One access as a reference of its own."""
     rank = int(access.relation.dim(isl.dim_type.out))
     reference = Reference(array=access.array, element_bytes=array.dtype.bytes, coefficients=(), spans=(0,) * rank,
-                          reads=not access.is_write, writes=access.is_write, statements=(statement.name,))
+                          statements=(statement.name,), reach=_reach(access, parameters), reads=not access.is_write, writes=access.is_write)
     timed = timed_relation(statement, access, path)
     columns = [_moves(timed, loop) for loop in range(first, len(path))]
     if not access.exact or any(column is None for column in columns):
         return replace(reference, coefficients=((0,) * len(columns),) * rank, whole=True)
     known = [column for column in columns if column is not None]
     return replace(reference, coefficients=tuple(tuple(column[dim] for column in known) for dim in range(rank)))
+
+
+def _reach(access: Access, parameters: Mapping[str, int]) -> tuple[int, ...]:
+    elements = fix_parameters(access.relation, parameters).range()
+    return tuple(extent_of(elements, dim) for dim in range(elements.dim(isl.dim_type.set)))
+
+
+def extent_of(points: isl.Set, dim: int) -> int:
+    """Length of a set along one dimension; 1 for an empty set, a large number for an unbounded one."""
+    if points.is_empty():
+        return 1
+    low, high = points.dim_min_val(dim), points.dim_max_val(dim)
+    return int(high.to_python()) - int(low.to_python()) + 1 if low.is_int() and high.is_int() else UNBOUNDED
 
 
 def timed_relation(statement: Statement, access: Access, path: tuple[isl.UnionPwAff, ...]) -> isl.Map:
@@ -140,7 +159,8 @@ def _add(groups: list[_Group], timed: isl.Map, new: Reference) -> None:
         apart = _distance(group.leader, timed)
         if not apart:
             continue
-        merged = replace(old, reads=old.reads or new.reads, writes=old.writes or new.writes,
+        merged = replace(old, reach=tuple(map(max, old.reach, new.reach)),
+                         reads=old.reads or new.reads, writes=old.writes or new.writes,
                          statements=tuple(dict.fromkeys((*old.statements, *new.statements))))
         groups[index] = _Group(group.leader, merged, tuple(map(min, group.low, apart)),
                                tuple(map(max, group.high, apart)))

@@ -270,8 +270,11 @@ class _Builder:
         """Lines that a tile of these edges touches."""
         if not reference.coefficients:
             return _Quantity(1, 1)
-        lengths = [_length(row, span, edges)
-                   for row, span in zip(reference.coefficients, reference.spans, strict=True)]
+        if reference.whole:
+            most = -(-prod(reference.reach) * reference.element_bytes // self.problem.line_bytes)
+            return _Quantity(most, most)
+        lengths = [self.capped(_length(row, span, edges), most)
+                   for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
         rows = self.product(lengths[:-1])
         if coupled(reference):
             # no more rows than iterations that start one
@@ -279,6 +282,9 @@ class _Builder:
             most = prod(span + 1 for span in reference.spans[:-1])
             rows = self.least(rows, self.product([_Quantity(most, most), *touched]))
         return self.product([rows, self.lines(lengths[-1], reference.element_bytes)])
+
+    def capped(self, length: _Quantity, most: int) -> _Quantity:
+        return self.least(length, _Quantity(most, most)) if length.most > most else length
 
     def lines(self, run: _Quantity, size: int) -> _Quantity:
         """Lines under a contiguous run of elements, on average over its alignment, rounded up."""

@@ -33,10 +33,12 @@ def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: in
     The last dimension is contiguous: a run of k elements lies, on average over its alignment, on one line
     less an element more than its own length.
     """
+    if reference.whole:
+        return prod(reference.reach) * reference.element_bytes
     if not reference.coefficients:
         return reference.element_bytes
-    lengths = [1 + span + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True))
-               for row, span in zip(reference.coefficients, reference.spans, strict=True)]
+    lengths = [min(most, 1 + span + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True)))
+               for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
     elements = prod(lengths)
     if coupled(reference):
         touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))

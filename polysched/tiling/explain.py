@@ -1,0 +1,137 @@
+"""Why a nest is tiled as it is: predicted traffic per level, the binding limit, the lower bound, and formulas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sympy
+
+from polysched.target.target import Target
+from polysched.tiling.lower_bound import LowerBound, lower_bound
+from polysched.tiling.nest import Nest
+from polysched.tiling.plan import BandPlan, plan_structure
+from polysched.tiling.references import Reference
+from polysched.tiling.tiled_schedule import TiledSchedule
+from polysched.tiling.traffic import coupled, traffic_bytes, transfers
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelExplanation:
+    """What one cache sees of a nest.
+
+    Parameters
+    ----------
+    level : the cache.
+    capacity_bytes : its size.
+    untiled_bytes, tiled_bytes : predicted traffic into it, for the loops in their best untiled order and as tiled.
+    bound : what any order must move.
+    """
+
+    level: int
+    capacity_bytes: int
+    untiled_bytes: int
+    tiled_bytes: int
+    bound: LowerBound
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BandExplanation:
+    """Everything that was decided about a band, with its reasons."""
+
+    band: int
+    plan: BandPlan
+    levels: tuple[LevelExplanation, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values, for scripts."""
+        plan = self.plan
+        return {
+            "band": self.band, "loops": list(plan.nest.loops), "extents": list(plan.nest.extents),
+            "parameters": dict(plan.nest.parameters), "edges": list(plan.edges), "order": list(plan.order),
+            "register": [plan.shape.row_count, plan.shape.column_count] if plan.shape else None,
+            "binding": list(plan.choice.binding) if plan.choice else [],
+            "optimal": plan.choice.optimal if plan.choice else None,
+            "levels": [{"level": e.level, "capacity_bytes": e.capacity_bytes, "untiled_bytes": e.untiled_bytes,
+                        "tiled_bytes": e.tiled_bytes, "lower_bound_bytes": e.bound.bytes} for e in self.levels],
+            "volume": {f"{r.array}#{i}": str(volume_formula(plan.nest, r, plan.order or range(plan.nest.depth)))
+                       for i, r in enumerate(plan.nest.references)}}
+
+
+def explanations(tiled: TiledSchedule, target: Target) -> tuple[BandExplanation, ...]:
+    """One explanation per band that has a plan."""
+    return tuple(BandExplanation(band=b.band, plan=b.plan, levels=_levels(b.plan, target))
+                 for b in tiled.bands if b.plan is not None)
+
+
+def _levels(plan: BandPlan, target: Target) -> tuple[LevelExplanation, ...]:
+    nest = plan.nest
+    untiled = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
+    return tuple(
+        LevelExplanation(
+            level=c.level, capacity_bytes=c.size_bytes,
+            untiled_bytes=sum(traffic_bytes(nest, plan_structure(untiled), c.size_bytes, c.line_bytes)),
+            tiled_bytes=sum(traffic_bytes(nest, plan_structure(plan), c.size_bytes, c.line_bytes)),
+            bound=lower_bound(nest, c.size_bytes))
+        for c in target.caches)
+
+
+def volume_formula(nest: Nest, reference: Reference, order: tuple[int, ...] | range) -> sympy.Expr:
+    """Bytes that a reference moves, as a function of tile edges `T_...` and extents `N_...` of the loops.
+
+    Cache lines and the ends of arrays are left out; both only matter at the edges.
+    """
+    edges = {loop: sympy.Symbol(f"T_{_word(nest.loops[loop])}", positive=True) for loop in range(nest.depth)}
+    extents = {loop: sympy.Symbol(f"N_{_word(nest.loops[loop])}", positive=True) for loop in range(nest.depth)}
+    moving = [at for at, loop in enumerate(order) if reference.moves_with(loop)]
+    inside = dict(edges)
+    volume: sympy.Expr = sympy.Integer(transfers(reference) * reference.element_bytes)
+    if moving:
+        inside[order[moving[-1]]] = extents[order[moving[-1]]]
+        for at in range(moving[-1]):
+            volume *= extents[order[at]] / edges[order[at]]
+    lengths = [1 + span + sum((abs(c) * (inside[loop] - 1) for loop, c in enumerate(row)), sympy.Integer(0))
+               for row, span in zip(reference.coefficients, reference.spans, strict=True)]
+    elements = sympy.prod(lengths)
+    if coupled(reference):
+        elements = sympy.Min(elements, sympy.prod([inside[loop] for loop in inside if reference.moves_with(loop)]))
+    return volume * elements
+
+
+def _word(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name).strip("_") or "c"
+
+
+def explain_text(explanation: BandExplanation) -> str:
+    """The explanation for people."""
+    plan = explanation.plan
+    nest = plan.nest
+    assumed = ", ".join(f"{name} = {value}" for name, value in nest.parameters.items())
+    lines = [f"band {explanation.band}: loops {', '.join(nest.loops)}; extents "
+             f"{' x '.join(map(str, nest.extents))}{' with ' + assumed if assumed else ''}"]
+    if plan.order:
+        edges = ", ".join(f"{nest.loops[loop]}: {plan.edges[loop]}" for loop in plan.order)
+        lines.append(f"  tiles, outermost first: {edges}")
+    else:
+        lines.append("  no cache tiles: they would not move less")
+    if plan.shape is not None:
+        lines.append(f"  register block: {plan.shape.row_count} rows of {nest.loops[plan.shape.rows]} by "
+                     f"{plan.shape.column_count} columns of {nest.loops[plan.shape.columns]}, around "
+                     f"{', '.join(nest.loops[loop] for loop in plan.shape.inner)}")
+    if plan.choice is not None:
+        state = "optimal for the model" if plan.choice.optimal else "the best found in the time given"
+        lines.append(f"  limits that bind: {'; '.join(plan.choice.binding) or 'none'} ({state})")
+    lines.append(f"  {'level':6}{'capacity':>12}{'untiled':>14}{'tiled':>14}{'lower bound':>14}   bytes")
+    lines += [f"  {'L' + str(e.level):6}{_bytes(e.capacity_bytes):>12}{_bytes(e.untiled_bytes):>14}"
+              f"{_bytes(e.tiled_bytes):>14}{_bytes(int(e.bound.bytes)):>14}" for e in explanation.levels]
+    lines.append("  moved into the tile's cache, by reference:")
+    lines += [f"    {r.array}: {volume_formula(nest, r, plan.order or range(nest.depth))}" for r in nest.references]
+    return "\n".join(lines)
+
+
+def _bytes(count: int) -> str:
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 10240 or unit == "GiB":
+            return f"{value:.0f} {unit}" if value >= 100 or unit == "B" else f"{value:.3g} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable")
