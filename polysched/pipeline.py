@@ -19,12 +19,14 @@ from polysched.scheduling import ALGORITHMS, SchedulerOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import all_from_c_file, from_c_file
 from polysched.scop.scop import Scop
+from polysched.target import Target, host
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
+VECTOR_BITS = (0, 128, 256, 512)
 STAGES = ("scop", "dependences", "schedule", "tiled", "emitted")
 
 
@@ -38,6 +40,8 @@ class PipelineOptions:
     fusion : the scheduler's fusion policy.
     tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band.
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
+    vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
+        None takes this machine's.
     include_dirs, defines : the preprocessor's `-I` and `-D`.
     cc : the compiler that preprocesses; None finds one.
     """
@@ -46,6 +50,7 @@ class PipelineOptions:
     fusion: str = "smart"
     tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     parallel: bool = True
+    vector_bits: int | None = None
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     cc: str | None = None
@@ -53,21 +58,34 @@ class PipelineOptions:
     def __post_init__(self) -> None:
         if self.scheduler not in ALGORITHMS:
             raise UsageError(f"no scheduler {self.scheduler!r}", hint=f"one of {', '.join(ALGORITHMS)}")
+        if self.vector_bits is not None and self.vector_bits not in VECTOR_BITS:
+            raise UsageError(f"vectors of {self.vector_bits} bits cannot be emitted",
+                             hint=f"one of {', '.join(map(str, VECTOR_BITS))}")
         self.tiling_options()
         self.scheduler_options()
 
     def tiling_options(self) -> TilingOptions:
         """The part that concerns tiling."""
-        return TilingOptions(sizes=self.tile, parallel=self.parallel)
+        target = self.target()
+        return TilingOptions(sizes=self.tile, parallel=self.parallel, register=bool(target.vector_bits), target=target)
 
     def scheduler_options(self) -> SchedulerOptions:
         """The part that concerns scheduling."""
         return SchedulerOptions(fusion=self.fusion)
 
+    def emit_options(self) -> EmitOptions:
+        """The part that concerns the emitted C."""
+        return EmitOptions(openmp=self.parallel, vector_bits=self.target().vector_bits)
+
+    def target(self) -> Target:
+        """The machine that code is made for: this one, with the vectors that were asked for."""
+        return host() if self.vector_bits is None else replace(host(), vector_bits=self.vector_bits)
+
     def chosen(self) -> dict[str, object]:
         """What shapes the result, for the record."""
         return {"scheduler": self.scheduler, "fusion": self.fusion,
-                "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel}
+                "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel,
+                "vector_bits": self.target().vector_bits}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,7 +161,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     schedule = _timed(seconds, "schedule", lambda: ALGORITHMS[options.scheduler](
         dependences, options=options.scheduler_options()))
     tiled = _timed(seconds, "tiled", lambda: tile(schedule, options.tiling_options()))
-    source = _timed(seconds, "emitted", lambda: emit(tiled, options=EmitOptions(openmp=options.parallel)))
+    source = _timed(seconds, "emitted", lambda: emit(tiled, options=options.emit_options()))
     return Optimized(scop=scop, dependences=dependences, schedule=schedule, tiled=tiled, source=source,
                      options=options, seconds=seconds)
 

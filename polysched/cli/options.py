@@ -33,6 +33,9 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                        help="tile edges: one for all loops, one per loop, or chosen by the model (default: auto)")
     group.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
                        help="OpenMP threads (default: --parallel)")
+    group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
+                       help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
+                            "(default: this machine's)")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
     group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
 
@@ -87,4 +90,5 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     from polysched.pipeline import PipelineOptions
     return PipelineOptions(
         scheduler=arguments.scheduler, fusion=arguments.fusion, tile=arguments.tile, parallel=arguments.parallel,
+        vector_bits=arguments.vector_bits,
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc)
