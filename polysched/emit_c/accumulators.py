@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polysched.emit_c.facts import Facts, depends_on, distance
-from polysched.emit_c.index import Comparison, constant, substitute, variable
-from polysched.emit_c.loops import Edge, For, RegisterTile
+from polysched.emit_c.index import Comparison, substitute, variable
+from polysched.emit_c.loops import Edge, RegisterTile
 from polysched.emit_c.tile_accesses import Lanes, Reach
 
 
@@ -52,7 +52,7 @@ def _promotable(tile: RegisterTile, own: Sequence[TileAccess], level: int, facts
         return False
     inside = facts
     for number, loop in enumerate(tile.loops):
-        if number > level and not inside.imply(Comparison(">", loop.upper, loop.lower)):
+        if number > level and not inside.runs(loop):
             return False
         inside = inside.inside(loop)
     keys = list(dict.fromkeys(key for a in fixed for key in a.keys))
@@ -80,11 +80,6 @@ def _never_meet(first: Reach, second: Reach, edges: Sequence[Edge], facts: Facts
             facts = facts.given(Comparison(">=", here, edge.base), Comparison("<", here, edge.base + edge.count))
         sides.append([substitute(form, free) for form in reached.subscripts or ()])
     return facts.exclude(*(Comparison("==", a, b) for a, b in zip(*sides, strict=True)))
-
-
-def may_be_empty(loop: For, facts: Facts) -> bool:
-    """Whether a loop may run no iteration at all."""
-    return not facts.imply(Comparison(">", loop.upper - loop.lower, constant(0)))
 
 
 def offset_name(array: str, key: Reach, origin: Reach, number: int) -> str:

@@ -40,7 +40,7 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource
                        iterators={s.name: s.iterators for s in scop.statements})
     facts = Facts(context=guard.context)
     if options.vector_bits and options.trace is None:
-        loops = separate_register_tiles(loops, facts)
+        loops = separate_register_tiles(loops, facts, taken)
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     local_names = local_array_names(scop, taken)

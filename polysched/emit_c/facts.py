@@ -57,6 +57,11 @@ class Facts:
         return self.exclude(*_negation(condition)) if condition.op != "==" else all(
             self.imply(Comparison(op, condition.left, condition.right)) for op in ("<=", ">="))
 
+    def runs(self, loop: For) -> bool:
+        """Whether a loop certainly runs at least once."""
+        return all(self.imply(Comparison("<", low, high)) for low in arms_of(loop.lower, "max")
+                   for high in arms_of(loop.upper, "min"))
+
     def exclude(self, *conditions: Comparison) -> bool:
         """Whether the conditions certainly never hold together; False when that cannot be decided."""
         names = _Names(self.context)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from polysched.emit_c.index import Condition, Linear
+from polysched.emit_c.index import Condition, Linear, variable
 from polysched.scheduling.marks import LoopMark, Role
 
 
@@ -102,6 +102,11 @@ class Edge:
     count: int
     simd: bool
 
+    @property
+    def is_own_variable(self) -> bool:
+        """Whether a loop around the tile already gives the variable its only value."""
+        return self.base == variable(self.variable)
+
 
 @dataclass(frozen=True)
 class RegisterTile:
@@ -126,6 +131,8 @@ def as_loops(tile: RegisterTile) -> Node:
     """The loop nest that a register tile stands for."""
     node = tile.body
     for edge in reversed(tile.edges):
+        if edge.is_own_variable:
+            continue
         node = For(edge.variable, edge.base, edge.base + edge.count, 1, node, LoopMark(role=Role.POINT, simd=edge.simd))
     for loop in reversed(tile.loops):
         node = replace(loop, body=node)

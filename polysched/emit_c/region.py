@@ -105,6 +105,7 @@ class RegionPrinter:
         """A full register tile as straight code, or as loops when its body has no form in registers."""
         facts = place.facts
         for edge in tile.edges:
+            # In the tile the variable stays at its first point.
             facts = facts.given(Comparison("==", variable(edge.variable), edge.base))
         code = TileCode(
             tile=tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.loop_names, facts=facts,
@@ -116,7 +117,8 @@ class RegionPrinter:
             return self.lines(as_loops(tile), place)
         shape = " x ".join(str(edge.count) for edge in tile.edges)
         comment = [f"/* register tile of {shape} */"] if self.options.comments else []
-        bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges]
+        bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges
+                 if not edge.is_own_variable]
         return [*comment, *bases, *lines]
 
     def _printer(self, node: StatementInstance, point: Point) -> ExpressionPrinter:

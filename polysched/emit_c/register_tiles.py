@@ -1,11 +1,12 @@
-"""Full register tiles: index sets are split so that the edges of a tile have constant lengths.
+"""Register tiles: index sets are split so that the edges of a tile have constant lengths.
 
 Rewrite:  for r: for i in [max(a, L), min(a + MR, U)): S
-      ->  if (full for all r):  for r in [full range]: tile a .. a + MR: S,  other r: the loop as it was
+      ->  if (a >= L and a + MR <= U):  for r in [where all of that holds]: tile of MR points: S,  other r: as it was
+          else:  smaller tiles that together have the points of this one
 
-`a` and `a + MR` come from the schedule, `L` and `U` are what the domain adds; they may depend on the loops
-`r` between the tile and its block (a triangular domain) and on other edges.  The order of instances does
-not change, so nothing has to be legal.
+`a` and `a + MR` come from the schedule; `L` and `U` are what the domain adds.  Where they depend on the loops `r`
+between the tile and its block (a triangular domain), those loops are split, which keeps the order of instances.
+Smaller tiles are legal because the loops that `register` marks speak of may be blocked with any length.
 """
 
 from __future__ import annotations
@@ -18,62 +19,78 @@ from polysched.emit_c.index import (
     Comparison,
     Condition,
     Linear,
+    Remainder,
     Variable,
     constant,
     extreme,
     junction,
+    of_atom,
     quotient,
     variable,
     variables,
 )
-from polysched.emit_c.loops import Block, Edge, For, If, Let, Node, RegisterTile, StatementInstance, walk_nodes
+from polysched.emit_c.loops import Block, Edge, For, If, Let, Node, RegisterTile, StatementInstance, block, walk_nodes
+from polysched.emit_c.names import TakenNames
+from polysched.scheduling.marks import LoopMark, Role
+
+_NARROWEST = 4  # columns; fewer are summed one by one
+_POINT = LoopMark(role=Role.POINT)
 
 
-def separate_register_tiles(node: Node, facts: Facts) -> Node:
-    """Replace each nest of register loops by full `RegisterTile`s and the remaining loops."""
+def separate_register_tiles(node: Node, facts: Facts, taken: TakenNames) -> Node:
+    """Replace each nest of register loops by full `RegisterTile`s, smaller ones, and the remaining loops."""
     match node:
         case For():
-            tile = _separated(node, facts)
-            return tile or replace(node, body=separate_register_tiles(node.body, facts.inside(node)))
+            nest = _nest(node)
+            tiles = None if nest is None else _tiles(nest, facts, taken)
+            return tiles or replace(node, body=separate_register_tiles(node.body, facts.inside(node), taken))
         case Block():
-            return Block(tuple(separate_register_tiles(child, facts) for child in node.children))
+            return Block(tuple(separate_register_tiles(child, facts, taken) for child in node.children))
         case If():
-            otherwise = None if node.otherwise is None else separate_register_tiles(node.otherwise, facts)
-            return replace(node, then=separate_register_tiles(node.then, facts.given(node.condition)),
-                           otherwise=otherwise)
+            inside = facts.given(node.condition)
+            otherwise = None if node.otherwise is None else separate_register_tiles(node.otherwise, facts, taken)
+            return replace(node, then=separate_register_tiles(node.then, inside, taken), otherwise=otherwise)
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=separate_register_tiles(node.body, facts.given(known)))
+            return replace(node, body=separate_register_tiles(node.body, facts.given(known), taken))
         case _:
             return node
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Range:
+    """The points of one edge.
+
+    Parameters
+    ----------
+    edge : the edge when full.
+    lowers, uppers : further bounds (first point at least, end at most) that are fixed around the tile.
+    moving_lowers, moving_uppers : those that depend on the loops between block and tile, or on other edges.
+    """
+
+    edge: Edge
+    lowers: tuple[Linear, ...]
+    uppers: tuple[Linear, ...]
+    moving_lowers: tuple[Linear, ...]
+    moving_uppers: tuple[Linear, ...]
+
+    @property
+    def end(self) -> Linear:
+        return self.edge.base + self.edge.count
+
+    def is_full(self) -> tuple[Comparison, ...]:
+        """The fixed conditions under which the edge has all its points."""
+        return (*(Comparison(">=", self.edge.base, low) for low in self.lowers),
+                *(Comparison(">=", high, self.end) for high in self.uppers))
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Nest:
-    """`loops { edges { body } }` with what has to hold for the edges to be full."""
+    """`loops { ranges { body } }`."""
 
     loops: tuple[For, ...]
-    edges: tuple[Edge, ...]
+    ranges: tuple[_Range, ...]
     body: Node
-    conditions: tuple[Comparison, ...]
-
-
-def _separated(top: For, facts: Facts) -> Node | None:
-    nest = _nest(top)
-    if nest is None:
-        return None
-    whole = facts
-    for loop in nest.loops:
-        whole = whole.inside(loop)
-    wanted = tuple(c for c in nest.conditions if not whole.imply(c))
-    between = [loop.variable for loop in nest.loops]
-    invariant = tuple(c for c in wanted if not _mentions(c, frozenset(between)))
-    if any(facts.exclude(c) for c in invariant):
-        return None
-    full = _build(nest, 0, tuple(c for c in wanted if c not in invariant))
-    if full is None:
-        return None
-    return If(junction("&&", invariant), full, top) if invariant else full
 
 
 def _nest(top: For) -> _Nest | None:
@@ -87,36 +104,150 @@ def _nest(top: For) -> _Nest | None:
     while isinstance(node, For) and node.mark.register:
         edge_loops.append(node)
         node = node.body
-    if not edge_loops or not _is_straight(node) or any(loop.guard is not None for loop in (*loops, *edge_loops)):
+    straight = all(isinstance(n, Block | StatementInstance) for n in walk_nodes(node))
+    if not edge_loops or not straight or any(loop.guard is not None for loop in (*loops, *edge_loops)):
         return None
-    made = [_edge(loop) for loop in edge_loops]
-    edges = tuple(found[0] for found in made if found is not None)
-    if len(edges) < len(edge_loops):
-        return None
-    inside = frozenset(loop.variable for loop in loops) | {e.variable for e in edges}
-    if any(depends_on(edge.base, inside) for edge in edges):
-        return None
-    conditions = _spread([c for found in made if found is not None for c in found[1]], edges)
-    if conditions is None:
-        return None
-    return _Nest(loops=tuple(loops), edges=edges, body=node, conditions=conditions)
+    inside = frozenset(loop.variable for loop in (*loops, *edge_loops))
+    ranges = [_range(loop, inside) for loop in edge_loops]
+    known = tuple(r for r in ranges if r is not None)
+    return _Nest(loops=tuple(loops), ranges=known, body=node) if len(known) == len(ranges) else None
 
 
-def _is_straight(node: Node) -> bool:
-    return all(isinstance(n, Block | StatementInstance) for n in walk_nodes(node))
-
-
-def _edge(loop: For) -> tuple[Edge, list[Comparison]] | None:
-    """The edge that a register loop is when full, and when it is full."""
+def _range(loop: For, inside: frozenset[str]) -> _Range | None:
+    """The edge that a register loop is when full, and its other bounds."""
     lowers, uppers = arms_of(loop.lower, "max"), arms_of(loop.upper, "min")
     for low in lowers:
         for high in uppers:
             difference = high - low
-            if loop.step == 1 and difference.is_constant and 0 < difference.constant <= loop.mark.unroll:
+            if (loop.step == 1 and difference.is_constant and 0 < difference.constant <= loop.mark.unroll
+                    and not depends_on(low, inside)):
                 edge = Edge(variable=loop.variable, base=low, count=difference.constant, simd=loop.mark.simd)
-                others = [Comparison(">=", low, arm) for arm in lowers if arm != low]
-                return edge, others + [Comparison(">=", arm, high) for arm in uppers if arm != high]
+                other_lowers = [arm for arm in lowers if arm != low]
+                other_uppers = [arm for arm in uppers if arm != high]
+                return _Range(edge=edge, lowers=tuple(a for a in other_lowers if not depends_on(a, inside)),
+                              uppers=tuple(a for a in other_uppers if not depends_on(a, inside)),
+                              moving_lowers=tuple(a for a in other_lowers if depends_on(a, inside)),
+                              moving_uppers=tuple(a for a in other_uppers if depends_on(a, inside)))
     return None
+
+
+def _tiles(nest: _Nest, facts: Facts, taken: TakenNames) -> Node | None:
+    """Full tiles where all edges are full, smaller ones elsewhere; None when the points are no rectangle."""
+    wholes = [tuple(c for c in r.is_full() if not facts.imply(c)) for r in nest.ranges]
+    if any(facts.exclude(c) for whole in wholes for c in whole):
+        return None
+    names = frozenset(loop.variable for loop in nest.loops)
+    lets: list[tuple[str, Linear]] = []
+    spans: list[tuple[Linear, Linear]] = []
+    for part, whole in zip(nest.ranges, wholes, strict=True):
+        lower = extreme("max", [part.edge.base, *part.lowers]) if whole else part.edge.base
+        upper = extreme("min", [part.end, *part.uppers]) if whole else part.end
+        if whole and len(arms_of(upper, "min")) > 1:
+            name = taken.fresh(f"{part.edge.variable}_end", names)
+            lets.append((name, upper))
+            upper = variable(name)
+        spans.append((lower, upper))
+    tiles = _cover(nest, wholes, spans, facts)
+    for name, value in reversed(lets):
+        if tiles is not None and any(name in _used(n) for n in walk_nodes(tiles)):
+            tiles = Let(name, value, tiles)
+    return tiles
+
+
+def _used(node: Node) -> frozenset[str]:
+    """The variables in a node's own bounds and conditions."""
+    match node:
+        case For():
+            return variables(node.lower) | variables(node.upper)
+        case If():
+            return variables(node.condition)
+        case Let():
+            return variables(node.value)
+        case RegisterTile():
+            inner = [_used(loop) for loop in node.loops] + [variables(edge.base) for edge in node.edges]
+            return frozenset().union(*inner)
+        case _:
+            return frozenset()
+
+
+def _cover(nest: _Nest, wholes: Sequence[tuple[Comparison, ...]], spans: Sequence[tuple[Linear, Linear]],
+           facts: Facts) -> Node | None:
+    """All points: rows in full or one by one, columns (the last edge) in full or in halves, quarters, ..."""
+    rows = list(range(len(nest.ranges) - 1))
+    full = [r.edge for r in nest.ranges]
+    many = _columns(nest, tuple(full), wholes[-1], spans[-1], facts)
+    conditions = tuple(c for row in rows for c in wholes[row])
+    if many is None or not conditions:
+        return many
+    single = [replace(full[row], base=variable(full[row].variable), count=1) for row in rows]
+    one = _columns(nest, (*single, full[-1]), wholes[-1], spans[-1], facts)
+    if one is None:
+        return None
+    for row in reversed(rows):
+        one = For(full[row].variable, spans[row][0], spans[row][1], 1, one)
+    return If(junction("&&", conditions), many, one)
+
+
+def _columns(nest: _Nest, edges: tuple[Edge, ...], whole: tuple[Comparison, ...], span: tuple[Linear, Linear],
+             facts: Facts) -> Node | None:
+    main = _build(nest, edges, facts)
+    if main is None or not whole:
+        return main
+    lower, upper = span
+    smaller: list[Node] = []
+    width = 1 << ((edges[-1].count - 1).bit_length() - 1) if edges[-1].count > 1 else 1
+    while width >= _NARROWEST:
+        rest = of_atom(Remainder(upper - lower, 2 * width))
+        part = _build(nest, (*edges[:-1], replace(edges[-1], base=upper - rest, count=width)), facts)
+        if part is None:
+            return None
+        smaller.append(If(Comparison(">=", rest, constant(width)), part))
+        width //= 2
+    name = edges[-1].variable
+    single = _build(nest, (*edges[:-1], Edge(variable=name, base=variable(name), count=1, simd=False)), facts)
+    if single is None:
+        return None
+    start = upper - of_atom(Remainder(upper - lower, 2 * width)) if smaller else lower
+    smaller.append(For(name, start, upper, 1, single))
+    return If(junction("&&", whole), main, block(tuple(smaller)))
+
+
+def _build(nest: _Nest, edges: tuple[Edge, ...], facts: Facts) -> Node | None:
+    """The loops around one tile, split where a moving bound cuts into it."""
+    conditions = [c for part, edge in zip(nest.ranges, edges, strict=True) for c in (
+        *(Comparison(">=", edge.base, low) for low in part.moving_lowers),
+        *(Comparison(">=", high, edge.base + edge.count) for high in part.moving_uppers))]
+    spread = _spread(conditions, edges)
+    if spread is None:
+        return None
+    whole = facts
+    for loop in nest.loops:
+        whole = whole.inside(loop)
+    between = frozenset(loop.variable for loop in nest.loops)
+    wanted = [c for c in spread if not whole.imply(c)]
+    invariant = [c for c in wanted if not variables(c) & between]
+    split = _loops(nest, edges, 0, tuple(c for c in wanted if c not in invariant))
+    if split is None or not invariant:
+        return split
+    return If(junction("&&", invariant), split, _points(nest, edges, 0))
+
+
+def _points(nest: _Nest, edges: tuple[Edge, ...], level: int) -> Node:
+    """The loops from `level` inwards over the points of the edges, one by one."""
+    node = nest.body
+    for part, edge in reversed(tuple(zip(nest.ranges, edges, strict=True))):
+        if edge.is_own_variable:
+            here = variable(edge.variable)
+            conditions = [*(Comparison(">=", here, low) for low in part.moving_lowers),
+                          *(Comparison("<", here, high) for high in part.moving_uppers)]
+            node = If(junction("&&", conditions), node) if conditions else node
+            continue
+        lower = extreme("max", [edge.base, *part.moving_lowers])
+        upper = extreme("min", [edge.base + edge.count, *part.moving_uppers])
+        node = For(edge.variable, lower, upper, 1, node, replace(_POINT, simd=edge.simd))
+    for loop in reversed(nest.loops[level:]):
+        node = replace(loop, body=node)
+    return node
 
 
 def _spread(conditions: Sequence[Comparison], edges: tuple[Edge, ...]) -> tuple[Comparison, ...] | None:
@@ -137,33 +268,26 @@ def _spread(conditions: Sequence[Comparison], edges: tuple[Edge, ...]) -> tuple[
 
 def _nonnegative(form: Linear) -> Comparison:
     """`form >= 0` with the negative terms on the right."""
-    right = Linear(tuple((a, -c) for a, c in form.terms if c < 0), 0)
-    left = Linear(tuple((a, c) for a, c in form.terms if c > 0), 0)
-    if form.constant > 0:
-        return Comparison(">=", left + form.constant, right)
-    return Comparison(">=", left, right + -form.constant)
+    right = Linear(tuple((a, -c) for a, c in form.terms if c < 0), max(-form.constant, 0))
+    return Comparison(">=", Linear(tuple((a, c) for a, c in form.terms if c > 0), max(form.constant, 0)), right)
 
 
-def _mentions(condition: Condition, names: frozenset[str]) -> bool:
-    return bool(variables(condition) & names)
-
-
-def _build(nest: _Nest, level: int, conditions: tuple[Comparison, ...]) -> Node | None:
+def _loops(nest: _Nest, edges: tuple[Edge, ...], level: int, conditions: tuple[Condition, ...]) -> Node | None:
     """The loops from `level` inwards, split where a condition depends on their variables."""
     if level == len(nest.loops):
-        return RegisterTile(loops=(), edges=nest.edges, body=nest.body)
+        return RegisterTile(loops=(), edges=edges, body=nest.body)
     loop = nest.loops[level]
     deeper = frozenset(inner.variable for inner in nest.loops[level + 1:])
-    here = tuple(c for c in conditions if not _mentions(c, deeper))
-    inner = _build(nest, level + 1, tuple(c for c in conditions if c not in here))
-    if inner is None:
-        return None
-    if not here:
-        return _around(loop, inner)
+    here = [c for c in conditions if isinstance(c, Comparison) and not variables(c) & deeper]
+    inner = _loops(nest, edges, level + 1, tuple(c for c in conditions if c not in here))
+    if inner is None or not here:
+        return None if inner is None else _around(loop, inner)
     limits = _limits(loop.variable, here)
     if limits is None or loop.step != 1:
         return None
-    return _split(loop, inner, *limits)
+    points = _points(nest, edges, level)
+    assert isinstance(points, For)
+    return _split(points, inner, *limits)
 
 
 def _around(loop: For, inner: Node) -> Node:
@@ -172,7 +296,7 @@ def _around(loop: For, inner: Node) -> Node:
     return replace(loop, body=inner)
 
 
-def _limits(name: str, conditions: tuple[Comparison, ...]) -> tuple[list[Linear], list[Linear]] | None:
+def _limits(name: str, conditions: Sequence[Comparison]) -> tuple[list[Linear], list[Linear]] | None:
     """The range of a variable in which conditions hold: values from, and one past."""
     lowers: list[Linear] = []
     uppers: list[Linear] = []
@@ -190,19 +314,13 @@ def _limits(name: str, conditions: tuple[Comparison, ...]) -> tuple[list[Linear]
 
 
 def _split(loop: For, inner: Node, lowers: list[Linear], uppers: list[Linear]) -> Node:
+    """The loop before, in and after the range from the largest of `lowers` to the least of `uppers`."""
     parts: list[Node] = []
-    first = extreme("max", lowers) if lowers else None
-    last = extreme("min", uppers) if uppers else None
-    if first is not None:
-        parts.append(replace(loop, upper=extreme("min", [loop.upper, first])))
-    full_lower = loop.lower if first is None else extreme("max", [loop.lower, first])
-    full_upper = loop.upper if last is None else extreme("min", [loop.upper, last])
+    if lowers:
+        parts.append(replace(loop, upper=extreme("min", [loop.upper, extreme("max", lowers)])))
+    full_lower = extreme("max", [loop.lower, *lowers])
+    full_upper = extreme("min", [loop.upper, *uppers])
     parts.append(_around(replace(loop, lower=full_lower, upper=full_upper), inner))
-    if last is not None:
-        parts.append(replace(loop, lower=extreme("max", [full_lower, last])))
+    if uppers:
+        parts.append(replace(loop, lower=extreme("max", [full_lower, extreme("min", uppers)])))
     return Block(tuple(parts))
-
-
-def nothing_missing(loop: For) -> Comparison:
-    """The condition that a loop runs at least once."""
-    return Comparison(">", loop.upper - loop.lower, constant(0))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from polysched.emit_c.accumulators import TileAccess, may_be_empty, offset_name, promotion_levels
+from polysched.emit_c.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.c_text import CText, Level
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element
 from polysched.emit_c.facts import Facts, depends_on
@@ -162,7 +162,7 @@ class TileCode:
         lines = [*(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece)};" for key, piece in around),
                  *lines,
                  *(f"{self._memory(key, piece)} = {piece.text};" for key, piece in around if key in held.written)]
-        if may_be_empty(loop, facts):
+        if not facts.runs(loop):
             condition = self.index.condition(Comparison("<", loop.lower, loop.upper))
             return [f"if ({condition}) {{", *(INDENT + line for line in lines), "}"]
         return lines

@@ -38,6 +38,7 @@ class LoopMark:
         when it is more than 1.
     register : one edge of a register tile: the loop has at most `unroll` iterations, is innermost but for other
         loops of the same tile, and is unrolled into registers; the one that is also `simd` becomes vectors.
+        Only for loops that may be blocked with any length: of a permutable band, or with independent iterations.
     """
 
     role: Role = Role.LOOP
