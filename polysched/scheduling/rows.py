@@ -12,7 +12,7 @@ locality optimizer", PLDI 2008; Bondhugula, Acharya, Cohen, "The Pluto+ algorith
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import islpy as isl
 
@@ -137,12 +137,14 @@ class Group:
     components : the strongly connected components, by names.
     edges : the active dependences between them.
     found : per statement the iterator parts of the rows found so far.
+    fixed : rows of further statements that edges touch, already decided.
     """
 
     statements: tuple[StatementSpace, ...]
     components: tuple[tuple[str, ...], ...]
     edges: tuple[Edge, ...]
     found: Mapping[str, tuple[tuple[int, ...], ...]]
+    fixed: Mapping[str, StatementRow] = field(default_factory=dict)
 
 
 def missing_directions(space: StatementSpace, found: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
@@ -168,7 +170,9 @@ class _RowProgram:
         self.parameter_count = group.statements[0].parameter_count
         for space in group.statements:
             self._add_statement(space)
+        self.unit = self.program.variable(1, 1)   # carries what fixed rows contribute
         self.component_of = {name: k for k, names in enumerate(group.components) for name in names}
+        self.component_of.update(dict.fromkeys(group.fixed, -1))
         self.bounds = self._add_bounds() if mode.bounded or mode.carry else []
         self.carried = [self.program.variable(0, 1) if mode.carry and e.ordered else None for e in group.edges]
         for edge, flag in zip(group.edges, self.carried, strict=True):
@@ -238,6 +242,10 @@ class _RowProgram:
                 terms[variable] = terms.get(variable, 0) + coefficient
 
         for name, sign, parts in ((edge.sink, 1, row.sink), (edge.source, -1, row.source)):
+            if (fixed := self.group.fixed.get(name)) is not None:
+                add(self.unit, sign * (row.constant * fixed.constant + _dot(row.parameters, fixed.parameters)
+                                       + _dot(parts, fixed.iterators)))
+                continue
             add(self.constant[name], sign * row.constant)
             for variable, coefficient in zip(self.parameters[name], row.parameters, strict=True):
                 add(variable, sign * coefficient)
@@ -285,3 +293,7 @@ class _RowProgram:
         self.program.add_row({size: 1, variable: -1})
         self.program.add_row({size: 1, variable: 1})
         return size
+
+
+def _dot(left: tuple[int, ...], right: tuple[int, ...]) -> int:
+    return sum(a * b for a, b in zip(left, right, strict=True))

@@ -1,7 +1,7 @@
 """The integer programs, Farkas cones, linear algebra and component order below the schedulers."""
 
 import random
-from itertools import product
+from itertools import pairwise, product
 
 import islpy as isl
 import pytest
@@ -119,5 +119,5 @@ def test_components_are_ordered_and_keep_the_text_order_where_free() -> None:
     edges = [("d", "b"), ("b", "c"), ("c", "b"), ("e", "a")]
     assert ordered_components(("a", "b", "c", "d", "e"), edges) == [("d",), ("b", "c"), ("e",), ("a",)]
     chain = tuple(f"s{i}" for i in range(3000))
-    found = ordered_components(chain, [*zip(chain, chain[1:], strict=False), (chain[-1], chain[0])])
+    found = ordered_components(chain, [*pairwise(chain), (chain[-1], chain[0])])
     assert found == [chain]

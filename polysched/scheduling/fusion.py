@@ -1,0 +1,104 @@
+"""Fusion policies: which components share a band.
+
+Source: the fusion of whole bands follows Verdoolaege and Janssens, "Scheduling for PPCG", report CW 706,
+2017, section 3.3; typed fusion follows Kennedy and McKinley, "Typed fusion with applications to parallel
+and sequential code generation", 1993.
+"""
+
+from __future__ import annotations
+
+from polysched.dependence.legality import Active
+from polysched.scheduling.rows import NON_NEGATIVE, Group, Row, find_row
+from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
+
+
+def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], active: list[Active], found: Found
+          ) -> list[tuple[tuple[Names, ...], Band | None]]:
+    """Apply the fusion policy to components in topological order.
+
+    A component may join the last group that it depends on: everything that it depends on runs no later.
+    """
+    policy = search.options.fusion
+    if policy == "none" or len(groups) < 2:
+        return groups
+    fused: list[tuple[tuple[Names, ...], Band | None]] = []
+    place: dict[str, int] = {}
+    for members, band in groups:
+        names = {n for c in members for n in c}
+        before = [place[a.dependence.source] for a in active
+                  if a.dependence.sink in names and a.dependence.source not in names]
+        target = max(before, default=None)
+        joined = None
+        if target is not None and band is not None and fused[target][1] is not None:
+            joined = _fused_band(search, fused[target][1], band, active, found)
+        if joined is not None and target is not None:
+            fused[target] = (joined.components, joined)
+        else:
+            target = len(fused)
+            fused.append((members, band))
+        place.update(dict.fromkeys(names, target))
+    return fused
+
+
+def _fused_band(search: Search, first: Band | None, second: Band, active: list[Active], found: Found) -> Band | None:
+    """The band of two groups together, if the policy accepts it."""
+    if first is None:
+        return None
+    policy = search.options.fusion
+    if policy != "max" and _depth(search, first, found) != _depth(search, second, found):
+        return None
+    if policy != "max" and len(first.rows) != len(second.rows):
+        return None
+
+    def cheap(row: Row) -> bool:
+        u, w = row.costs[-1]
+        return policy == "max" or (u == 0 and w <= search.options.max_shift)
+
+    band = _extended_band(search, first, second, active, found) if policy != "max" else None
+    if band is None:
+        components = (*first.components, *second.components)
+        names = tuple(n for c in components for n in c)
+        band = find_band(search, components, among(active, names), found, accept=cheap)
+    if band is None or policy == "max":
+        return band
+    if len(band.rows) != len(first.rows) or _own_cost(band) > _own_cost(first) + _own_cost(second):
+        return None
+    kept = _parallel_rows(band)
+    if policy == "typed":
+        return band if kept >= min(_parallel_rows(first), _parallel_rows(second)) else None
+    return band if kept or not (_parallel_rows(first) and _parallel_rows(second)) else None
+
+
+def _extended_band(search: Search, first: Band, second: Band, active: list[Active], found: Found) -> Band | None:
+    """The first band as it is, with rows for the second at distance zero; None when there are none.
+
+    At distance zero no common search finds anything better, and this one has the variables of the second
+    group only: a chain of a hundred statements is fused in a hundred small programs.
+    """
+    touching = [a for a in active if a.dependence.sink in second.names
+                and a.dependence.source in (*first.names, *second.names)]
+    edges = search.edges(touching)
+    have = {n: found[n] for n in second.names}
+    rows: list[Row] = []
+    for row in first.rows:
+        group = Group(statements=tuple(search.problem.spaces[n] for n in second.names),
+                      components=second.components, edges=edges, found=have, fixed=row.of)
+        outcome = find_row(group, NON_NEGATIVE, search.options, search.count)
+        if not isinstance(outcome, Row) or outcome.costs[-1] != (0, 0):
+            return None
+        have = {n: (*have[n], outcome.of[n].iterators) for n in second.names}
+        rows.append(Row(of={**row.of, **outcome.of}, costs=(*row.costs[:-1], *outcome.costs[:-1], row.costs[-1])))
+    return Band(components=(*first.components, *second.components), rows=tuple(rows))
+
+
+def _own_cost(band: Band) -> int:
+    """What the distances inside components cost, over all rows."""
+    return sum(u + w for row in band.rows for u, w in row.costs[:-1])
+
+
+def _parallel_rows(band: Band) -> int:
+    return sum(all(u == w == 0 for u, w in row.costs) for row in band.rows)
+
+
+def _depth(search: Search, band: Band, found: Found) -> int:
+    return max(len(missing_of(search, n, found)) for n in band.names)
