@@ -118,7 +118,7 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
             facts.append(Fact("arithmetic", f"the program's update is not {intrinsic.name}'s in its own arithmetic"
                               + (f" ({outcome.witness})" if outcome.witness else f" ({outcome.verdict.value})"),
                               "compute the product in the accumulator's type"))
-    if dtype.is_float:
+    if dtype.is_float and contraction.reductions:
         assumptions.append("float additions may be reordered")
     return Assignment(tuple(operands.items()), tuple(facts), tuple(dict.fromkeys(assumptions)))
 

@@ -1,0 +1,126 @@
+"""`polysched match`: every way to compute a program with a described instruction, or why there is none."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+from typing import TYPE_CHECKING, Any
+
+from polysched.cli.options import size
+from polysched.errors import UsageError
+
+if TYPE_CHECKING:
+    from polysched.scop.scop import Scop
+    from polysched.tensorize import Matches
+    from polysched.tensorize.bodies import Numerics
+
+NAME = "match"
+HELP = "Find the ways in which an instruction or library call can compute a program."
+EPILOG = """\
+examples:
+  polysched match polysched.tensorize.operators:gmm --intrinsic mma_16x16x16 --rule amos
+  polysched match gemm.c --intrinsic cblas_dgemm --size n=512 --all
+  polysched match mylayers:conv --intrinsics my_unit.py --intrinsic my_unit --json
+
+MODULE:OPERATOR names a Python function that returns a Scop; --size sets its keyword arguments and the program's
+parameters.  Exit code 2 when nothing matches: the explanation names the conflicting facts and what would help."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("what", metavar="WHAT", help="a C file, or MODULE:OPERATOR")
+    parser.add_argument("--intrinsic", metavar="NAME", required=True, help="the instruction or library function")
+    parser.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
+                        help="a file that describes further instructions")
+    parser.add_argument("--rule", choices=("exact", "amos"), default="exact",
+                        help="every sound mapping, or those that AMOS admits (default: %(default)s)")
+    parser.add_argument("--extents", choices=("any", "reach"), default="any",
+                        help="reach: the loops have to fill the instruction's dimensions (default: %(default)s)")
+    parser.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush",
+                        help="what may change in floating-point results, of reassociate, contract, flush, narrow, "
+                             "with commas, or none (default: %(default)s)")
+    parser.add_argument("--size", type=size, nargs="+", action="extend", default=[], metavar="NAME=VALUE",
+                        help="a parameter of the program or an argument of the operator")
+    parser.add_argument("--all", action="store_true", help="print every match, not only the cheapest")
+    parser.add_argument("--json", action="store_true", help="JSON with the count and every match")
+    parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
+                        help="folder for #include, may be repeated")
+    parser.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[],
+                        help="define a macro, may be repeated")
+    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler that preprocesses a C file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the matches of every region."""
+    from polysched.tensorize import Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
+    also: dict[str, Any] = {}
+    for path in arguments.intrinsics:
+        also |= load_intrinsics(path)
+    intrinsic = find_intrinsic(arguments.intrinsic, also=also)
+    options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
+                           numerics=numerics(arguments.allow))
+    sizes = dict(arguments.size)
+    scops, left = programs(arguments, sizes)
+    found = []
+    for scop in scops:
+        known = {p.name for p in scop.parameters}
+        found.append(match(scop, intrinsic, options, sizes={n: v for n, v in left.items()
+                                                            if len(scops) == 1 or n in known}))
+    if arguments.json:
+        values = [f.to_json() for f in found]
+        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
+    else:
+        for f in found:
+            show(f, everything=arguments.all)
+    return 0 if any(f.count for f in found) else 2
+
+
+def show(found: Matches, *, everything: bool) -> None:
+    """The count, the matches or the cheapest, and why the rest has none."""
+    print(f"{found.scop.name} on {found.intrinsic.name}, rule {found.options.rule.value}: {found.count} "
+          f"match{'es' * (found.count != 1)} ({found.total} with mirror images, {found.milliseconds:.0f} ms)")
+    for m in found.matches if everything else found.matches[:1]:
+        print(f"  {m}")
+        print(f"    executed {m.executions} times, {m.utilisation:.0%} of its work used, about "
+              f"{m.cost_cycles:.0f} cycles; " + ", ".join(f"{v.operand} {v.mode.value}" for v in m.layouts))
+        for assumption in m.assignment.assumptions:
+            print(f"    takes for granted: {assumption}")
+    if found.count > 1 and not everything:
+        print(f"  and {found.count - 1} more (--all)")
+    for explanation in found.explanations if not found.count else ():
+        print(explanation)
+
+
+def numerics(allowed: str) -> Numerics:
+    """The option `--allow` as a value."""
+    from polysched.tensorize.bodies import Numerics
+    words = {w.strip() for w in allowed.split(",") if w.strip()} - {"none"}
+    names = ("reassociate", "contract", "flush", "narrow")
+    if unknown := sorted(words - set(names)):
+        raise UsageError(f"--allow knows no {unknown[0]!r}", hint=f"one of {', '.join(names)}, or none")
+    return Numerics(**{n: n in words for n in names})
+
+
+def programs(arguments: argparse.Namespace, sizes: dict[str, int]) -> tuple[tuple[Scop, ...], dict[str, int]]:
+    """The Scops of WHAT, and the sizes that are left for their parameters."""
+    from polysched.scop import all_from_c_file
+    module_name, separator, operator = arguments.what.partition(":")
+    if not separator or arguments.what.endswith(".c"):
+        return tuple(all_from_c_file(arguments.what, include_dirs=tuple(arguments.include_dirs),
+                                     defines=tuple(arguments.defines), cc=arguments.cc)), sizes
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UsageError(f"the module {module_name} cannot be imported", witness=str(error)) from error
+    function = getattr(module, operator, None)
+    if not callable(function):
+        raise UsageError(f"{module_name} has no operator {operator!r}",
+                         hint="MODULE:OPERATOR names a function that returns a Scop")
+    keywords = inspect.signature(function).parameters
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in keywords.values()):
+        own = {n: v for n, v in sizes.items() if n != "batch"}
+    else:
+        own = {n: v for n, v in sizes.items() if n in keywords}
+    return (function(**own),), {n: v for n, v in sizes.items() if n not in own}
