@@ -18,38 +18,15 @@ import numpy as np
 from polysched.errors import UsageError
 from polysched.measure.building import Binary, compile_shared
 from polysched.measure.c_integers import evaluate
-from polysched.measure.execution_order import BEGIN, END, ITERATION
 from polysched.measure.inputs import STORAGE_TYPES, fill
+from polysched.measure.instance_trace import recorder
 from polysched.measure.isolation import End, Limits, run_isolated
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 from polysched.target import Compiler
 
 FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=off")
-TRACE = "polysched_trace"
 RECIPE = "dominant"
 SCALAR_VALUE = 1.25
-
-TRACE_RECORDER = f"""\
-static long *{TRACE}_buffer;
-static long {TRACE}_size, {TRACE}_used;
-void {TRACE}_start(long *buffer, long size) {{
-  {TRACE}_buffer = buffer; {TRACE}_size = size; {TRACE}_used = 0;
-}}
-long {TRACE}_stop(void) {{ return {TRACE}_used; }}
-static void {TRACE}_record(long code, long count, const long *values) {{
-  if ({TRACE}_used + count + 2 <= {TRACE}_size) {{
-    {TRACE}_buffer[{TRACE}_used] = code;
-    {TRACE}_buffer[{TRACE}_used + 1] = count;
-    for (long v = 0; v < count; v++) {TRACE}_buffer[{TRACE}_used + 2 + v] = values[v];
-  }}
-  {TRACE}_used += count + 2;
-}}
-#define {TRACE}_report(code, ...) {TRACE}_record(code, sizeof((long[]){{0, __VA_ARGS__}}) / sizeof(long) - 1, \\
-                                                 (long[]){{0, __VA_ARGS__}} + 1)
-#define {TRACE}_begin(kind) {TRACE}_report({BEGIN}, kind)
-#define {TRACE}_iteration(kind) {TRACE}_report({ITERATION}, kind)
-#define {TRACE}_end(kind) {TRACE}_report({END}, kind)
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +49,7 @@ class Version:
 
 def batch_text(versions: Sequence[Version]) -> str:
     """One C file with every version."""
-    parts = ["#pragma GCC visibility push(default)", TRACE_RECORDER]
-    for statement in range(max((v.traced for v in versions), default=0)):
-        parts.append(f"#define {TRACE}_{statement}(...) {TRACE}_report({statement}, __VA_ARGS__)")
+    parts = ["#pragma GCC visibility push(default)", recorder(max((v.traced for v in versions), default=0))]
     for version in versions:
         macros = dict.fromkeys(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", version.text, re.MULTILINE))
         parts += [f"#define {version.function} {version.label}", version.text.rstrip("\n"),

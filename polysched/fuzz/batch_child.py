@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from polysched.fuzz.batch import TRACE
 from polysched.measure.child_side import start
 from polysched.measure.inputs import GuardedArray, allocate, fill
+from polysched.measure.instance_trace import TRACE
 
 SCALARS: dict[str, Any] = {
     "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32, "int64": ctypes.c_int64,

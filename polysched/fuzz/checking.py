@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit, splice
+from polysched.emit_c import emit, splice
 from polysched.errors import CompileError, PolyschedError
 from polysched.fuzz.batch import (
-    TRACE,
+    Argument,
     Job,
     JobResult,
     Version,
@@ -26,6 +26,7 @@ from polysched.fuzz.batch import (
 from polysched.fuzz.configuration import Configuration
 from polysched.measure.building import Binary
 from polysched.measure.execution_order import check_order, execution_of
+from polysched.measure.instance_trace import traced_function
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop
@@ -101,8 +102,8 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Su
         label = configuration.label
         try:
             schedule = configuration.transform(scop, dependences)
-            plain = splice(text, [emit(schedule)])
-            traced = splice(text, [emit(schedule, options=EmitOptions(trace=TRACE))])
+            plain = splice(text, [emit(schedule, options=configuration.emit_options())])
+            traced = traced_function(schedule, name="traced")
         except PolyschedError as error:
             findings.append(Finding(subject=name, configuration=label, kind="refused", detail=_one_line(error)))
         except Exception as error:  # as above
@@ -110,7 +111,7 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Su
         else:
             tiled[label] = schedule
             versions.append(Version(label=f"{name}__{label}", text=plain, function=signature.name))
-            versions.append(Version(label=f"{name}__{label}__traced", text=traced, function=signature.name,
+            versions.append(Version(label=f"{name}__{label}__traced", text=traced, function="traced",
                                     traced=len(scop.statements)))
     return Subject(name=name, scop=scop, signature=signature, tiled=tiled, versions=tuple(versions),
                    findings=tuple(findings))
@@ -229,8 +230,11 @@ class _Call:
 
 
 def _job(subject: Subject, version: Version, sizes: Mapping[str, int], seed: int) -> Job:
-    return Job(label=version.label, arguments=arguments_for(subject.signature, sizes), seed=seed,
-               trace_size=TRACE_NUMBERS if version.traced else 0)
+    if version.traced:
+        arguments = tuple(Argument(name=p.name, dtype=p.dtype.name, value=sizes[p.spelling])
+                          for p in subject.scop.parameters)
+        return Job(label=version.label, arguments=arguments, seed=seed, trace_size=TRACE_NUMBERS)
+    return Job(label=version.label, arguments=arguments_for(subject.signature, sizes), seed=seed)
 
 
 def _run(binary: Binary, calls: Sequence[_Call], folder: Path, threads: int) -> list[JobResult]:

@@ -19,7 +19,8 @@ from polysched.measure.child_side import Reporter, start
 from polysched.scop.points import fix_parameters
 from polysched.target import find_compiler
 
-RUN_SIZES = ({"n": 1, "m": 2}, {"n": 4, "m": 3}, {"n": 5, "m": 7}, {"n": 8, "m": 6}, {"n": 13, "m": 11})
+RUN_SIZES = ({"n": 1, "m": 2}, {"n": 4, "m": 3}, {"n": 5, "m": 7}, {"n": 8, "m": 6}, {"n": 13, "m": 11},
+             {"n": 37, "m": 41})
 SMALL_SIZES = ({"n": 5, "m": 6}, {"n": 4, "m": 5}, {"n": 4, "m": 3}, {"n": 3, "m": 2}, {"n": 2, "m": 2})
 MOST_INSTANCES_SMALL = 250
 MOST_INSTANCES_RUN = 200_000

@@ -1,13 +1,26 @@
-"""The `polysched fuzz` command."""
+"""`polysched fuzz`: random programs through every scheduler, checked by three witnesses."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from polysched.errors import OutputError, WrongResultError
-from polysched.fuzz.campaign import CampaignOptions, ProgramResult, as_json, run_campaign, save_wrong, summary
+from polysched.errors import OutputError, UsageError, WrongResultError
+
+if TYPE_CHECKING:
+    from polysched.fuzz.campaign import ProgramResult
+
+NAME = "fuzz"
+HELP = "Check the program itself on random programs."
+EPILOG = """\
+examples:
+  polysched fuzz --count 200 --seed 0
+  polysched fuzz --count 1 --seed 17 --save wrong --json result.json
+
+each program is transformed in several configurations; the interpreter, the compiled C and the order of the
+instances have to agree; the last line is `N programs, W wrong, R refused`"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,19 +31,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", type=Path, metavar="DIR", default=Path("polysched-fuzz"),
                         help="folder for wrong programs, made smaller (polysched-fuzz)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    parser.add_argument("--limit-seconds", type=float, default=60.0, metavar="S",
+                        help="for one step of one program (60)")
     parser.add_argument("--data-dependent", type=float, default=0.02, metavar="P",
                         help="probability that a statement has a data-dependent condition (0.02)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; 0 when nothing is wrong, WrongResultError's exit code otherwise.
+    """Run the campaign; 0 when nothing is wrong, WrongResultError's exit code otherwise.
 
     Raises
     ------
     OutputError : a result file cannot be written.
     """
+    from polysched.fuzz.campaign import CampaignOptions, as_json, run_campaign, save_wrong, summary
+    if arguments.count < 1 or arguments.jobs < 1:
+        raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --count 100 --jobs 2")
     options = CampaignOptions(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs,
-                              data_dependent=arguments.data_dependent)
+                              limit_seconds=arguments.limit_seconds, data_dependent=arguments.data_dependent)
     results = run_campaign(options, on_result=_tell)
     if arguments.json is not None:
         try:
