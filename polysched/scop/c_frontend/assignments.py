@@ -180,9 +180,7 @@ def _fixed_pointer(x: Extraction, node: c_ast.Decl, symbol: Symbol) -> c_ast.Nod
                      or (used in x.known and used in x.bindings.written_once))
             if not fixed:
                 raise x.refuse(f"the pointer `{symbol.name}` depends on `{used.name}`, which changes", node, hint=hint)
-    place = pointed(x, node.init)
-    if place.through_memory:
-        raise x.refuse(f"the pointer `{symbol.name}` is loaded from memory", node, hint=hint)
+    pointed(x, node.init)
     return node.init
 
 

@@ -215,8 +215,8 @@ def _call(b: StatementBuilder, node: c_ast.FuncCall, domain: isl.Set) -> Expr:
     if not isinstance(node.name, c_ast.ID):
         raise x.refuse("a call through a pointer", node, hint="call the function by its name")
     name = node.name.name
-    arguments = [expression(b, a, domain) for a in (node.args.exprs if node.args else ())]
     function = _pure_function(b, node, name)
+    arguments = [expression(b, a, domain) for a in (node.args.exprs if node.args else ())]
     if len(function.parameters) != len(arguments):
         raise x.refuse(f"`{name}` takes {len(function.parameters)} arguments", node)
     converted = tuple(a if p is None or a.dtype == p else Cast(a, p)

@@ -107,6 +107,7 @@ class Extraction:
     parameters: dict[object, Parameter] = field(default_factory=dict)
     arrays: dict[tuple[object, ...], Array] = field(default_factory=dict)
     array_symbols: dict[str, Symbol] = field(default_factory=dict)
+    through_memory: set[str] = field(default_factory=set)
     context: isl.Set = field(default_factory=polyhedra.universe)
     assumptions: list[Assumption] = field(default_factory=list)
     open_statements: list[OpenStatement] = field(default_factory=list)

@@ -242,6 +242,8 @@ def array_of(x: Extraction, node: c_ast.Node, place: Place) -> tuple[Array, Scal
         if key not in x.arrays:
             x.arrays[key] = _declare(x, node, place, ctype)
             x.array_symbols[x.arrays[key].name] = place.symbol
+            if place.through_memory:
+                x.through_memory.add(x.arrays[key].name)
         return x.arrays[key], ctype
     raise _unusable(x, node, ctype)
 

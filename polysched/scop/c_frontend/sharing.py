@@ -25,6 +25,8 @@ def no_alias(x: Extraction) -> tuple[Assumption, ...]:
     pairs = [(a, b) for a, b in combinations(arrays, 2)
              if (a.name in written or b.name in written) and _may_overlap(x, a, b)]
     found = _exposed_parameters(x, [a for a in arrays if a.name in written])
+    found += [Assumption(kind="no-alias", text=f"the pointers stored in {a.name} lead to rows that do not overlap")
+              for a in arrays if a.name in written & x.through_memory]
     if pairs:
         names = sorted({array.name for pair in pairs for array in pair})
         conditions = [disjoint(a, b) for a, b in pairs]

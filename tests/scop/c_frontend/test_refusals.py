@@ -1,0 +1,216 @@
+"""Every refusal of the C front end: what it says, where, and what it suggests."""
+
+import pytest
+
+from polysched.errors import PolyschedError, SourceSyntaxError, UnsupportedScopError, UsageError
+from polysched.scop import all_from_c_file, from_c_file, from_c_text
+
+HEAD = """
+extern double outside(double);
+void effect(double);
+volatile int shaky;
+struct pair { int a, b; unsigned bits : 3; } one, other;
+union both { int i; float f; } mixed;
+"""
+LINE = 10  # the first line of the body below
+
+
+def region(body):
+    return (HEAD + "void f(int n, double A[n], double B[n][n], int idx[n], double *p, double **rows, unsigned u) {\n"
+            "  int i, j; double t;\n#pragma scop\n" + body + "\n#pragma endscop\n}\n")
+
+
+# body, the problem, the witness, the hint
+REFUSALS = [
+    ("for (i = 0; i < n; i++) {\n  if (A[i] > 0) goto out; A[i] = 0;\n}\nout: ;", "`goto` inside the region",
+     "goto out;",
+     "if and for"),
+    ("for (i = 0; i < n; i++) *p++ = 0;", "a pointer walks through memory", "p++", "array with a subscript"),
+    ("for (i = 0; i < n; i++) { p = p + 1; *p = 0; }", "the pointer `p` is changed", "p = p + 1",
+     "array with a subscript"),
+    ("for (i = 0; i < n; i++) effect(A[i]);", "must have side effects", "effect(A[i])", "move the call out"),
+    ("for (i = 0; i < n; i++) A[i] = outside(A[i]);", "`outside` may have side effects", "outside(A[i])",
+     "#pragma polysched pure outside"),
+    ("for (i = 0; i < n * n; i++) A[0] = i;", "bound is not affine: it multiplies two values", "at `n * n`",
+     "bounds may use"),
+    ("for (i = 0; i < n; i++) for (j = 0; j * j < n; j++) A[i] = j;", "bound is not affine", "`j * j`",
+     "bounds may use"),
+    ("for (i = A[0]; i < n; i++) A[i] = 0;", "lower bound is not affine", "A[0]", "bounds may use"),
+    ("for (i = 0; i < n; i *= 2) A[i] = 0;", "step is not a constant", "i *= 2", "constant step"),
+    ("for (i = 0; i < n; i += n) A[i] = 0;", "step is not a constant", "i += n", "constant step"),
+    ("for (i = 0; i < n; i += 0) A[i] = 0;", "never ends", "i += 0", "constant step"),
+    ("for (i = 0; i < n; j++) A[i] = 0;", "does not step its counter `i`", "j++", "constant step"),
+    ("for (; i < n; i++) A[i] = 0;", "first value of the loop's counter `i` is not known", "for (; i < n; i++)",
+     "constant step"),
+    ("for (;;) A[0] = 1;", "does not begin by setting one counter", "for (; ; )", "constant step"),
+    ("for (int k; k < n; k++) A[k] = 1;", "counter has no first value", "for (int k; k < n; k++)", "constant step"),
+    ("for (t = 0; t < n; t++) A[0] = 1;", "no integer variable", "t = 0", "int"),
+    ("for (i = 0; i < n; i++) { i = i + 1; A[i] = 0; }", "the loop's counter `i` is changed inside the loop",
+     "for (i = 0; i < n; i++)", "only the loop's head"),
+    ("for (i = 0; i < n; i++) for (i = 0; i < 2; i++) A[i] = 0;", "the loop's counter `i` is changed inside the loop",
+     "for (i = 0; i < n; i++)", "only the loop's head"),
+    ("for (u = 5; u >= 0; u--) A[u] = 1;", "ends without its counter wrapping around", "u >= 0", "signed type"),
+    ("for (i = 0; i < n; i++) A[i] = j++;", "a side effect inside an expression", "j++", "statement of its own"),
+    ("for (i = 0; i < n; i++) A[i] = 1 + (t = 2);", "an assignment inside an expression", "t = 2",
+     "statement of its own"),
+    ("A[0] = (1, 2);", "a comma operator inside an expression", "1, 2", "statement of its own"),
+    ("for (i = 0; i < n; i++) switch (i) { case 1: A[i] = 1; }", "`switch` inside the region", "switch (i)",
+     "if and else"),
+    ("for (i = 0; i < n; i++) return;", "`return` inside the region", "return;", "after the region"),
+    ("while (A[0] > 0) { for (i = 0; i < n; i++) A[i] -= 1; }", "a for loop inside a while loop", "i < n", "for loops"),
+    ("while (A[0] > 0) { A[0] -= 1; if (A[1] > 0) break; }", "`break` inside the region", "break;", "loop's head"),
+    ("A[0] = \"abc\"[0];", "a subscripted expression is no array", "abc", "subscript"),
+    ("A = 0;", "the array `A` is assigned as a whole", "A = 0", "elements"),
+    ("one = other;", "a whole struct is used as a value", "other", "members"),
+    ("one.bits = 1;", "cannot be used: a bit-field", "one.bits", None),
+    ("mixed.i = 1;", "no known struct", "union overlap", None),
+    ("shaky = 1;", "volatile object", "shaky", "drop `volatile`"),
+    ("A[0] = (&t)[0];", "the address of a variable is taken", None, "use the variable itself"),
+    ("A[0] = &t != 0;", "the address of an object is taken", "&t", None),
+    ("A[0] = p;", "a pointer or whole array is used as a value", "p", "one element"),
+    ("A[0] = 5 % 2.0;", "the operator % needs integers", "5 % 2.0", None),
+    ("t %= 2;", "the operator %= needs integers", "t %= 2", None),
+    ("A[0] = ((float *)p)[0];", "elements of another type", "(float *) p", "declare the array with the type"),
+    ("B[0][0] = ((double (*)[5])B)[0][0];", "`B` is reached in two shapes", None, "one shape"),
+    ("static int k = 0; A[k] = 1;", "static or extern variable", "static int k = 0", "before the region"),
+    ("double *q; q = A; *q = 1;", "does not keep the value of its declaration", "double *q", "set the pointer once"),
+    ("for (i = 0; i < n; i++) { j = i; double *r = A + j; j++; r[0] = 1; }",
+     "the pointer `r` depends on `j`, which changes", "double *r = A + j", "set the pointer once"),
+    ("const double k = 1; A;", "no effect that can be analysed", "A", "for, if, while, assignments"),
+    ("int w[n] = {1}; A[0] = w[0];", "no constant size", "int w[n]", "as a number"),
+    ("int w[3] = {[1] = 2}; A[0] = w[0];", "designators", "int w[3]", "one by one"),
+    ("A[i + q] = 1;", "`q` is not declared", None, "declare it"),
+]
+
+
+@pytest.mark.parametrize(("body", "problem", "witness", "hint"), REFUSALS, ids=[r[0][:60] for r in REFUSALS])
+def test_refused_with_place_and_hint(body, problem, witness, hint):
+    with pytest.raises(UnsupportedScopError) as caught:
+        from_c_text(region(body), path="given.c")
+    error = caught.value
+    assert problem in error.problem + (error.witness or "")
+    assert error.where.path == "given.c"
+    assert LINE <= error.where.line <= LINE + body.count("\n")
+    if witness is not None:
+        assert witness in (error.witness or "")
+    if hint is not None:
+        assert hint in (error.hint or "")
+    assert str(error).startswith(f"given.c:{error.where.line}: ")
+    assert error.exit_code == 2
+
+
+FILES = [
+    ("int main(void) { return 0; }", "the file has no scop region", "#pragma scop"),
+    ("// #pragma scop\n/* \n#pragma scop\n*/ char *s = \"\\\n#pragma scop\";\n#if 0\n#pragma scop\n#endif\n",
+     "no scop region",
+     "#pragma scop"),
+    ("void f(int n) {\n#pragma scop\n}", "the scop region is never closed", "#pragma endscop"),
+    ("void f(int n) {\n#pragma scop\n#pragma scop\n#pragma endscop\n}", "the scop region is never closed",
+     "#pragma endscop"),
+    ("void f(int n) {\n#pragma endscop\n}", "`#pragma endscop` without a `#pragma scop`", "#pragma scop"),
+    ("void f(int n) {\n#pragma scop\n for (;;) {\n#pragma endscop\n}\n}", "does not begin and end in one block",
+     "braces"),
+    ("#pragma scop\nint a;\n#pragma endscop\n", "does not begin and end in one block of one function", "braces"),
+    ("void f(int n) {\n_Pragma(\"scop\")\n n = 1;\n_Pragma(\"endscop\")\n}", "comes out of a macro or a _Pragma",
+     "write the pragma"),
+    ("void f(int n) {\n#pragma scop\n#pragma endscop\n}", "no statement that ever runs", "remove the pragmas"),
+    ("void f(int n, int A[n]) {\n#pragma scop\nfor (int i = 3; i < 2; i++) A[i] = 0;\n#pragma endscop\n}",
+     "no statement that ever runs", "loop bounds"),
+]
+
+
+@pytest.mark.parametrize(("text", "problem", "hint"), FILES)
+def test_refused_file(text, problem, hint):
+    with pytest.raises(UnsupportedScopError) as caught:
+        from_c_text(text, path="given.c")
+    assert problem in caught.value.problem
+    assert hint in caught.value.hint
+    assert str(caught.value).startswith("given.c")
+
+
+def test_syntax_error_has_the_compilers_message():
+    with pytest.raises(SourceSyntaxError) as caught:
+        from_c_text("void f(int n, int A[n]) {\n#pragma scop\n for (int i = 0; i < n i++) A[i] = 0;\n"
+                    "#pragma endscop\n}\n", path="given.c")
+    assert caught.value.where.line == 3
+    assert "expected ';'" in caught.value.problem
+    assert "error:" in caught.value.witness
+
+
+def test_beyond_standard_c_is_not_called_a_syntax_error():
+    with pytest.raises(UnsupportedScopError) as caught:
+        from_c_text("int g(int x) { asm volatile (\"nop\"); }\nvoid f(int n) {\n#pragma scop\n#pragma endscop\n}\n",
+                    path="given.c")
+    assert caught.value.where.line == 1
+    assert "beyond standard C" in caught.value.problem
+    assert "__POLYSCHED_FRONTEND__" in caught.value.hint
+
+
+@pytest.mark.parametrize("form", ['"nowhere.h"', "<nowhere.h>"])
+def test_missing_include_names_it_and_the_option(form):
+    with pytest.raises(SourceSyntaxError) as caught:
+        from_c_text(f"#include {form}\nint x;\n", path="given.c")
+    assert "'nowhere.h' was not found" in caught.value.problem
+    assert "-I" in caught.value.hint
+    assert caught.value.where.line == 1
+
+
+def test_error_directive():
+    with pytest.raises(SourceSyntaxError, match="wrong turn"):
+        from_c_text("#error wrong turn\n", path="given.c")
+
+
+def test_region_in_an_included_file(tmp_path):
+    (tmp_path / "inner.h").write_text("void f(int n, int A[n]) {\n#pragma scop\nA[0] = 1;\n#pragma endscop\n}\n")
+    (tmp_path / "outer.c").write_text('#include "inner.h"\n')
+    with pytest.raises(UnsupportedScopError, match="no scop region of its own") as caught:
+        all_from_c_file(tmp_path / "outer.c")
+    assert "inner.h" in caught.value.witness
+
+
+def test_unreadable_file(tmp_path):
+    with pytest.raises(UsageError, match="cannot read the file"):
+        from_c_file(tmp_path / "missing.c")
+
+
+TWO = """void f(int n, int A[n]) {
+#pragma scop
+  A[0] = 1;
+#pragma endscop
+}
+void g(int n, int A[n]) {
+#pragma scop
+  A[1] = 1;
+#pragma endscop
+}
+"""
+
+
+def test_one_of_several_regions_is_chosen_by_its_function():
+    assert from_c_text(TWO, function="g").name == "g"
+    with pytest.raises(UsageError, match="2 regions where one was asked for"):
+        from_c_text(TWO)
+    with pytest.raises(UsageError, match="no region in a function named `h`"):
+        from_c_text(TWO, function="h")
+
+
+def test_pointers_that_visibly_meet():
+    with pytest.raises(UnsupportedScopError, match="may point into the same memory") as caught:
+        from_c_text("void f(int n, double *buf) {\n double *p = buf, *q = buf + n;\n#pragma scop\n"
+                    "for (int i = 0; i < n; i++) p[i] = q[i];\n#pragma endscop\n}\n")
+    assert "buf" in caught.value.witness
+    assert "restrict" in caught.value.hint
+
+
+def test_counter_whose_address_is_known():
+    with pytest.raises(UnsupportedScopError, match="address of the loop's counter"):
+        from_c_text("void g(int *);\nvoid f(int n, double A[n]) {\n int i; g(&i);\n#pragma scop\n"
+                    "for (i = 0; i < n; i++) A[i] = 1;\n#pragma endscop\n}\n")
+
+
+@pytest.mark.parametrize("call", ["pure(A[0])", "pure(n, A)", "vague(1)"])
+def test_declared_pure_but_not_by_value(call):
+    text = (f"#pragma polysched pure pure vague\ndouble pure(int, double *);\ndouble vague();\n"
+            f"void f(int n, double A[n]) {{\n#pragma scop\nA[0] = {call};\n#pragma endscop\n}}\n")
+    with pytest.raises(PolyschedError, match="pure function"):
+        from_c_text(text)
