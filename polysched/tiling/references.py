@@ -76,7 +76,8 @@ def reference_of(array: Array, statement: Statement, access: Access, path: tuple
     """One access as a reference of its own."""
     rank = int(access.relation.dim(isl.dim_type.out))
     reference = Reference(array=access.array, element_bytes=array.dtype.bytes, coefficients=(), spans=(0,) * rank,
-                          statements=(statement.name,), reach=_reach(access, parameters), reads=not access.is_write, writes=access.is_write)
+                          reach=_reach(access, parameters), reads=not access.is_write, writes=access.is_write,
+                          statements=(statement.name,))
     timed = timed_relation(statement, access, path)
     columns = [_moves(timed, loop) for loop in range(first, len(path))]
     if not access.exact or any(column is None for column in columns):
@@ -148,7 +149,9 @@ class _Group:
     high: tuple[int, ...]
 
     def closed(self) -> Reference:
-        return replace(self.reference, spans=tuple(h - w for h, w in zip(self.high, self.low, strict=True)))
+        spans = tuple(h - w for h, w in zip(self.high, self.low, strict=True))
+        reach = tuple(most + span for most, span in zip(self.reference.reach, spans, strict=True))
+        return replace(self.reference, spans=spans, reach=reach)
 
 
 def _add(groups: list[_Group], timed: isl.Map, new: Reference) -> None:

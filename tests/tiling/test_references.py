@@ -1,0 +1,62 @@
+"""References: subscript matrices, spans of stencils, and what cannot be known."""
+
+from dataclasses import replace
+
+import islpy as isl
+import pytest
+
+from polysched.scop.scop import Scop
+from polysched.tiling.references import nest_references
+from polysched.tiling.strides import Stride
+from tests.scop_builder import build_scop
+from tests.tiling import kernels
+
+
+def path_of(scop: Scop, statement: str, *functions: str) -> tuple[isl.UnionPwAff, ...]:
+    iterators = ", ".join(scop.statement(statement).iterators)
+    return tuple(isl.UnionPwAff.read_from_str(isl.DEFAULT_CONTEXT, f"{{ {statement}[{iterators}] -> [({f})] }}")
+                 for f in functions)
+
+
+@pytest.mark.parametrize(("functions", "expected"), [
+    (("i", "j", "k"), {"C": ((1, 0, 0), (0, 1, 0)), "A": ((1, 0, 0), (0, 0, 1)), "B": ((0, 0, 1), (0, 1, 0))}),
+    (("k", "-j", "i"), {"C": ((0, 0, 1), (0, -1, 0)), "A": ((0, 0, 1), (1, 0, 0)), "B": ((1, 0, 0), (0, -1, 0))}),
+    (("i", "j", "i + k"), {"C": ((1, 0, 0), (0, 1, 0)), "A": ((1, 0, 0), (-1, 0, 1)), "B": ((-1, 0, 1), (0, 1, 0))}),
+])
+def test_matrices_follow_the_schedule(functions, expected):
+    scop = kernels.product()
+    found = nest_references(scop, ("S",), path_of(scop, "S", *functions), {"N": 100})
+    assert {r.array: r.coefficients for r in found} == expected
+    assert {r.array: r.writes for r in found} == {"C": True, "A": False, "B": False}
+
+
+def test_a_stencil_is_one_reference_with_spans():
+    scop = kernels.gauss_seidel()
+    (reference,) = nest_references(scop, ("S",), path_of(scop, "S", "t", "t + i", "t + j"), {"N": 100, "T": 5})
+    assert reference.spans == (2, 2)
+    assert reference.coefficients == ((-1, 1, 0), (-1, 0, 1))
+    assert reference.reach == (100, 100)
+
+
+def test_loops_outside_the_nest_have_no_column():
+    scop = kernels.product()
+    found = nest_references(scop, ("S",), path_of(scop, "S", "i", "j", "k"), {"N": 100}, first=1)
+    assert {r.array: r.coefficients for r in found}["A"] == ((0, 0), (0, 1))
+
+
+def test_an_access_that_is_not_exact_may_touch_everything():
+    scop = kernels.copy()
+    (statement,) = scop.statements
+    vague = tuple(replace(a, exact=False) if a.array == "x" else a for a in statement.accesses)
+    scop = replace(scop, statements=(replace(statement, accesses=vague),))
+    by_array = {r.array: r for r in nest_references(scop, ("S",), path_of(scop, "S", "i"), {"N": 100})}
+    assert by_array["x"].whole
+    assert by_array["x"].stride(0) is Stride.OTHER
+    assert by_array["y"].stride(0) is Stride.UNIT
+
+
+def test_a_strided_loop_counts_in_its_own_steps():
+    scop = build_scop([("S", "{ S[i] : 0 <= i < N and i mod 2 = 0 }", ["{ S[i] -> x[i] }"], ["{ S[i] -> y[i] }"])],
+                      "{ S[i] -> [i] }")
+    found = nest_references(scop, ("S",), path_of(scop, "S", "i"), {"N": 100})
+    assert {r.coefficients for r in found} == {((1,),)}

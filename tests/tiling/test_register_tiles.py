@@ -1,0 +1,75 @@
+"""Register blocks: their size from the machine, their loops, and where they may stand."""
+
+import pytest
+
+from polysched.scheduling.loop_tree import Band, from_isl, walk
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling import TilingOptions, tile
+from polysched.tiling.register_shape import register_shapes
+from tests.tiling import kernels
+from tests.tiling.test_tile_bands import assert_legal, marks, scheduled, shape
+from tests.tiling.test_traffic import product_nest
+
+AVX512 = Target(vector_bits=512, vector_registers=32, cores=2)
+AVX2 = Target(vector_bits=256, vector_registers=16, cores=2)
+
+
+@pytest.mark.parametrize("target", [AVX512, AVX2, Target()])
+def test_a_block_fits_the_registers_and_hides_the_latency(target):
+    best = register_shapes(product_nest(1024), "S", target)[0]
+    vectors = best.column_count // target.lanes(64)
+    assert (best.rows, best.columns, best.inner) == (0, 1, (2,))
+    assert best.row_count * vectors + vectors + 1 <= target.vector_registers
+    assert best.row_count * vectors >= target.ports.fma_pipes * target.ports.fma_latency_cycles
+
+
+def test_a_scalar_machine_gets_no_block():
+    assert register_shapes(product_nest(1024), "S", Target(vector_bits=0)) == ()
+
+
+def test_a_product_gets_block_loops_above_the_sum():
+    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes=(64, 64, 32), target=AVX512))
+    assert_legal(tiled)
+    rows, columns = tiled.bands[0].register
+    assert shape(tiled) == ["tile0p", "tile1", "tile2", "tile0", "tile1", "point2", "point0", "point1s"]
+    assert [(m.unroll, m.register) for m in marks(tiled)][-2:] == [(rows, True), (columns, True)]
+
+
+def test_a_start_value_stands_beside_the_block():
+    tiled = tile(scheduled(kernels.product_with_start()), TilingOptions(sizes=(64, 64, 32), target=AVX512))
+    assert_legal(tiled)
+    registers = [m.register for m in marks(tiled)]
+    assert registers == [False] * 9 + [True, True]
+
+
+def test_a_triangular_nest_has_blocks_off_its_diagonal():
+    tiled = tile(scheduled(kernels.elimination()), TilingOptions(sizes=32, target=AVX512))
+    assert_legal(tiled)
+    found = marks(tiled)
+    assert sum(m.register for m in found) == 2
+    assert [m.register for m in found][-5:] == [False, False, False, True, True]
+    # pure blocks hold one statement only, and every instance stands on one side
+    for node in walk(from_isl(tiled.tree).root):
+        if isinstance(node, Band) and node.mark and node.mark.register:
+            assert node.mark.unroll > 1
+
+
+@pytest.mark.parametrize("kernel", [kernels.gauss_seidel, kernels.jacobi, kernels.copy])
+def test_nests_without_a_sum_have_no_block(kernel):
+    tiled = tile(scheduled(kernel()), TilingOptions(sizes=16, target=AVX512))
+    assert_legal(tiled)
+    assert all(not m.register for m in marks(tiled))
+
+
+def test_blocks_stay_where_cache_tiles_are_off():
+    tiled = tile(scheduled(kernels.product()), TilingOptions(sizes="off", target=AVX512))
+    assert_legal(tiled)
+    assert shape(tiled)[0] == "tile0p"
+    assert sum(m.register for m in marks(tiled)) == 2
+
+
+def test_the_model_tiles_a_product_but_not_a_copy():
+    machine = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
+        CacheLevel(level=1, size_bytes=32 << 10), CacheLevel(level=2, size_bytes=1 << 20)))
+    assert tile(scheduled(kernels.product()), TilingOptions(target=machine)).bands[0].sizes
+    assert not tile(scheduled(kernels.copy()), TilingOptions(target=machine)).bands[0].sizes
