@@ -29,6 +29,7 @@ from polysched.scop.body import (
     rebuild,
     references,
 )
+from polysched.scop.construction.functions import ONE_ARGUMENT, TWO_ARGUMENTS
 from polysched.scop.construction.values import Value, integer_literal, iterator, parameter
 from polysched.scop.dtypes import INT64, DType
 from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter, Scop, Statement, Storage
@@ -43,6 +44,8 @@ RESERVED = frozenset("""
     inline int long register restrict return short signed sizeof static struct switch typedef union unsigned
     void volatile while main
     """.split())  # noqa: SIM905
+MATHEMATICAL = frozenset(name + suffix for name in ONE_ARGUMENT | TWO_ARGUMENTS for suffix in ("", "f", "l"))
+MACROS = frozenset({"NAN", "INFINITY", "HUGE_VAL", "NULL", "M_PI", "M_E"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +132,7 @@ class Region:
 
     def fresh(self, stem: str) -> str:
         """A name that no array, parameter or open loop has: the stem, or the stem and a number."""
-        taken = {*RESERVED, *self.arrays, *self.parameters, *(loop.name for loop in self.loops)}
+        taken = {*RESERVED, *MATHEMATICAL, *MACROS, *self.arrays, *self.parameters, *(loop.name for loop in self.loops)}
         stem = "".join(c if c.isascii() else f"u{ord(c):x}" for c in stem)
         name, count = stem, 0
         while name in taken:

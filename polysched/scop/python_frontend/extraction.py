@@ -81,6 +81,7 @@ class PythonScop:
     arguments : in the function's order.
     results : the returned arrays by name, 0-dimensional for numbers, in order; an argument's name where the function
         returns its argument.
+    weak_results : those of the results that are Python numbers.
     returns_tuple : the function returns a tuple, even of one.
     captured : numbers from outside the function that stand in the Scop, by name.
     valid : the parameter values for which the function is defined; those outside the Scop's context have
@@ -91,6 +92,7 @@ class PythonScop:
     source: FunctionSource
     arguments: tuple[Argument, ...]
     results: tuple[str, ...] = ()
+    weak_results: frozenset[str] = frozenset()
     returns_tuple: bool = False
     captured: Mapping[str, Any]
     valid: isl.Set
@@ -161,6 +163,7 @@ class _Attempt:
         final = self.source.tree.body[-1]
         return PythonScop(scop=replace(scop, arrays=arrays, assumptions=assumptions), source=self.source,
                           arguments=tuple(self.arguments), results=results,
+                          weak_results=frozenset(self.lowering.weak_results),
                           returns_tuple=isinstance(final, ast.Return) and isinstance(final.value, ast.Tuple),
                           captured=dict(self.lowering.captured), valid=self.region.valid)
 

@@ -89,6 +89,7 @@ class Lowering:
         self.captured: dict[str, Any] = {}
         self.storage: dict[str, Stored] = {}
         self.results: list[View] = []
+        self.weak_results: set[str] = set()
         own = frozenset([*assigned_names(source.tree.body), *env])
         self.evaluator = Evaluator(source, self.emission, env, outer, own, forced, self.captured)
 
@@ -554,6 +555,8 @@ class Lowering:
             dtype = operand.dtype
             view = self.emission.temporary("result", dtype, ())
             self.emission.store(view, operand)
+            if isinstance(operand, Value) and operand.weak:
+                self.weak_results.add(view.array)
             return view
         if isinstance(operand, (ArrayValue, Pending)):
             return self.emission.materialised(operand, "result")

@@ -1,0 +1,61 @@
+"""`@polysched.kernel`: plain Python functions over NumPy arrays that run as optimised C.
+
+    @polysched.kernel
+    def gemm(C, A, B, alpha, beta):
+        M, N = C.shape
+        K = A.shape[1]
+        for i in range(M):
+            for j in range(N):
+                C[i, j] *= beta
+                for k in range(K):
+                    C[i, j] += alpha * A[i, k] * B[k, j]
+
+The package is callable itself, so that `polysched.kernel` is the decorator whether or not it was imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, overload
+
+from polysched.kernel.cache import cache_folder
+from polysched.kernel.decorated import FallbackWarning, Kernel, SharedMemoryError
+from polysched.kernel.timing import KernelTiming
+from polysched.pipeline import PipelineOptions
+
+__all__ = ["FallbackWarning", "Kernel", "KernelTiming", "SharedMemoryError", "cache_folder", "kernel"]
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> Kernel: ...
+
+
+@overload
+def kernel(*, options: PipelineOptions | None = None,
+           fallback: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
+def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOptions | None = None,
+           fallback: bool = False) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+    """Make a Python function a kernel, with or without options.
+
+    Parameters
+    ----------
+    options : of the pipeline: scheduler, tile sizes, threads, compiler.
+    fallback : run as plain Python what cannot be a kernel, and report it.
+    """
+    if function is None:
+        return lambda function: Kernel(function, options=options, fallback=fallback)
+    return Kernel(function, options=options, fallback=fallback)
+
+
+class _CallablePackage(ModuleType):
+    """Calling the package is calling the decorator (Python data model, "Customizing module attribute access")."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return kernel(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

@@ -1,0 +1,216 @@
+"""Checks of a call's arguments against a kernel, before anything runs, and the buffers that it runs on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+import numpy as np
+
+from polysched.errors import UsageError
+from polysched.scop.construction.promotion import from_numpy
+from polysched.scop.dtypes import DType
+from polysched.scop.python_frontend import Argument, PythonScop
+from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType
+
+
+def check_types(name: str, types: Mapping[str, ArgumentType], values: Mapping[str, Any]) -> None:
+    """Refuse arguments whose type, rank or byte order is not that of the kernel.
+
+    Raises
+    ------
+    UsageError : the message names the argument, and both types.
+    """
+    for argument, kind in types.items():
+        value = values[argument]
+        if isinstance(kind, ArrayType):
+            _check_array(name, argument, kind, value)
+        elif not _is_scalar_of(kind, value):
+            raise UsageError(
+                f"{name}: {argument} is {_described(value)}, the kernel takes a number of type {kind.dtype}")
+
+
+def _check_array(name: str, argument: str, kind: ArrayType, value: Any) -> None:
+    wanted = f"an array of {len(kind.extents)} dimensions of {kind.dtype}"
+    if not isinstance(value, np.ndarray):
+        raise UsageError(f"{name}: {argument} is {_described(value)}, the kernel takes {wanted}")
+    if not value.dtype.isnative:
+        raise UsageError(f"{name}: {argument} has elements in the other byte order ({value.dtype.str})",
+                         hint="convert it: array.astype(array.dtype.newbyteorder('='))")
+    if from_numpy(value.dtype) != kind.dtype or value.ndim != len(kind.extents):
+        raise UsageError(f"{name}: {argument} is {_described(value)}, the kernel takes {wanted}",
+                         hint="convert it with .astype, or change the annotation")
+
+
+def _is_scalar_of(kind: ScalarType, value: Any) -> bool:
+    """Whether a number can be passed: exactly of its type, or a Python number that the type holds."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return False
+    if isinstance(value, (bool, np.bool_)):
+        return kind.dtype.name == "bool"
+    if isinstance(value, (int, np.integer)):
+        return kind.dtype.name != "bool"
+    return isinstance(value, (float, np.floating)) and kind.dtype.is_float
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.ndim} dimensions of {value.dtype.name}"
+    return f"a {type(value).__name__}"
+
+
+def sizes_of_call(name: str, python: PythonScop, values: Mapping[str, Any]) -> dict[str, int]:
+    """The Scop's parameters for these arguments.
+
+    Raises
+    ------
+    UsageError : shapes that do not fit each other or the annotations.
+    """
+    sizes = {a.target: int(values[a.name]) for a in python.arguments if a.is_size}
+    arrays = [a for a in python.arguments if isinstance(a.type, ArrayType)]
+    for argument in arrays:
+        for extent, size in zip(argument.extents, values[argument.name].shape, strict=True):
+            if extent.parameter is not None:
+                sizes[extent.parameter] = size
+    for argument in arrays:
+        _check_extents(name, argument, values[argument.name].shape, sizes)
+    return sizes
+
+
+def _check_extents(name: str, argument: Argument, shape: tuple[int, ...], sizes: Mapping[str, int]) -> None:
+    for dimension, (extent, size) in enumerate(zip(argument.extents, shape, strict=True)):
+        if extent.text is None:
+            continue
+        wanted = _evaluated(ast.parse(extent.text, mode="eval").body, sizes)
+        if wanted != size:
+            said = extent.text if extent.text == str(wanted) else f"{extent.text} = {wanted}"
+            raise UsageError(f"{name}: {argument.name} has the shape {shape}, its extent {dimension} has to be {said}")
+
+
+def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
+    """The value of an extent's expression; `extract` has checked its form."""
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name):
+            return sizes[name]
+        case ast.BinOp():
+            left, right = _evaluated(node.left, sizes), _evaluated(node.right, sizes)
+            if isinstance(node.op, ast.Mult):
+                return left * right
+            return left + right if isinstance(node.op, ast.Add) else left - right
+    raise AssertionError(f"not an extent: {ast.dump(node)}")
+
+
+def contains(params: isl.Set, sizes: Mapping[str, int]) -> bool:
+    """Whether a set of parameter values contains these; parameters that have no value may have any."""
+    for parameter, value in sizes.items():
+        position = params.find_dim_by_name(isl.dim_type.param, parameter)
+        if position >= 0:
+            params = params.fix_val(isl.dim_type.param, position, isl.Val(value))
+    return not params.is_empty()
+
+
+def check_sizes(name: str, python: PythonScop, sizes: Mapping[str, int]) -> bool:
+    """Whether the compiled code is for these sizes; False for sizes for which loops are empty.
+
+    Raises
+    ------
+    UsageError : the function would leave an array or combine shapes that do not fit; the witness says which.
+    """
+    if contains(python.scop.context, sizes):
+        return True
+    if contains(python.valid, sizes):
+        return False
+    broken = [a.text for a in python.scop.assumptions if a.parameters is not None and not contains(a.parameters, sizes)]
+    raise UsageError(f"{name}: the shapes do not fit", witness=", ".join(f"{k} = {v}" for k, v in sizes.items()),
+                     hint=f"it has to hold that {' and that '.join(dict.fromkeys(broken))}" if broken else None)
+
+
+def check_writable(name: str, python: PythonScop, values: Mapping[str, Any]) -> None:
+    """Refuse read-only arrays, and arrays that overlap themselves, where the kernel writes.
+
+    Raises
+    ------
+    UsageError : names the argument.
+    """
+    for argument in python.arguments:
+        if not isinstance(argument.type, ArrayType) or python.scop.array(argument.target).constant:
+            continue
+        array = values[argument.name]
+        if not array.flags.writeable:
+            raise UsageError(f"{name}: {argument.name} is written, but the array is read-only",
+                             hint="pass a copy, or set array.flags.writeable")
+        if _overlaps_itself(array):
+            raise UsageError(f"{name}: {argument.name} is written, but its elements overlap each other",
+                             witness=f"shape {array.shape}, strides {array.strides}", hint="pass a copy")
+
+
+def _overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two indices can reach the same byte; may say so of a layout in which they just interleave."""
+    if array.size == 0:
+        return False
+    reach = array.itemsize
+    for stride, extent in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach += stride * (extent - 1)
+    return False
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """How the array arguments of a call share memory.
+
+    Parameters
+    ----------
+    same : arguments that are exactly an earlier one, by name; one of the two is written.
+    partial : two arguments of which one is written and that share some elements.
+    """
+
+    same: tuple[tuple[str, str], ...] = ()
+    partial: tuple[str, str] | None = None
+
+
+def overlaps(python: PythonScop, values: Mapping[str, Any]) -> Overlaps:
+    """Which array arguments share memory in a way that matters."""
+    arrays = [(a.name, values[a.name], not python.scop.array(a.target).constant) for a in python.arguments
+              if isinstance(a.type, ArrayType)]
+    same: list[tuple[str, str]] = []
+    for position, (name, array, written) in enumerate(arrays):
+        for other_name, other, other_written in arrays[:position]:
+            if not (written or other_written) or not np.may_share_memory(array, other):
+                continue
+            if _identical(array, other):
+                if all(name != n for n, _ in same):
+                    same.append((name, other_name))
+            elif _share(array, other):
+                return Overlaps(tuple(same), (other_name, name))
+    return Overlaps(tuple(same))
+
+
+def _identical(left: np.ndarray, right: np.ndarray) -> bool:
+    return (left.__array_interface__["data"][0] == right.__array_interface__["data"][0]
+            and left.shape == right.shape and left.strides == right.strides and left.dtype == right.dtype)
+
+
+def _share(left: np.ndarray, right: np.ndarray) -> bool:
+    """Whether two arrays have a byte in common; undecided after a bounded search counts as yes."""
+    bounded: Any = np.shares_memory
+    try:
+        return bool(bounded(left, right, max_work=10_000))
+    except np.exceptions.TooHardError:
+        return True
+
+
+def buffer(array: np.ndarray) -> np.ndarray:
+    """The array itself when compiled code can run on it, else a contiguous copy."""
+    return array if array.flags.c_contiguous and array.flags.aligned else np.require(array, requirements=("C", "A"))
+
+
+def empty_result(dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
+    """A new array for a returned value."""
+    return np.empty(shape, np.longdouble if dtype.name == "longdouble" else dtype.name)

@@ -1,0 +1,208 @@
+"""`Kernel`: a Python function that runs as optimised C."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import BudgetExceededError, NoCompilerError, UnsupportedScopError, UsageError
+from polysched.kernel import arguments as checks
+from polysched.kernel.specialisation import FLAGS, Specialisation, array_arguments
+from polysched.kernel.timing import KernelTiming, time_call
+from polysched.pipeline import Optimized, PipelineOptions
+from polysched.scheduling.schedule import Schedule
+from polysched.scop.python_frontend import PythonScop, extract
+from polysched.scop.python_frontend.environment import outer_names
+from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
+from polysched.scop.python_frontend.source import FunctionSource, read_source
+from polysched.scop.scop import Scop
+
+logger = logging.getLogger(__name__)
+
+REASONS_TO_FALL_BACK = (UnsupportedScopError, NoCompilerError, BudgetExceededError)
+
+
+class FallbackWarning(UserWarning):
+    """A kernel runs as plain Python; the text says why."""
+
+
+class Kernel:
+    """A function over NumPy arrays that is optimised, compiled and cached when it is called.
+
+    Parameters
+    ----------
+    function : the Python function.
+    options : of the pipeline.
+    fallback : run as plain Python, with a `FallbackWarning`, what cannot be a kernel; else that is refused.
+
+    Attributes
+    ----------
+    fallback_reason : why the last call ran as plain Python; None when it did not.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, options: PipelineOptions | None = None,
+                 fallback: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.options = options or PipelineOptions()
+        self.fallback = fallback
+        self.fallback_reason: str | None = None
+        self._lock = threading.RLock()
+        self._known: dict[object, Specialisation] = {}
+        self._last: Specialisation | None = None
+
+    @functools.cached_property
+    def _source(self) -> FunctionSource:
+        return read_source(self.function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel in place on the arguments.
+
+        Raises
+        ------
+        UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
+        UnsupportedScopError : the function cannot be a kernel, and there is no fallback.
+        """
+        values = bound_arguments(self._source, args, kwargs)
+        try:
+            found = self._fitting(values)
+            sizes = self._checked(found, values)
+            if sizes is not None:
+                found.function  # noqa: B018 - compiled before anything runs, so a refusal leaves the arrays alone
+        except REASONS_TO_FALL_BACK as reason:
+            if not self.fallback:
+                raise
+            return self._plain(str(reason), args, kwargs)
+        if sizes is None:
+            return self.function(*args, **kwargs)
+        self.fallback_reason = None
+        call = found.prepare(values, sizes)
+        call.run()
+        call.copy_back()
+        return call.returned()
+
+    def _plain(self, reason: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Run as plain Python, and say so."""
+        self.fallback_reason = reason
+        logger.warning("%s runs as plain Python: %s", self.function.__name__, reason)
+        warnings.warn(f"{self.function.__name__} runs as plain Python: {reason}", FallbackWarning, stacklevel=3)
+        return self.function(*args, **kwargs)
+
+    def _fitting(self, values: Mapping[str, Any]) -> Specialisation:
+        """The specialisation for a call's arguments and for how they share memory."""
+        types = argument_types(self._source, values)
+        checks.check_types(self.function.__name__, types, values)
+        found = self._specialised(types, ())
+        shared = checks.overlaps(found.python, values)
+        if shared.partial is not None:
+            first, second = shared.partial
+            raise SharedMemoryError(
+                f"{self.function.__name__}: {first} and {second} overlap, and one of them is written",
+                hint="pass a copy of one of them, or use fallback=True")
+        if shared.same:
+            found = self._specialised(types, shared.same)
+        self._last = found
+        return found
+
+    def _checked(self, found: Specialisation, values: Mapping[str, Any]) -> dict[str, int] | None:
+        """The sizes of a call after every check; None where some loop or array is empty and Python runs it."""
+        name = self.function.__name__
+        checks.check_writable(name, found.python, values)
+        sizes = checks.sizes_of_call(name, found.python, values)
+        fits = checks.check_sizes(name, found.python, sizes)
+        empty = any(values[a].size == 0 for a in array_arguments(found.python))
+        return sizes if fits and not empty else None
+
+    def _specialised(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...]) -> Specialisation:
+        """The specialisation for argument types; extracted once per process."""
+        with self._lock:
+            key = (tuple(types.items()), same)
+            known = self._known.get(key)
+            if known is not None and _captured_now(self.function, known.python) == known.python.captured:
+                return known
+            python = extract(self._source, types, same=dict(same))
+            self._known[key] = Specialisation(python, self.options, self._key_parts(python, types, same))
+            return self._known[key]
+
+    def _key_parts(self, python: PythonScop, types: Mapping[str, ArgumentType],
+                   same: tuple[tuple[str, str], ...]) -> dict[str, object]:
+        return {"function": self.function.__qualname__, "source": self._source.text, "flags": list(FLAGS),
+                "types": {name: _type_text(kind) for name, kind in types.items()}, "same": [list(p) for p in same],
+                "captured": {k: repr(v) for k, v in python.captured.items()},
+                "options": {k: repr(v) for k, v in asdict(self.options).items()}}
+
+    def specialise(self, *args: Any, **kwargs: Any) -> Specialisation:
+        """The kernel for the types of these arguments, without running it; for annotated functions none are needed.
+
+        Raises
+        ------
+        UnsupportedScopError : the function cannot be a kernel.
+        """
+        if args or kwargs:
+            return self._fitting(bound_arguments(self._source, args, kwargs))
+        if self._last is None:
+            self._last = self._specialised(argument_types(self._source, None), ())
+        return self._last
+
+    @property
+    def scop(self) -> Scop:
+        """The Scop for the last call's types, or for the annotations before the first call."""
+        return self.specialise().python.scop
+
+    @property
+    def optimized(self) -> Optimized:
+        """All stages of the pipeline for the last call's types."""
+        return self.specialise().optimized
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule for the last call's types."""
+        return self.optimized.schedule
+
+    @property
+    def c_source(self) -> str:
+        """The C that is compiled for the last call's types."""
+        return self.specialise().c_function.text
+
+    def time(self, *args: Any, repeats: int = 20, against: Callable[..., Any] | None = None,
+             **kwargs: Any) -> KernelTiming:
+        """Time the compiled code on copies of the arguments, alternating with another function when one is given.
+
+        Parameters
+        ----------
+        repeats : timed runs; one more warms up.
+        against : what to compare with; its results must agree with the kernel's.
+
+        Raises
+        ------
+        WrongResultError : the kernel and `against` compute different things.
+        """
+        values = bound_arguments(self._source, args, kwargs)
+        found = self._fitting(values)
+        sizes = self._checked(found, values)
+        if sizes is None:
+            raise UsageError(f"{self.function.__name__}: there is nothing to time for empty arrays or loops")
+        return time_call(found, values, sizes, repeats=repeats, against=against)
+
+
+class SharedMemoryError(UnsupportedScopError):
+    """Two arguments share some of their elements, and the kernel writes one of them."""
+
+
+def _type_text(kind: ArgumentType) -> str:
+    if isinstance(kind, ArrayType):
+        return f"{kind.dtype}[{', '.join(':' if e is None else str(e) for e in kind.extents)}]"
+    return f"{'python ' if kind.weak else ''}{kind.dtype}"
+
+
+def _captured_now(function: Callable[..., Any], python: PythonScop) -> dict[str, Any]:
+    """The numbers from outside the function as they are at this call."""
+    outer = outer_names(function) if python.captured else {}
+    return {name: outer.get(name, np.nan) for name in python.captured}

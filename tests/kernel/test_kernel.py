@@ -1,0 +1,284 @@
+"""`@polysched.kernel`: results against plain Python, what it shows, and what it refuses before anything runs."""
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.errors import UnsupportedScopError, UsageError, WrongResultError
+from polysched.kernel import FallbackWarning, SharedMemoryError
+
+RNG = np.random.default_rng(21)
+
+
+@polysched.kernel
+def gemm(C, A, B, alpha, beta):
+    M, N = C.shape
+    K = A.shape[1]
+    for i in range(M):
+        for j in range(N):
+            C[i, j] *= beta
+            for k in range(K):
+                C[i, j] += alpha * A[i, k] * B[k, j]
+
+
+@polysched.kernel
+def shift(x, y):
+    x[1:] = y[:-1] * 2 + x[1:]
+
+
+@polysched.kernel
+def softmax(X):
+    e = np.exp(X - np.max(X, axis=1, keepdims=True))
+    return e / np.sum(e, axis=1, keepdims=True)
+
+
+def operands(m=7, n=9, k=33, dtype="float64"):
+    return [RNG.random(s).astype(dtype) for s in ((m, n), (m, k), (k, n))]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("edge", [7, 8, 9, 31, 32, 33])
+def test_gemm_computes_what_numpy_computes(dtype: str, edge: int) -> None:
+    C, A, B = operands(edge, edge + 1, 33, dtype)
+    expected = 1.5 * A @ B + 0.5 * C
+    gemm(C, A, B, 1.5, 0.5)
+    np.testing.assert_allclose(C, expected, rtol=1e-4 if dtype == "float32" else 1e-12)
+
+
+def test_what_there_is_to_explore() -> None:
+    C, A, B = operands()
+    gemm(C, A, B, 1.5, 0.5)
+    assert [s.name for s in gemm.scop.statements] == ["S0", "S1"]
+    assert gemm.schedule.algorithm == "pluto"
+    assert "C[i][j] *= beta;" in gemm.c_source
+    timing = gemm.time(C, A, B, 1.5, 0.5, repeats=2, against=gemm.function)
+    assert len(timing.seconds) == len(timing.against_seconds) == 2
+    assert "times as fast" in str(timing)
+    assert gemm.__name__ == "gemm"
+
+
+def test_annotations_are_enough_to_explore() -> None:
+    @polysched.kernel(options=polysched.PipelineOptions(tile="off", parallel=False))
+    def scale(x: "float64[N]", s: float):  # noqa: F821
+        x *= s
+    assert "x[i] *= s;" in scale.c_source
+    assert "omp parallel" not in scale.c_source
+
+
+def test_returned_arrays_and_numbers() -> None:
+    X = RNG.random((5, 6))
+    e = np.exp(X - X.max(1, keepdims=True))
+    np.testing.assert_allclose(softmax(X), e / e.sum(1, keepdims=True), rtol=1e-12)
+
+    @polysched.kernel
+    def statistics(x):
+        count = 0
+        total = 0.0
+        for i in range(len(x)):
+            if x[i] > 0.5:
+                count += 1
+            total += x[i]
+        x[0] = 0
+        return count, total, x
+    x = RNG.random(9)
+    copy = x.copy()
+    count, total, same = statistics(x)
+    assert (count, type(count)) == (int((copy > 0.5).sum()), int)
+    assert total == pytest.approx(copy.sum())
+    assert same is x
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "float16", "bool"])
+def test_other_types(dtype: str) -> None:
+    @polysched.kernel
+    def mix(a, b):
+        for i in range(len(a)):
+            b[i] = a[i] + b[i] if a[i] > 0 else a[i]
+    a = RNG.integers(0, 2, 9).astype(dtype) if dtype == "bool" else (RNG.random(9) * 100 - 20).astype(
+        "int64").astype(dtype)
+    b = a[::-1].copy()
+    expected = b.copy()
+    with np.errstate(all="ignore"):
+        mix.function(a, expected)
+    mix(a, b)
+    np.testing.assert_array_equal(b, expected)
+
+
+def test_signed_integers_wrap_as_in_numpy() -> None:
+    @polysched.kernel
+    def double(a):
+        a += a
+    a = np.array([2**31 - 1, -2**31, 5], "int32")
+    double(a)
+    assert a.tolist() == [-2, 0, 10]
+
+
+@pytest.mark.parametrize("layout", ["transposed", "strided", "reversed", "fortran", "unaligned"])
+def test_arrays_that_are_not_contiguous(layout: str) -> None:
+    C, A, B = operands(6, 6, 6)
+    expected = 1.5 * A @ B + 0.5 * C
+    if layout == "transposed":
+        target = C.T.copy().T
+    elif layout == "strided":
+        target = np.zeros((12, 18))[::2, ::3]
+    elif layout == "reversed":
+        target = np.zeros((6, 6))[::-1, ::-1]
+    elif layout == "fortran":
+        target = np.zeros((6, 6), order="F")
+    else:
+        target = np.zeros(6 * 6 * 8 + 1, np.uint8)[1:].view(np.float64).reshape(6, 6)
+    target[...] = C
+    gemm(target, A.T.copy().T, B[::-1][::-1], 1.5, 0.5)
+    np.testing.assert_allclose(target, expected, rtol=1e-12)
+
+
+def test_the_same_array_twice() -> None:
+    x = RNG.random(8)
+    expected = x.copy()
+    shift.function(expected, expected)
+    shift(x, x)
+    np.testing.assert_allclose(x, expected)
+    C, A, _ = operands(5, 5, 5)
+    expected = C.copy()
+    gemm.function(expected, expected, A, 1.0, 1.0)
+    gemm(C, C, A, 1.0, 1.0)
+    np.testing.assert_allclose(C, expected)
+
+
+def test_arrays_that_are_only_read_may_overlap() -> None:
+    C, A, _ = operands(5, 5, 5)
+    expected = 1.0 * A @ A[:, :] + C
+    gemm(C, A, A, 1.0, 1.0)
+    np.testing.assert_allclose(C, expected)
+
+
+def test_overlapping_arrays_are_refused_before_anything_runs() -> None:
+    memory = RNG.random(9)
+    before = memory.copy()
+    with pytest.raises(SharedMemoryError, match="shift: x and y overlap, and one of them is written"):
+        shift(memory[1:], memory[:-1])
+    np.testing.assert_array_equal(memory, before)
+
+
+def test_overlapping_arrays_with_fallback_run_as_python() -> None:
+    careful = polysched.kernel(shift.function, fallback=True)
+    memory = RNG.random(9)
+    expected = memory.copy()
+    shift.function(expected[1:], expected[:-1])
+    with pytest.warns(FallbackWarning, match="x and y overlap"):
+        careful(memory[1:], memory[:-1])
+    np.testing.assert_array_equal(memory, expected)
+
+
+def test_empty_arrays_and_loops() -> None:
+    C, A, B = operands(3, 4, 0)
+    expected = C * 0.5
+    gemm(C, A, B, 1.5, 0.5)
+    np.testing.assert_allclose(C, expected)
+    gemm(np.zeros((0, 4)), np.zeros((0, 2)), np.zeros((1, 3)), 1.0, 1.0)
+
+
+def unchanged(call, *arrays) -> None:
+    before = [a.copy() for a in arrays]
+    call()
+    for a, b in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda C, A, B: (C, A[:5], B), "gemm: the shapes do not fit\n  witness: M = 7, N = 9, A_0 = 5"),
+    (lambda C, A, B: (C, A, B[:, :5]), "it has to hold that every subscript of B lies inside its extents"),
+    (lambda C, A, B: (C.astype(">f8"), A, B), "C is a ndarray"),
+    (lambda C, A, B: (C, A, "text"), "the argument B is a str"),
+    (lambda C, A, B: (C, A), "missing a required argument"),
+    (lambda C, A, B: (C[0], A, B), "a tuple does not unpack into 2 names"),
+])
+def test_arguments_that_do_not_fit_are_refused(change, message: str) -> None:
+    C, A, B = operands()
+    changed = change(C, A, B)
+
+    def call() -> None:
+        with pytest.raises((UsageError, UnsupportedScopError)) as caught:
+            gemm(*changed, *([1.5, 0.5] if len(changed) == 3 else []))
+        assert message in str(caught.value)
+    unchanged(call, C, A, B)
+
+
+def test_read_only_and_self_overlapping_arrays_are_refused() -> None:
+    C, A, B = operands()
+    C.flags.writeable = False
+    with pytest.raises(UsageError, match="gemm: C is written, but the array is read-only"):
+        gemm(C, A, B, 1.5, 0.5)
+    stacked = np.lib.stride_tricks.as_strided(np.zeros(9), (7, 9), (0, 8))
+    with pytest.raises(UsageError, match="gemm: C is written, but its elements overlap each other"):
+        gemm(stacked, A, B, 1.5, 0.5)
+    A.flags.writeable = False
+    gemm(C.copy(), A, B, 1.5, 0.5)
+
+
+@polysched.kernel
+def annotated(C: "float64[M, N]", x: "float32[2 * N + 1]", n: int, s: float):  # noqa: F821
+    for i in range(n):
+        C[i, 0] += x[2 * i] * s
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((np.zeros((3, 4), "f"), np.zeros(9, "f"), 1, 1.0),
+     "annotated: C is an array of 2 dimensions of float32, the kernel takes an array of 2 dimensions of float64"),
+    ((np.zeros(3), np.zeros(9, "f"), 1, 1.0), "C is an array of 1 dimensions of float64"),
+    ((np.zeros((3, 4)), np.zeros(8, "f"), 1, 1.0),
+     "annotated: x has the shape (8,), its extent 0 has to be 2 * N + 1 = 9"),
+    ((np.zeros((3, 4)), np.zeros(9, "f"), 1.5, 1.0), "n is a float, the kernel takes a number of type int64"),
+    ((np.zeros((3, 4)), np.zeros(9, "f"), 1, "s"), "the argument s is a str"),
+    ((np.zeros((3, 4)), np.zeros(9, "f"), 4, 1.0), "annotated: the shapes do not fit"),
+    (([1], np.zeros(9, "f"), 4, 1.0), "the argument C is a list"),
+    ((np.zeros((3, 4), ">f8"), np.zeros(9, "f"), 1, 1.0), "C is a ndarray"),
+])
+def test_annotated_arguments_that_do_not_fit_are_refused(arguments, message: str) -> None:
+    with pytest.raises((UsageError, UnsupportedScopError)) as caught:
+        annotated(*arguments)
+    assert message in str(caught.value)
+
+
+def test_what_is_not_affine_is_refused_or_runs_as_python() -> None:
+    def gather(x, index):
+        for i in range(len(x)):
+            x[i] = x[index[i]]
+    x, index = np.arange(4.0), np.array([3, 2, 1, 0])
+    with pytest.raises(UnsupportedScopError, match="the subscript is not affine"):
+        polysched.kernel(gather)(x, index)
+    careful = polysched.kernel(gather, fallback=True)
+    with pytest.warns(FallbackWarning, match="gather runs as plain Python: .*the subscript is not affine"):
+        careful(x, index)
+    assert x.tolist() == [3.0, 2.0, 2.0, 3.0]
+    assert "the subscript is not affine" in careful.fallback_reason
+
+
+def test_a_changed_outer_number_is_noticed() -> None:
+    scale = 2.0
+
+    @polysched.kernel
+    def multiply(x):
+        x *= scale
+    x = np.ones(3)
+    multiply(x)
+    scale = 5.0
+    multiply(x)
+    assert x.tolist() == [10.0, 10.0, 10.0]
+
+
+def test_a_comparison_with_something_else_gives_no_time() -> None:
+    C, A, B = operands()
+    with pytest.raises(WrongResultError, match="gemm: C differs from what it is compared with"):
+        gemm.time(C, A, B, 1.5, 0.5, repeats=1, against=lambda C, A, B, alpha, beta: None)
+
+
+def test_large_temporaries_are_not_on_the_stack() -> None:
+    @polysched.kernel
+    def twice(x):
+        t = x * 2
+        x[:] = t[::-1]
+    x = RNG.random(4_000_000)
+    expected = (x * 2)[::-1]
+    twice(x)
+    np.testing.assert_array_equal(x, expected)
