@@ -79,6 +79,7 @@ def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -
     """Values for all parameters: free ones by their role, then the largest for those that arrays bound."""
     names = dict.fromkeys(p.name for scop in scops for p in scop.parameters)
     open_names = [n for n in names if n not in fixed]
+    valid = _where_all_runs(scops, valid, fixed)
     within = at_sizes(valid, fixed)
     context = at_sizes(reduce(isl.Set.intersect, (scop.context for scop in scops)), fixed)
     free = [n for n in open_names if _largest(within, n) == _largest(context, n)]
@@ -101,6 +102,13 @@ def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -
         raise UsageError(f"no sensible sizes were found for {scops[0].name}", witness=str(valid),
                          hint="give them with --size")
     return values
+
+
+def _where_all_runs(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -> isl.Set:
+    """The valid sizes at which every statement has an instance; all of them when there are none."""
+    domains = (statement.domain.params() for scop in scops for statement in scop.statements)
+    running = reduce(isl.Set.intersect, domains, valid)
+    return valid if at_sizes(running, fixed).is_empty() else running.coalesce()
 
 
 def _candidates(edges: bool, counts: bool) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,35 @@
+"""Start the real `polysched` command, as a user does."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REFUSED, RUN_FAILED, WRONG_RESULT = 2, 3, 4
+
+PRODUCT = """\
+/* before */
+void product(int n, double C[n][n], double A[n][n], double B[n][n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+/* after */
+"""
+
+
+def polysched(*arguments: str, folder: Path, timeout: float = 120,
+              environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `polysched` in a folder and wait for it."""
+    return subprocess.run([sys.executable, "-m", "polysched", *arguments], cwd=folder, capture_output=True, text=True,
+                          timeout=timeout, stdin=subprocess.DEVNULL, check=False,
+                          env={**os.environ, **(environment or {})})
+
+
+def is_refusal(done: subprocess.CompletedProcess[str], *, code: int = REFUSED) -> bool:
+    """Whether the command ended with a message, the right exit code and no traceback."""
+    return done.returncode == code and done.stderr.startswith("polysched: ") and "Traceback" not in done.stderr

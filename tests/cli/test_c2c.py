@@ -1,0 +1,243 @@
+"""`polysched c2c`: byte for byte outside the regions, and every bad input refused."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from polysched.target import find_compiler
+from tests.cli.command import PRODUCT, is_refusal, polysched
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Path:
+    path = tmp_path / "product.c"
+    path.write_text(PRODUCT)
+    return path
+
+
+def outside_regions(text: bytes) -> list[bytes]:
+    return re.split(rb"[ \t]*#pragma scop.*?#pragma endscop", text, flags=re.DOTALL)
+
+
+def compiles(path: Path) -> bool:
+    compiler = find_compiler()
+    return compiler.run(["-fsyntax-only", "-Werror", *compiler.openmp_compile, str(path)]).returncode == 0
+
+
+def test_everything_outside_the_region_stays(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "-o", "out.c", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    before, after = outside_regions(product.read_bytes())
+    text = (tmp_path / "out.c").read_bytes()
+    assert text.startswith(before)
+    assert text.endswith(after)
+    assert b"#pragma scop" not in text
+    assert compiles(tmp_path / "out.c")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.c", "product.c"]
+
+
+def test_odd_bytes_and_line_ends_outside_the_region_stay(tmp_path: Path) -> None:
+    source = b"/* caf\xe9 \xff */\r\n" + PRODUCT.replace("\n", "\r\n").encode() + b"// no newline at the end"
+    (tmp_path / "in.c").write_bytes(source)
+    done = polysched("c2c", "in.c", "-o", "out.c", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    before, after = outside_regions(source)
+    text = (tmp_path / "out.c").read_bytes()
+    assert text.startswith(before)
+    assert text.endswith(after)
+
+
+def test_all_regions_of_a_file_are_done(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT + PRODUCT.replace("product", "second"))
+    done = polysched("c2c", "in.c", "--json", "report.json", "-o", "out.c", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "#pragma scop" not in (tmp_path / "out.c").read_text()
+    regions = json.loads((tmp_path / "report.json").read_text())["regions"]
+    assert [r["function"] for r in regions] == ["product", "second"]
+    assert compiles(tmp_path / "out.c")
+
+
+def test_without_a_name_the_standard_output_is_used(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", folder=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("/* before */\n")
+    assert done.stdout.endswith("/* after */\n")
+
+
+def test_options_reach_the_stages(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "-o", "out.c", "--scheduler", "isl", "--tile", "8,16,32", "--no-parallel",
+                     "--json", "-", "--dump-stages", "stages", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    chosen = {"scheduler": "isl", "fusion": "smart", "tile": [8, 16, 32], "parallel": False}
+    assert chosen.items() <= report["options"].items()
+    region = report["regions"][0]
+    assert region["schedule"]["algorithm"] == "isl"
+    assert region["bands"][0]["tile"] == [8, 16, 32]
+    assert set(region["seconds"]) == {"dependences", "schedule", "tiled", "emitted"}
+    assert region["dependences"] == {"flow": 1, "anti": 0, "output": 1}
+    assert "parallel" not in (tmp_path / "out.c").read_text()
+    assert sorted(p.name for p in (tmp_path / "stages").iterdir()) == [
+        "1-scop.txt", "2-dependences.txt", "3-schedule.txt", "4-tiled.txt", "5-emitted.c"]
+    assert all(p.stat().st_size for p in (tmp_path / "stages").iterdir())
+
+
+def test_tile_off_and_original_order_keep_the_loops(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "--tile", "off", "--scheduler", "original", "--no-parallel", folder=tmp_path)
+    assert len(re.findall(r"\bfor \(", done.stdout)) == 3
+
+
+def test_macros_and_folders_reach_the_preprocessor(tmp_path: Path) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "size.h").write_text("#define SIZE (N + EXTRA)\n")
+    (tmp_path / "in.c").write_text('#include "size.h"\nvoid f(int N, double A[SIZE]) {\n#pragma scop\n'
+                                   "  for (int i = 0; i < SIZE; i++) A[i] = VALUE;\n#pragma endscop\n}\n")
+    done = polysched("c2c", "in.c", "-I", "include", "-D", "EXTRA=4", "-DVALUE=2.5", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert '#include "size.h"' in done.stdout
+    assert "2.5" in done.stdout
+
+
+def region(body: str, declarations: str = "") -> str:
+    return (f"{declarations}\nvoid f(int n, double *A, double (*B)[100], int *index)\n{{\n#pragma scop\n{body}\n"
+            "#pragma endscop\n}\n")
+
+
+LOOP = "for (int i = 0; i < n; i++)"
+REFUSED = {
+    "no scop": ("void f(void) { }\n", r"in\.c.*scop"),
+    "unclosed scop": ("void f(int n, double *A) {\n#pragma scop\n for (int i = 0; i < n; i++) A[i] = 0;\n}\n",
+                      r"in\.c:2.*scop"),
+    "syntax error": (region(f"{LOOP} A[i] = = 0;"), r"in\.c"),
+    "goto": (region(f"{LOOP} {{ if (A[i] > 0) goto out; A[i] = 1; }}\nout: ;"), r"in\.c:\d+.*goto"),
+    "pointer walk": (region(f"double *p = A;\n{LOOP} *p++ = 0;"), r"in\.c:\d+"),
+    "call with side effects": (region(f"{LOOP} A[i] = next(i);", "double next(int);"), r"in\.c:\d+.*next"),
+    "non-affine bound": (region("for (int i = 0; i < n * n; i++) A[i] = 0;"), r"in\.c:\d+.*affine"),
+    "missing include": ('#include "missing.h"\n' + region(f"{LOOP} A[i] = 0;"), r"in\.c.*missing\.h|missing\.h"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_refused_with_its_place(tmp_path: Path, name: str) -> None:
+    text, message = REFUSED[name]
+    (tmp_path / "in.c").write_text(text)
+    (tmp_path / "out.c").write_text("precious\n")
+    done = polysched("c2c", "in.c", "-o", "out.c", folder=tmp_path)
+    assert is_refusal(done), done.stderr
+    assert re.search(message, done.stderr, re.DOTALL), done.stderr
+    assert (tmp_path / "out.c").read_text() == "precious\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.c", "out.c"]
+
+
+@pytest.mark.parametrize("name", ["goto", "pointer walk", "call with side effects", "non-affine bound"])
+def test_what_the_user_can_change_gets_a_hint(tmp_path: Path, name: str) -> None:
+    (tmp_path / "in.c").write_text(REFUSED[name][0])
+    assert "\n  hint: " in polysched("c2c", "in.c", folder=tmp_path).stderr
+
+
+def test_a_while_loop_is_refused_or_kept_soundly(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(region("int i = 0;\nwhile (A[i] > 0) { A[i] = 0; i = i + 1; }"))
+    done = polysched("c2c", "in.c", folder=tmp_path)
+    if done.returncode == 0:
+        assert "while" in done.stdout
+    else:
+        assert is_refusal(done), done.stderr
+        assert "in.c:6" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01", b"\xff\xfe\x00", b"#pragma scop\n#pragma endscop", b"}" * 99])
+def test_rubbish_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "in.c").write_bytes(content)
+    assert is_refusal(polysched("c2c", "in.c", folder=tmp_path))
+
+
+def test_a_missing_input_is_refused(tmp_path: Path) -> None:
+    done = polysched("c2c", "nowhere.c", folder=tmp_path)
+    assert is_refusal(done), done.stderr
+    assert "nowhere.c" in done.stderr
+
+
+def test_a_folder_as_input_is_refused(tmp_path: Path) -> None:
+    assert is_refusal(polysched("c2c", ".", folder=tmp_path))
+
+
+@pytest.mark.parametrize("output", ["missing/out.c", ".", "product.c", "product.c/out.c"])
+def test_an_unwritable_output_is_refused_before_anything_is_done(tmp_path: Path, product: Path, output: str) -> None:
+    done = polysched("c2c", "product.c", "-o", output, "--dump-stages", "stages", folder=tmp_path)
+    assert is_refusal(done), done.stderr
+    assert output in done.stderr
+    assert product.read_text() == PRODUCT
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["product.c"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everything")
+def test_a_read_only_output_is_left_alone(tmp_path: Path, product: Path) -> None:
+    output = tmp_path / "out.c"
+    output.write_text("precious\n")
+    output.chmod(0o444)
+    done = polysched("c2c", "product.c", "-o", "out.c", folder=tmp_path)
+    assert is_refusal(done), done.stderr
+    assert output.read_text() == "precious\n"
+
+
+def test_a_full_disk_is_refused(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "-o", "/dev/full", folder=tmp_path)
+    assert is_refusal(done), done.stderr
+    assert "/dev/full" in done.stderr
+
+
+def test_an_existing_output_keeps_its_permissions_and_its_link(tmp_path: Path, product: Path) -> None:
+    real = tmp_path / "real.c"
+    real.write_text("old\n")
+    real.chmod(0o640)
+    (tmp_path / "link.c").symlink_to(real)
+    assert polysched("c2c", "product.c", "-o", "link.c", folder=tmp_path).returncode == 0
+    assert (tmp_path / "link.c").is_symlink()
+    assert real.read_text().startswith("/* before */")
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+def test_no_compiler_is_one_line_that_names_the_extra(tmp_path: Path, product: Path) -> None:
+    program = ("import importlib.util, sys\n"
+               "found = importlib.util.find_spec\n"
+               "importlib.util.find_spec = lambda name, *rest: None if name == 'ziglang' else found(name, *rest)\n"
+               "from polysched.cli import main\n"
+               "sys.exit(main(['c2c', 'product.c', '-o', 'out.c']))")
+    environment = {k: v for k, v in os.environ.items() if k != "CC"} | {"PATH": ""}
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False,
+                          env=environment)
+    assert is_refusal(done), done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "polysched[compiler]" in done.stderr
+    assert not (tmp_path / "out.c").exists()
+
+
+def test_a_compiler_that_does_not_exist_is_refused(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "--cc", "no-such-cc", folder=tmp_path)
+    assert is_refusal(done)
+    assert "no-such-cc" in done.stderr
+
+
+@pytest.mark.parametrize("tile", ["0", "-3", "x", "8,,8", "8,0", ""])
+def test_a_senseless_tile_size_is_refused(tmp_path: Path, product: Path, tile: str) -> None:
+    done = polysched("c2c", "product.c", f"--tile={tile}", folder=tmp_path)
+    assert done.returncode == 2
+    assert "--tile" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_is_quick_to_import_and_has_examples(tmp_path: Path) -> None:
+    for command in ((), ("c2c",), ("run",), ("demo",), ("extract",), ("deps",)):
+        done = polysched(*command, "--help", folder=tmp_path)
+        assert done.returncode == 0
+        assert "example" in done.stdout
+    modules = subprocess.run([sys.executable, "-X", "importtime", "-m", "polysched", "--help"], capture_output=True,
+                             text=True, check=True, cwd=tmp_path).stderr
+    for heavy in ("islpy", "numpy", "ortools", "pycparser", "rich", "sympy"):
+        assert not re.search(rf"\| +{heavy}$", modules, re.MULTILINE), f"--help imports {heavy}"

@@ -1,0 +1,212 @@
+"""`polysched run`: real programs, verified and timed; bad sizes refused before anything runs; failures told apart."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import PRODUCT, RUN_FAILED, is_refusal, polysched
+
+QUICK = ("--pairs", "3", "--budget", "1", "--threads", "2")
+
+
+def run(folder: Path, text: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    (folder / "in.c").write_text(text)
+    return polysched("run", "in.c", *QUICK, *arguments, folder=folder, **options)
+
+
+def measured(folder: Path, text: str, *arguments: str) -> dict[str, Any]:
+    done = run(folder, text, "--json", "report.json", *arguments)
+    assert done.returncode == 0, done.stderr
+    value = json.loads((folder / "report.json").read_text())["measurement"]
+    assert value["derived"]["verified"]
+    assert value["timing"]["original"]
+    return value
+
+
+def function(parameters: str, body: str, before: str = "", result: str = "void", after: str = "") -> str:
+    return f"{before}\n{result} f({parameters})\n{{\n#pragma scop\n{body}\n#pragma endscop\n{after}}}\n"
+
+
+def test_a_product_is_verified_and_timed(tmp_path: Path) -> None:
+    done = run(tmp_path, PRODUCT, "--size", "n=70", "--json", "report.json", "-o", "out.c", "--results", "all.jsonl")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "product(n=70) in in.c"
+    assert lines[1].startswith("verified: largest difference ")
+    assert "times as fast as the original (median of 3 alternating pairs" in done.stdout
+    report = json.loads((tmp_path / "report.json").read_text())
+    measurement = report["measurement"]
+    assert measurement["sizes"] == {"n": 70}
+    assert measurement["work"]["flop_count"] == 2 * 70**3
+    assert measurement["work"]["bytes_moved"] == 4 * 70 * 70 * 8
+    assert measurement["timing"]["threads"] == 2
+    assert measurement["machine"]["cores"] >= 1
+    assert measurement["original"]["version"]
+    assert measurement["steps"]
+    assert report["regions"][0]["seconds"]
+    assert "#pragma scop" not in (tmp_path / "out.c").read_text()
+    (line,) = (tmp_path / "all.jsonl").read_text().splitlines()
+    assert json.loads(line) == measurement
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["all.jsonl", "in.c", "out.c", "report.json"]
+
+
+def test_sizes_are_as_large_as_constant_extents_allow(tmp_path: Path) -> None:
+    text = function("int n, int m, double A[50][60], double B[61]",
+                    "for (int i = 0; i < n; i++) for (int j = 1; j < m; j++) A[i][j] += A[i][j-1] + B[j+1];")
+    assert measured(tmp_path, text)["sizes"] == {"n": 50, "m": 60}
+
+
+def test_a_coupled_limit_is_shared_evenly(tmp_path: Path) -> None:
+    text = function("int n, int m, double A[100]",
+                    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i+j] += 1;")
+    sizes = measured(tmp_path, text)["sizes"]
+    assert sizes["n"] + sizes["m"] == 101
+    assert abs(sizes["n"] - sizes["m"]) <= 1
+
+
+def test_a_size_may_come_from_a_macro_a_global_or_a_pointer(tmp_path: Path) -> None:
+    before = "int SIZE = 40;\nstatic const double table[2] = {0.5, 2};\ndouble total;\ndouble grid[64][3];"
+    body = "for (int i = 0; i < SIZE; i++) { x[i] += table[i % 4 == 0]; total += x[i]; grid[i][0] = x[i]; }"
+    text = function("double *x", body, before=before)
+    assert measured(tmp_path, text)["sizes"] == {"SIZE": 64}
+    assert measured(tmp_path, text, "--size", "SIZE=17")["sizes"] == {"SIZE": 17}
+
+
+def test_a_result_is_compared(tmp_path: Path) -> None:
+    text = function("int n, float *x", "for (int i = 0; i < n; i++) s += x[i];", result="static float",
+                    after="  return s;\n").replace("#pragma scop", "  float s = 0;\n#pragma scop")
+    arrays = {a["array"] for a in measured(tmp_path, text, "--size", "n=100")["verification"]["arrays"]}
+    assert "return value" in arrays
+
+
+def test_two_regions_of_a_function_are_run_together(tmp_path: Path) -> None:
+    text = function("int n, double A[n]", "for (int i = 0; i < n; i++) A[i] *= 2;\n#pragma endscop\n  A[0] = 1;\n"
+                    "#pragma scop\nfor (int i = 1; i < n; i++) A[i] += A[i-1];")
+    assert measured(tmp_path, text, "--size", "n=50")["work"]["flop_count"] == 50 + 49
+
+
+def test_one_of_several_functions_is_chosen(tmp_path: Path) -> None:
+    text = PRODUCT + PRODUCT.replace("product", "second")
+    done = run(tmp_path, text, "--size", "n=20")
+    assert is_refusal(done)
+    assert "several functions contain a scop: product, second" in done.stderr
+    assert "hint: choose one with --function" in done.stderr
+    assert run(tmp_path, text, "--size", "n=20", "--function", "second").stdout.startswith("second(n=20)")
+    assert "no function third contains a scop" in run(tmp_path, text, "--function", "third").stderr
+
+
+@pytest.mark.parametrize("scheduler", ["pluto", "isl", "original"])
+@pytest.mark.parametrize("tile", ["off", "7"])
+def test_every_scheduler_runs(tmp_path: Path, scheduler: str, tile: str) -> None:
+    value = measured(tmp_path, PRODUCT, "--size", "n=33", "--scheduler", scheduler, "--tile", tile, "--no-parallel")
+    assert value["options"]["scheduler"] == scheduler
+
+
+def test_a_size_that_leaves_an_array_is_refused_with_the_access(tmp_path: Path) -> None:
+    text = function("int n, double A[50]", "for (int i = 0; i < n; i++) A[i + 1] = 0;")
+    done = run(tmp_path, text, "--size", "n=50")
+    assert is_refusal(done), done.stderr
+    assert "in.c:5: with n=50 the access S0_w0 leaves the array A" in done.stderr
+    assert "witness: A[50], but the array has 50 elements" in done.stderr
+    assert "hint: choose smaller values with --size" in done.stderr
+
+
+def test_an_access_that_always_leaves_its_array_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, function("int n, double A[n]", "for (int i = 0; i < n; i++) A[i - 1] = 0;"))
+    assert is_refusal(done), done.stderr
+    assert "leaves the array A" in done.stderr
+    assert "A[-1]" in done.stderr
+
+
+@pytest.mark.parametrize(("size", "message"), [
+    ("n=1000000", "GiB"), ("m=3", "has no integer parameter 'm'"), ("n=0", "n=0"), ("n=-5", "n=-5"),
+    ("n=99999999999", "n=99999999999"), ("C=3", "has no integer parameter 'C'")])
+def test_senseless_sizes_are_refused(tmp_path: Path, size: str, message: str) -> None:
+    done = run(tmp_path, PRODUCT, "--size", size)
+    assert is_refusal(done), done.stderr
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("size", ["n", "n=", "=3", "n=x", "n=1.5"])
+def test_what_is_no_size_is_refused(tmp_path: Path, size: str) -> None:
+    done = run(tmp_path, PRODUCT, "--size", size)
+    assert done.returncode == 2
+    assert "is not NAME=VALUE with a whole number" in done.stderr
+
+
+def test_a_parameter_that_cannot_be_made_up_is_refused(tmp_path: Path) -> None:
+    text = function("int n, double **A", "for (int i = 0; i < n; i++) A[i][0] = 0;")
+    done = run(tmp_path, text)
+    assert is_refusal(done), done.stderr
+    assert "A" in done.stderr
+
+
+CRASH = function("int n, double A[n]", "for (int i = 0; i < n; i++) A[i] = 0;", after="  *(volatile int *)8 = n;\n")
+HANG = function("int n, double A[n]", "for (int i = 0; i < n; i++) A[i] = 0;",
+                after="  for (volatile int i = 0; ; i++) ;\n")
+EATER = function("int n, double A[n]", "for (int i = 0; i < n; i++) A[i] = 0;",
+                 before="#include <stdlib.h>\n#include <string.h>",
+                 after="  for (;;) memset(malloc(1 << 24), 1, 1 << 24);\n")
+
+
+@pytest.mark.parametrize(("text", "options", "message"), [
+    (CRASH, (), "crashed with SIGSEGV"), (HANG, ("--timeout", "1.5"), "hung: no progress for 1.5 seconds"),
+    (EATER, ("--memory", "256"), "ran out of memory: the limit is 256 MiB")])
+def test_a_program_that_fails_is_reported_and_leaves_nothing(
+        tmp_path: Path, text: str, options: tuple[str, ...], message: str) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    done = run(tmp_path, text, "--size", "n=10", "--json", "report.json", *options,
+               environment={"TMPDIR": str(temporary)})
+    assert is_refusal(done, code=RUN_FAILED), done.stderr
+    assert message in done.stderr
+    assert "while it was running the original code" in done.stderr
+    assert not list(temporary.iterdir())
+    value = json.loads((tmp_path / "report.json").read_text())["measurement"]
+    assert message in value["failure"]
+    assert value["timing"] is None
+
+
+def test_a_function_without_visible_effect_is_not_verified(tmp_path: Path) -> None:
+    text = function("int n", "for (int i = 0; i < n; i++) A[i] = i;").replace(
+        "#pragma scop", "  double A[100];\n#pragma scop")
+    done = run(tmp_path, text)
+    assert is_refusal(done, code=4), done.stderr
+    assert "changes nothing that can be seen from outside" in done.stderr
+
+
+def test_termination_leaves_no_process_and_no_file(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(HANG)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    started = subprocess.Popen([sys.executable, "-m", "polysched", "run", "in.c", "--size", "n=10"], cwd=tmp_path,
+                               env={**os.environ, "TMPDIR": str(temporary)}, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (running := measured_processes_of(started.pid)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert running
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(timeout=20) == 143
+    assert not list(temporary.iterdir())
+    assert not any(Path(f"/proc/{pid}").exists() for pid in running)
+
+
+def measured_processes_of(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [int(p) for p in children if b"paired_run" in Path(f"/proc/{p}/cmdline").read_bytes()]
+    except FileNotFoundError:
+        return []
+
+
+def test_another_compiler_and_its_flags(tmp_path: Path) -> None:
+    value = measured(tmp_path, PRODUCT, "--size", "n=20", "--cc", "gcc", "--cflags=-O1 -funroll-loops")
+    assert value["original"]["compiler"] == "gcc"
+    assert value["original"]["flags"][:2] == ["-O1", "-funroll-loops"]
