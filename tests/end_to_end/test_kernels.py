@@ -1,0 +1,48 @@
+"""Every kernel of the project in every configuration: compiled C, interpreter and order of the instances agree.
+
+Each version runs at sizes around the tile edges (tile - 1, tile, tile + 1, a prime), different per parameter, so that a
+mix-up of two sizes shows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polysched.fuzz.checking import Plan, Subject, check, prepare
+from polysched.fuzz.configuration import Configuration
+from polysched.target import find_compiler
+
+KERNELS = sorted((Path(__file__).parents[1] / "kernels").glob("*.c"))
+TILE = (3, 4, 5)
+CONFIGURATIONS = (
+    *(Configuration(scheduler=scheduler, sizes=sizes) for scheduler in ("pluto", "isl", "original")
+      for sizes in ("off", TILE)),
+    Configuration(scheduler="feautrier"),
+    Configuration(scheduler="pluto", sizes=4, nested=True),
+    Configuration(scheduler="pluto", sizes="auto", vector_bits=256),
+)
+AROUND_THE_TILES = (4, 5, 3, 7, 2)
+AROUND_THE_VECTORS = (33, 16, 31, 17)
+
+
+def rotated(names: tuple[str, ...], values: tuple[int, ...]) -> list[dict[str, int]]:
+    """Assignments in which every name gets every value once."""
+    return [{name: values[(position + turn) % len(values)] for position, name in enumerate(names)}
+            for turn in range(len(values))]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
+def test_every_version_agrees(path: Path) -> None:
+    subject = prepare(path.stem, path.read_text(), CONFIGURATIONS)
+    assert isinstance(subject, Subject), subject
+    names = tuple(p.spelling for p in subject.scop.parameters)
+    around = rotated(names, AROUND_THE_TILES)
+    plan = Plan(run=(*around, *rotated(names, AROUND_THE_VECTORS)[:2]), small=(around[0],), threads=(1, 3))
+    findings = check([subject], {subject.name: plan}, compiler=find_compiler())
+    assert not findings, "\n".join(f"{f.configuration} {f.kind}: {f.detail}" for f in findings)
+
+
+def test_every_kernel_is_there() -> None:
+    assert len(KERNELS) >= 34
