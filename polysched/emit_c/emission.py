@@ -31,7 +31,12 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource
     ------
     BudgetExceededError : isl's loop generation does not fit into `options.max_operations`.
     """
-    options = options or EmitOptions()
+    return emit_with_storage(tiled, options=options or EmitOptions(), elsewhere=frozenset())[0]
+
+
+def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
+                      elsewhere: frozenset[str]) -> tuple[CSource, dict[str, str]]:
+    """The region, and the C names of its local arrays; those named in `elsewhere` are not declared in it."""
     scop = tiled.schedule.scop
     guard = parameter_guard(scop, wanted=any(band.sizes for band in tiled.bands))
     built = build_ast(tiled.tree, context=guard.without_type_limits, max_operations=options.max_operations)
@@ -51,7 +56,9 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource
                             comments=band_comments(tiled), types=VectorTypes(taken), taken=taken,
                             loop_names=loop_names(loops))
     body = printer.lines(loops, Place((), facts))
-    if declarations := [*printer.types.declarations.values(), *local_declarations(scop, local_names)]:
+    if declarations := [*printer.types.declarations.values(), *local_declarations(
+            scop, {array: name for array, name in local_names.items() if array not in elsewhere})]:
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     lines = [*macros.definitions(), *body, *macros.undefinitions()]
-    return CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops, fallbacks=built.fallbacks)
+    source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops, fallbacks=built.fallbacks)
+    return source, local_names

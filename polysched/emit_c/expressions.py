@@ -175,7 +175,7 @@ def local_declarations(scop: Scop, local_names: Mapping[str, str]) -> list[str]:
     """Declarations of the region-local arrays and scalars."""
     lines = []
     for array in scop.arrays:
-        if array.storage is Storage.LOCAL:
+        if array.storage is Storage.LOCAL and array.name in local_names:
             extents = "".join(f"[{extent}]" for extent in array.c_extents)
             lines.append(f"{array.dtype.c_name} {local_names[array.name]}{extents};")
     return lines

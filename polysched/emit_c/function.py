@@ -1,0 +1,142 @@
+"""TiledSchedule -> a whole C function, for a Scop that does not come from a C file.
+
+The text needs no header: what it uses of the C library is declared by prototypes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.emit_c.c_source import CSource, EmitOptions
+from polysched.emit_c.emission import emit_with_storage
+from polysched.emit_c.statements import INDENT
+from polysched.errors import UsageError
+from polysched.scop.body import Call, statement_expressions, walk
+from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+ALIGNMENT_BYTES = 64
+STACK_BYTES = 16384
+"""Region-local arrays up to this size stay on the stack; larger ones and those of unknown size are allocated."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CFunction:
+    """A C function that runs a Scop.
+
+    Parameters
+    ----------
+    source : the region inside.
+    text : the whole translation unit.
+    signature : how it is called: the Scop's parameters in order, then its arrays in order, without local ones.
+    """
+
+    source: CSource
+    text: str
+    signature: FunctionSignature
+
+
+def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | None = None) -> CFunction:
+    """Generate `void name(parameters..., arrays...)`.
+
+    An array is a pointer to its elements, rows contiguous; a scalar that the region only reads is passed by
+    value, one that it writes as a pointer.
+
+    Raises
+    ------
+    UsageError : an inner extent of an array is unknown, or the name is no C identifier.
+    BudgetExceededError : as for `emit`.
+    """
+    scop = tiled.schedule.scop
+    if not (name.isidentifier() and name.isascii()):
+        raise UsageError(f"{name!r} cannot be the name of a C function", hint="letters, digits and _")
+    locals_ = [array for array in scop.arrays if array.storage is Storage.LOCAL]
+    heap = frozenset(array.name for array in locals_ if not _fits_stack(array))
+    source, local_names = emit_with_storage(tiled, options=options or EmitOptions(), elsewhere=heap)
+    signature = FunctionSignature(name=name, parameters=_parameters(scop))
+    body = [*(line for array in locals_ if array.name in heap for line in _allocated(array, local_names[array.name])),
+            *source.text.splitlines(),
+            *(f"free({local_names[array.name]});" for array in locals_ if array.name in heap)]
+    head = f"void {name}({', '.join(p.c_declaration for p in signature.parameters) or 'void'})"
+    lines = [*_prototypes(scop, heap), f"{head} {{", *(_placed(line) for line in body), "}"]
+    return CFunction(source=source, text="".join(f"{line}\n" for line in lines), signature=signature)
+
+
+def _placed(line: str) -> str:
+    return line if line.startswith(("#define", "#undef")) else INDENT + line
+
+
+def _parameters(scop: Scop) -> tuple[FunctionParameter, ...]:
+    made = [FunctionParameter(name=p.spelling, kind=ParameterKind.INTEGER, dtype=p.dtype,
+                              c_declaration=f"{p.dtype.c_name} {p.spelling}") for p in scop.parameters]
+    written = {a.array for s in scop.statements for a in s.writes}
+    made += [_array_parameter(array, array.name in written) for array in scop.arrays
+             if array.storage is not Storage.LOCAL]
+    return tuple(made)
+
+
+def _array_parameter(array: Array, written: bool) -> FunctionParameter:
+    const = "" if written else "const "
+    if array.is_scalar:
+        by_value = not array.c_element.startswith("(*")
+        if written and by_value:
+            raise UsageError(f"the scalar {array.name} is written but passed by value",
+                             hint=f"give it the C element (*{array.name})")
+        declaration = f"{array.dtype.c_name} {array.name}" if by_value else (
+            f"{const}{array.dtype.c_name} *restrict {array.name}")
+        kind = (ParameterKind.FLOATING if array.dtype.is_float else ParameterKind.INTEGER) if by_value else (
+            ParameterKind.ARRAY)
+        return FunctionParameter(name=array.name, kind=kind, dtype=array.dtype, c_declaration=declaration,
+                                 constant=not written, restrict=not by_value)
+    extents = array.c_extents or (None,) * len(array.extents)
+    if any(extent is None for extent in extents[1:]):
+        raise UsageError(f"an inner extent of {array.name} is unknown", hint="declare the array's shape")
+    qualifier = "restrict " if array.restrict else ""
+    dimensions = f"[{qualifier}{extents[0] or ''}]" + "".join(f"[{extent}]" for extent in extents[1:])
+    return FunctionParameter(name=array.name, kind=ParameterKind.ARRAY, dtype=array.dtype, c_extents=tuple(extents),
+                             c_declaration=f"{const}{array.dtype.c_name} {array.name}{dimensions}",
+                             constant=not written, restrict=array.restrict)
+
+
+def _fits_stack(array: Array) -> bool:
+    """Whether a local array's size is known and small."""
+    size = array.dtype.bytes
+    for extent in array.extents:
+        if extent is None or not extent.is_cst():
+            return False
+        size *= _constant_value(extent)
+    return size <= STACK_BYTES
+
+
+def _constant_value(extent: isl.PwAff) -> int:
+    pieces: list[int] = []
+    extent.foreach_piece(lambda _, aff: pieces.append(aff.get_constant_val().to_python()))
+    return max(pieces)
+
+
+def _allocated(array: Array, name: str) -> list[str]:
+    """The declaration of an array on the heap, rows contiguous and aligned to a cache line."""
+    rows = "".join(f"[{extent}]" for extent in array.c_extents[1:])
+    pointer = f"(*{name}){rows}" if rows else f"*{name}"
+    bytes_ = " * ".join([*(f"({extent})" for extent in array.c_extents), f"sizeof({array.dtype.c_name})"])
+    rounded = f"((unsigned long)({bytes_}) + {2 * ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
+    return [f"{array.dtype.c_name} {pointer} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});",
+            f"if (!{name})", f"{INDENT}abort();"]
+
+
+def _prototypes(scop: Scop, heap: frozenset[str]) -> list[str]:
+    lines = []
+    calls = {e.function: e for s in scop.statements for top in statement_expressions(s.body) for e in walk(top)
+             if isinstance(e, Call)}
+    calls |= {e.function: e for s in scop.statements for a in s.accesses for top in a.subscripts for e in walk(top)
+              if isinstance(e, Call)}
+    for function, call in sorted(calls.items()):
+        if function not in ("floordiv", "floormod"):
+            arguments = ", ".join(argument.dtype.c_name for argument in call.arguments) or "void"
+            lines.append(f"{call.dtype.c_name} {function}({arguments});")
+    if heap:
+        lines += ["void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);", "void abort(void);"]
+    return lines

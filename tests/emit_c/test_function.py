@@ -1,0 +1,75 @@
+"""Whole functions for Scops without a C file: tensor expressions compiled and compared with NumPy."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit_function
+from polysched.errors import UsageError
+from polysched.scheduling import pluto
+from polysched.scop.expression import build, compute, placeholder, scalar, symbols
+from polysched.scop.expression.operators import matmul, softmax
+from polysched.scop.scop import Scop
+from polysched.tiling import TilingOptions, tile
+from tests.emit_c.compiled import load
+
+
+def function(scop: Scop, *, sizes: int | str = 8) -> tuple[str, tuple[str, ...]]:
+    tiled = tile(pluto(analyse(scop)), TilingOptions(sizes=sizes))  # type: ignore[arg-type]
+    made = emit_function(tiled, name="run", options=EmitOptions(vector_bits=256))
+    return made.text, tuple(p.name for p in made.signature.parameters)
+
+
+def test_product_of_bytes(tmp_path: Path) -> None:
+    rows, columns, inner = symbols("rows columns inner")
+    a, b = placeholder("a", (rows, inner), "int8"), placeholder("b", (inner, columns), "uint8")
+    text, order = function(build(matmul(a, b, accumulate="int32"), name="product"))
+    rng = np.random.default_rng(1)
+    x = rng.integers(-128, 128, (7, 19), dtype=np.int8)
+    y = rng.integers(0, 256, (19, 33), dtype=np.uint8)
+    out = np.empty((7, 33), np.int32)
+    values = {"rows": ctypes.c_long(7), "columns": ctypes.c_long(33), "inner": ctypes.c_long(19),
+              "a": ctypes.c_void_p(x.ctypes.data), "b": ctypes.c_void_p(y.ctypes.data)}
+    load(text, tmp_path).run(*(values.get(name, ctypes.c_void_p(out.ctypes.data)) for name in order))
+    assert np.array_equal(out, x.astype(np.int32) @ y.astype(np.int32)), text
+
+
+def test_temporaries_are_allocated_and_math_functions_declared(tmp_path: Path) -> None:
+    n, m = symbols("n m")
+    x = placeholder("x", (n, m), "float64")
+    text, order = function(build(softmax(x), name="softmax"), sizes="off")
+    assert "double exp(double);" in text
+    assert "aligned_alloc(64, " in text
+    assert "free(" in text
+    values = np.random.default_rng(2).standard_normal((5, 13))
+    out = np.empty_like(values)
+    places = {"n": ctypes.c_long(5), "m": ctypes.c_long(13), "x": ctypes.c_void_p(values.ctypes.data)}
+    load(text, tmp_path).run(*(places.get(name, ctypes.c_void_p(out.ctypes.data)) for name in order))
+    shifted = np.exp(values - values.max(axis=1, keepdims=True))
+    assert np.allclose(out, shifted / shifted.sum(axis=1, keepdims=True), rtol=1e-14), text
+
+
+def test_scalars_by_value_and_constants(tmp_path: Path) -> None:
+    (n,) = symbols("n")
+    x, alpha = placeholder("x", (n,), "float32"), scalar("alpha", "float32")
+    text, order = function(build(compute((n,), lambda i: alpha * x[i], name="y"), name="scale"))
+    assert "float alpha" in text
+    assert "const float x[restrict " in text
+    values, out = np.arange(21, dtype=np.float32), np.empty(21, np.float32)
+    places = {"n": ctypes.c_long(21), "x": ctypes.c_void_p(values.ctypes.data), "alpha": ctypes.c_float(0.5)}
+    load(text, tmp_path).run(*(places.get(name, ctypes.c_void_p(out.ctypes.data)) for name in order))
+    assert np.array_equal(out, values / 2)
+
+
+def test_a_name_that_c_does_not_allow_is_refused() -> None:
+    (n,) = symbols("n")
+    x = placeholder("x", (n,), "float32")
+    schedule = pluto(analyse(build(compute((n,), lambda i: x[i] + 1.0, name="y"))))
+    with pytest.raises(UsageError, match="cannot be the name of a C function"):
+        emit_function(tile(schedule), name="a-b")
+
