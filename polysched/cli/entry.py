@@ -12,6 +12,7 @@ from types import FrameType
 from typing import NoReturn
 
 from polysched.cli.commands import COMMANDS
+from polysched.cli.options import separate_sizes
 from polysched.errors import PolyschedError
 from polysched.version import __version__
 
@@ -32,7 +33,7 @@ something slower, 130 interrupted, 143 terminated"""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code (see EPILOG)."""
-    arguments = make_parser().parse_args(argv)
+    arguments = make_parser().parse_args(separate_sizes(sys.argv[1:] if argv is None else argv))
     logging.basicConfig(format="%(message)s", stream=sys.stderr,
                         level={-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(
                             arguments.verbose - arguments.quiet, logging.DEBUG))

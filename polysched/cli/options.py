@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from polysched.pipeline import PipelineOptions
 
 SCHEDULERS = ("pluto", "feautrier", "isl", "original")
+SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
 FUSIONS = ("none", "smart", "max", "typed")
 
 
@@ -65,6 +68,20 @@ def size(text: str) -> tuple[str, int]:
     if not name or not equals or number is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a whole number")
     return name, number
+
+
+def separate_sizes(argv: Sequence[str]) -> list[str]:
+    """Write `--size N=1 M=2` as `--size N=1 --size M=2`, so that what follows the sizes may be a file name."""
+    result: list[str] = []
+    in_sizes = False
+    for word in argv:
+        if in_sizes and result[-1] != "--size" and SIZE_PATTERN.fullmatch(word):
+            result.append("--size")
+        elif result and result[-1] != "--size":
+            in_sizes = False
+        in_sizes |= word == "--size"
+        result.append(word)
+    return result
 
 
 def positive(text: str) -> int:

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from polysched.cli.options import add_source, add_transformation, pipeline_options, positive, positive_seconds, size
-from polysched.cli.output import prepared, refuse_same_file
+from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.progress import Progress, progress
 from polysched.cli.report import file_report
 from polysched.errors import RunFailedError, UsageError, WrongResultError
@@ -22,7 +22,7 @@ HELP = "Transform a function's scop, verify the result against the original code
 EPILOG = """\
 examples:
   polysched run gemm.c
-  polysched run gemm.c --size n=1024 --size m=1024 --threads 2 --tile 32
+  polysched run gemm.c --size n=1024 m=1024 --threads 2 --tile 32
   polysched run kernel.c -I include --function kernel --json result.json --results results.jsonl
 
 The function's arrays are allocated and filled from its parameter list. Sizes that are not given are chosen: the
@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_measuring(parser: argparse.ArgumentParser) -> None:
     """What decides the measurement."""
     group = parser.add_argument_group("measurement")
-    group.add_argument("--size", type=size, nargs="+", action="extend", default=[], metavar="NAME=VALUE",
-                       help="value of an integer parameter, may be repeated")
+    group.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
+                       help="value of an integer parameter; several may follow, and it may be repeated")
     group.add_argument("--threads", type=positive, metavar="N", help="OpenMP threads (default: all cores)")
     group.add_argument("--pin", action="store_true", help="bind the threads to cores")
     group.add_argument("--cold-cache", action="store_true", help="flush the caches before every call")
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.results:
             from polysched.measure.results import append
             append(arguments.results, measurement)
-        return show(measurement)
+        return show(measurement, to_errors=arguments.json == STANDARD_OUTPUT)
 
 
 def measure_function(transformed: TransformedFile, arguments: argparse.Namespace, shown: Progress) -> Measurement:
@@ -133,18 +133,24 @@ def regions_of_function(transformed: TransformedFile, name: str | None) -> tuple
     return tuple(by_function[name] if name is not None else next(iter(by_function.values())))
 
 
-def show(measurement: Measurement) -> int:
-    """Print a measurement; raise when it is not a verified one."""
+def show(measurement: Measurement, *, to_errors: bool = False) -> int:
+    """Print a measurement; raise when it is not a verified one.
+
+    Parameters
+    ----------
+    to_errors : print to the standard error, because the standard output is taken.
+    """
     from polysched.cli.tables import console, ratio_line, times_table, verification_line
     sizes = ", ".join(f"{name}={value}" for name, value in measurement.sizes.items())
-    console().print(f"{measurement.function}({sizes}) in {measurement.source}", markup=False)
+    output = console(stderr=to_errors)
+    output.print(f"{measurement.function}({sizes}) in {measurement.source}", markup=False)
     line = verification_line(measurement)
     if measurement.failure:
         raise RunFailedError(measurement.failure, where=measurement.source, hint="see --timeout and --memory")
     if not measurement.verified:
         raise WrongResultError(line, where=measurement.source)
-    console().print(line, markup=False)
+    output.print(line, markup=False)
     if measurement.timing is not None:
-        console().print(times_table(measurement))
-        console().print(ratio_line(measurement), markup=False)
+        output.print(times_table(measurement))
+        output.print(ratio_line(measurement), markup=False)
     return 0

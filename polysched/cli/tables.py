@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 PLAIN_WIDTH = 110
 
 
-def console() -> Console:
+def console(*, stderr: bool = False) -> Console:
     """Where results are printed: coloured on a terminal unless NO_COLOR is set, plain and wide elsewhere."""
     from rich.console import Console
-    return Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, highlight=False, soft_wrap=True)
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, width=None if terminal else PLAIN_WIDTH, highlight=False, soft_wrap=True)
 
 
 def verification_line(measurement: Measurement) -> str:

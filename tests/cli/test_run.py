@@ -210,3 +210,13 @@ def test_another_compiler_and_its_flags(tmp_path: Path) -> None:
     value = measured(tmp_path, PRODUCT, "--size", "n=20", "--cc", "gcc", "--cflags=-O1 -funroll-loops")
     assert value["original"]["compiler"] == "gcc"
     assert value["original"]["flags"][:2] == ["-O1", "-funroll-loops"]
+
+
+def test_sizes_may_stand_anywhere_and_json_may_go_to_the_standard_output(tmp_path: Path) -> None:
+    text = function("int n, int m, double A[n][m]",
+                    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] += 1;")
+    (tmp_path / "in.c").write_text(text)
+    done = polysched("run", "--size", "n=9", "m=8", "--json", "-", *QUICK, "--size", "n=7", "in.c", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["measurement"]["sizes"] == {"n": 7, "m": 8}
+    assert "verified: " in done.stderr
