@@ -156,6 +156,20 @@ def _substituted(update: Expr, given: Mapping[str, Expr], output: Expr, output_r
 
 
 def ideal_text(update: Expr, given: Mapping[str, Expr]) -> str | None:
+    """The text of `ideal_form`."""
+    form = ideal_form(update, given)
+    return None if form is None else form.text()
+
+
+def accumulates_sum(intrinsic: Intrinsic) -> bool:
+    """Whether the ideal update is the old value plus something that does not depend on it."""
+    contraction = intrinsic.contraction
+    form = ideal_form(contraction.update, {})
+    old = str(contraction.output)
+    return form is not None and [(m, c) for m, c in form.terms if old in m] == [((old,), 1)]
+
+
+def ideal_form(update: Expr, given: Mapping[str, Expr]) -> Form | None:
     """Normal form over the rationals: every type replaced by an unbounded one; None outside sums, products, choices."""
     def widened(e: Expr) -> Expr:
         match e:
@@ -185,10 +199,9 @@ def ideal_text(update: Expr, given: Mapping[str, Expr]) -> str | None:
 
     substituted = rebuild(update, widened)
     try:
-        form: Form = Normaliser().form(rebuild(substituted, typed))
+        return Normaliser().form(rebuild(substituted, typed))
     except (TypeError, OverflowError):
         return None
-    return form.text()
 
 
 def _candidates(update: Expr, target: str) -> list[Expr]:

@@ -7,6 +7,7 @@ import importlib.util
 from pathlib import Path
 
 from polysched.errors import SourceSyntaxError, UsageError
+from polysched.tensorize.bodies import accumulates_sum
 from polysched.tensorize.contraction import same_function
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.intrinsics import (
@@ -74,7 +75,8 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     if not found:
         raise UsageError("the file defines no Intrinsic at its top level", where=path)
     for intrinsic in found.values():
-        if not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction):
+        if not accumulates_sum(intrinsic) or (
+                not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction)):
             raise SourceSyntaxError("the text is not one sum of products over its loops", where=intrinsic.name,
                                     hint="each input element pair contributes once to the output element")
     return found

@@ -19,6 +19,7 @@ from polysched.tensorize.match import Match
 from polysched.tensorize.operand_layout import array_strides
 
 MAX_UNROLL = 16
+LONG_STRIDE_BYTES = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,12 +191,30 @@ def _place(match: Match, operand: str, loops: list[NestLoop], emulated: bool) ->
     whole = all(loop.count % loop.unroll == 0 for loop in mine)
     if layout.mode in (LoadMode.DIRECT, LoadMode.BROADCAST) and whole and isinstance(held, Load) \
             and _same_bits(match, operand, held):
+        direct = _direct(match, operand, held, mine, 0)
+        if operand != match.intrinsic.output.name and not emulated and _walks_pages(match, operand, loops, direct):
+            return _packed(match, operand, mine)
         row = (layout.strides[0] or 0) * variable.dtype.bytes if layout.strides else natural
         if not emulated or row == natural or len(variable.shape) < 2:
             return _direct(match, operand, held, mine, row)
+    return _packed(match, operand, mine)
+
+
+def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Place) -> bool:
+    """Whether a direct operand would be read again and again with strides that waste the TLB and cache sets."""
+    width = match.intrinsic.parsed.operand(operand).dtype.bytes
+    steps = [direct.block_strides[loop.name] * width for loop in loops
+             if loop.reduction and loop.name in direct.block_strides and loop.count > 8]
+    reuse = math.prod(loop.blocks for loop in loops if not loop.reduction and loop.name not in direct.block_strides)
+    return reuse >= 4 and any(abs(step) >= LONG_STRIDE_BYTES for step in steps)
+
+
+def _packed(match: Match, operand: str, mine: list[NestLoop]) -> Place:
+    """A buffer with one block per point of the operand's loops, unrolled parts innermost."""
+    natural = match.intrinsic.row_bytes(operand)
     blocks: dict[str, int] = {}
     unrolled: dict[str, int] = {}
-    size = variable.elements
+    size = match.intrinsic.parsed.operand(operand).elements
     for loop in reversed(mine):
         if loop.unroll > 1:
             unrolled[loop.name] = size
