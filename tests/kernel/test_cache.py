@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,5 +113,4 @@ def test_a_cache_that_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPat
 
 def test_the_compiler_is_part_of_the_key() -> None:
     compiler = find_compiler()
-    from dataclasses import replace
     assert entry_key({}, compiler) != entry_key({}, replace(compiler, version="another"))

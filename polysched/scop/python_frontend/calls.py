@@ -311,7 +311,7 @@ class Calls:
         return tuple(shape)
 
     def _new(self, shape: Indices, dtype: DType, fill: Value | None) -> View:
-        view = self.emission.temporary("tmp", dtype, shape)
+        view = self.emission.temporary(self.emission.stem, dtype, shape)
         if fill is not None:
             self.emission.store(view, fill)
         return view
@@ -357,7 +357,7 @@ class Calls:
         array = self.array(operand)
         if not array.shape:
             return array.element(())
-        target = self.emission.temporary("tmp", array.dtype, array.shape)
+        target = self.emission.temporary(self.emission.stem, array.dtype, array.shape)
         self.emission.copy_into(target, array)
         return target
 

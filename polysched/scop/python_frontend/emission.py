@@ -41,6 +41,7 @@ class Emission:
     Attributes
     ----------
     line : the line of the statements to come.
+    stem : what a new array is called: the name that it is assigned to, where there is one.
     conditions : names of the truth values that every statement to come depends on.
     collected : the body of the data-dependent branch being built; None outside one.
     """
@@ -48,6 +49,7 @@ class Emission:
     def __init__(self, region: Region) -> None:
         self.region = region
         self.line = 0
+        self.stem = "tmp"
         self.conditions: list[str] = []
         self.collected: list[BodyStatement] | None = None
 

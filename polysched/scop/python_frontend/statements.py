@@ -175,7 +175,10 @@ class Lowering:
                 self.source.refuse(node, f"{len(node.value.elts)} values for {len(target.elts)} targets")
             self._parallel(target.elts, [self.evaluator.evaluate(e) for e in node.value.elts])
             return
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call):
+            self.emission.stem = target.id
         value = self.evaluator.evaluate(node.value)
+        self.emission.stem = "tmp"
         if len(node.targets) > 1:
             value = self._kept(value, node.targets)
         for one in node.targets:
@@ -257,8 +260,7 @@ class Lowering:
 
     def _is_plain(self, value: Value) -> bool:
         """Whether a value can stand wherever its name does: a constant or a function of sizes and loop indices."""
-        return value.affine is not None or values.constant_of(value) is not None or (
-            value.weak and not self.region.touches_of(value.expr))
+        return value.affine is not None or value.condition is not None or values.constant_of(value) is not None
 
     def _bind_scalar(self, node: ast.AST, name: str, value: Value) -> None:
         """Store a value in a scalar variable."""
