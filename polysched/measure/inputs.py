@@ -39,18 +39,19 @@ class GuardedArray:
     Parameters
     ----------
     memory : the bytes with both guards.
-    values : the array itself, in the middle; its data is aligned to `ALIGNMENT_BYTES`.
+    start : where in `memory` the array begins; the address is a multiple of `ALIGNMENT_BYTES`.
+    values : the array itself, in the middle.
     dtype_name : the element type by polysched's name.
     """
 
     memory: NDArray
+    start: int
     values: NDArray
     dtype_name: str
 
     def guards_intact(self) -> bool:
         """Whether nothing was written just outside the array."""
-        start = self.values.ctypes.data - self.memory.ctypes.data
-        before, after = self.memory[:start], self.memory[start + self.values.nbytes:]
+        before, after = self.memory[:self.start], self.memory[self.start + self.values.nbytes:]
         return bool((before == CANARY).all() and (after == CANARY).all())
 
 
@@ -64,7 +65,7 @@ def allocate(dtype_name: str, shape: tuple[int, ...]) -> GuardedArray:
     memory[start + byte_count:] = CANARY
     values = memory[start:start + byte_count].view(storage).reshape(shape)
     values[...] = 0
-    return GuardedArray(memory, values, dtype_name)
+    return GuardedArray(memory, start, values, dtype_name)
 
 
 def fill(array: NDArray, dtype_name: str, *, name: str, recipe: str, seed: int,

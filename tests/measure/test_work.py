@@ -1,0 +1,48 @@
+"""Operations and bytes, counted by isl."""
+
+import islpy as isl
+import pytest
+
+from polysched.measure.work import count_points, count_work
+from polysched.scop import from_c_text
+from polysched.scop.scop import Scop
+
+
+def scop_of(parameters: str, body: str) -> Scop:
+    return from_c_text(f"void f({parameters})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+
+
+@pytest.mark.parametrize(("text", "count"), [
+    ("{ S[] }", 1), ("{ S[i] : 0 <= i < 10 }", 10), ("{ S[i, j] : 0 <= i < 10 and 0 <= j < 7 }", 70),
+    ("{ S[i, j] : 0 <= i < 10 and 0 <= j <= i }", 55),
+    ("{ S[i, j, k] : 0 <= i < 10 and 0 <= j <= i and 0 <= k < 3 }", 165),
+    ("{ S[i] : 0 <= i < 10; S[i] : 5 <= i < 20 }", 20), ("{ S[i, j] : 0 <= i, j < 10 and (i + j) mod 2 = 0 }", 50),
+    ("{ S[i, j, k] : 0 <= i < 100000 and 0 <= j < 100000 and 0 <= k < 100000 }", 10**15), ("{ S[i] : 1 = 0 }", 0)])
+def test_points_are_counted_exactly(text: str, count: int) -> None:
+    assert count_points(isl.Set(text)) == count
+
+
+def test_a_product_has_two_operations_per_point_and_moves_each_array_once() -> None:
+    scop = scop_of("int n, double C[n][n], double A[n][n], double B[n][n]",
+                   "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)\n"
+                   "  C[i][j] += A[i][k] * B[k][j];")
+    work = count_work([scop], {"n": 1000})
+    assert work is not None
+    assert work.flop_count == 2 * 1000**3
+    assert work.bytes_moved == (3 + 1) * 1000**2 * 8
+
+
+def test_integers_are_no_flops_and_the_dearer_branch_counts() -> None:
+    scop = scop_of("int n, int *K, float *x",
+                   "for (int i = 0; i < n; i++) { K[i] = K[i] * 3 + 1; x[i] = x[i] > 0 ? x[i] * x[i] * 2 : -x[i]; }")
+    work = count_work([scop], {"n": 10})
+    assert work is not None
+    assert work.flop_count == 10 * 3
+    assert work.bytes_moved == 10 * 4 * 4
+
+
+def test_a_triangle_is_counted_as_one() -> None:
+    scop = scop_of("int n, double A[n][n]", "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) A[i][j] *= 2;")
+    work = count_work([scop], {"n": 100})
+    assert work is not None
+    assert work.flop_count == 4950

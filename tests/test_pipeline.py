@@ -1,0 +1,110 @@
+"""The whole order from Python: `polysched.optimize` and its neighbours."""
+
+from pathlib import Path
+
+import pytest
+
+import polysched
+from polysched.errors import OutputError, UnsupportedScopError, UsageError
+from polysched.pipeline import STAGES, PipelineOptions, dump_stages, optimize, source_to_source, transform_file
+
+TEXT = """\
+void smooth(int n, double A[n], double B[n])
+{
+#pragma scop
+  for (int i = 1; i < n - 1; i++)
+    B[i] = A[i - 1] + A[i + 1];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "smooth.c"
+    path.write_text(TEXT)
+    return path
+
+
+def test_every_stage_holds_the_one_before(source: Path) -> None:
+    result = polysched.optimize(source)
+    assert result.source.tiled is result.tiled
+    assert result.tiled.schedule is result.schedule
+    assert result.schedule.dependences is result.dependences
+    assert result.dependences.scop is result.scop
+    assert set(result.seconds) == set(STAGES)
+    assert all(s >= 0 for s in result.seconds.values())
+    assert "B[" in result.text
+    assert result.steps()[0] == "schedule: pluto"
+
+
+def test_a_scop_may_be_given_instead_of_a_file(source: Path) -> None:
+    scop = polysched.scop.from_c_file(source)
+    result = optimize(scop, PipelineOptions(scheduler="original", tile="off", parallel=False))
+    assert result.scop is scop
+    assert "scop" not in result.seconds
+    assert "omp parallel" not in result.text
+
+
+@pytest.mark.parametrize("scheduler", ["pluto", "feautrier", "isl", "original"])
+def test_every_scheduler_by_its_name(source: Path, scheduler: str) -> None:
+    assert optimize(source, PipelineOptions(scheduler=scheduler)).schedule.algorithm
+
+
+def test_source_to_source_replaces_the_region_only(source: Path) -> None:
+    text = source_to_source(source)
+    assert text.startswith(TEXT[:TEXT.index("#pragma scop")])
+    assert text.endswith("\n}\n")
+    assert "#pragma scop" not in text
+    assert transform_file(source).text == text
+
+
+def test_preprocessor_options_are_used(tmp_path: Path) -> None:
+    path = tmp_path / "in.c"
+    path.write_text(TEXT.replace("n - 1", "LIMIT"))
+    assert optimize(path, PipelineOptions(defines=("LIMIT=17",))).scop.statements[0].domain.is_bounded()
+
+
+def test_the_same_input_gives_the_same_text(source: Path) -> None:
+    assert source_to_source(source) == source_to_source(source)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"scheduler": "magic"}, "no scheduler 'magic'"), ({"fusion": "cold"}, "no fusion policy 'cold'"),
+    ({"tile": 0}, "a tile size must be at least 1"), ({"tile": "much"}, "tile sizes cannot be 'much'"),
+    ({"tile": ()}, "no tile size was given")])
+def test_senseless_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        PipelineOptions(**options)
+
+
+def test_a_file_with_several_regions_is_for_transform_file(tmp_path: Path) -> None:
+    path = tmp_path / "two.c"
+    path.write_text(TEXT + TEXT.replace("smooth", "again"))
+    assert len(transform_file(path).regions) == 2
+    with pytest.raises((UsageError, UnsupportedScopError), match="region"):
+        optimize(path)
+
+
+def test_stages_are_written_as_text(source: Path, tmp_path: Path) -> None:
+    result = optimize(source)
+    dump_stages([result], tmp_path / "one")
+    files = sorted((tmp_path / "one").iterdir())
+    assert [p.name for p in files] == [
+        "1-scop.txt", "2-dependences.txt", "3-schedule.txt", "4-tiled.txt", "5-emitted.c"]
+    assert "S0[i] : 0 < i <= -2 + n" in files[0].read_text()
+    assert files[4].read_text() == result.text
+    dump_stages([result, result], tmp_path / "two")
+    assert sorted(p.name for p in (tmp_path / "two").iterdir()) == ["region-0", "region-1"]
+
+
+def test_stages_that_cannot_be_written_are_refused(source: Path) -> None:
+    with pytest.raises(OutputError, match="the stages cannot be written"):
+        dump_stages([optimize(source)], source / "below")
+
+
+def test_importing_polysched_is_cheap() -> None:
+    assert polysched.__version__
+    assert {"optimize", "PipelineOptions", "scop", "scheduling"} <= set(dir(polysched))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = polysched.nonsense
