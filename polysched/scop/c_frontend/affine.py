@@ -69,7 +69,7 @@ def condition(x: Extraction, node: c_ast.Node, domain: isl.Set) -> isl.Set:
         both = node.op == "&&"
         rest = domain.intersect(left) if both else domain.subtract(left)
         right = condition(x, node.right, rest)
-        return left.intersect(right) if both else left.union(right)
+        return left.intersect(right) if both else left.union(right.subtract(left))
     if isinstance(node, c_ast.UnaryOp) and node.op == "!":
         return condition(x, node.expr, domain).complement()
     if isinstance(node, c_ast.BinaryOp) and node.op in COMPARE:

@@ -46,9 +46,8 @@ def parameter_space(parameters: tuple[Parameter, ...]) -> isl.Space:
 def _statement(open_statement: OpenStatement, model: isl.Space, types: isl.Set) -> Statement:
     """The statement without constraints that only repeat the range of a parameter's type."""
     domain = polyhedra.to_set(open_statement.domain, open_statement.iterators, open_statement.name)
-    domain = domain.gist_params(types).remove_redundancies()
-    if domain.n_basic_set() > 1:
-        domain = domain.make_disjoint().coalesce()
+    if domain.n_basic_set() == 1:
+        domain = domain.gist_params(types).remove_redundancies()
     return Statement(
         name=open_statement.name, line=open_statement.line, domain=domain.align_params(model),
         body=open_statement.body,
@@ -57,9 +56,9 @@ def _statement(open_statement: OpenStatement, model: isl.Space, types: isl.Set) 
 
 def _access(access: OpenAccess, statement: OpenStatement, model: isl.Space, types: isl.Set) -> Access:
     relation = polyhedra.to_map(access.relation, statement.iterators, statement.name, access.array)
-    relation = relation.gist_params(types).align_params(model)
-    if relation.n_basic_map() > 1:
-        relation = relation.make_disjoint().coalesce()
+    if relation.n_basic_map() == 1:
+        relation = relation.gist_params(types)
+    relation = relation.align_params(model)
     kind = access.kind
     if kind is AccessKind.MUST_WRITE and not access.exact:
         kind = AccessKind.MAY_WRITE
