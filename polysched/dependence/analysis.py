@@ -12,9 +12,12 @@ Source: Feautrier, "Dataflow analysis of array and scalar references", IJPP 20(1
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
 
 import islpy as isl
 
+from polysched.dependence.budget import ISL_OPERATIONS, with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.reductions import find_reductions, mark_reductions
 from polysched.errors import UsageError
@@ -25,7 +28,8 @@ from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 REDUCTIONS = ("keep", "exact", "reassociate")
 
 
-def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reductions: str = "keep") -> Dependences:
+def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reductions: str = "keep",
+            isl_operations: int = ISL_OPERATIONS) -> Dependences:
     """Compute the dependences of a Scop, one relation per pair of references.
 
     Parameters
@@ -38,6 +42,8 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     reductions : `keep` the order of their updates; relax those that are `exact` in any order (integers,
         minimum, maximum); or all of them, which lets floating-point sums `reassociate`.  Every update of a
         relaxed reduction counts as a source and none hides another, so that readers wait for all of them.
+    isl_operations : budget per kind of dependence; a kind that runs out of it is memory-based, and
+        `Dependences.fallbacks` says so.
 
     Raises
     ------
@@ -57,19 +63,34 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     may = _tagged(scop, AccessKind.MAY_WRITE).union(all_must.subtract(must))
     writes = must.union(may)
     nothing = union_map(())
-    found = {
-        DependenceKind.FLOW: _flow(schedule, sink=reads, must=must, may=may, kill=nothing) if value_based
-        else _flow(schedule, sink=reads, must=nothing, may=writes, kill=nothing),
-        DependenceKind.ANTI: _flow(schedule, sink=writes, must=nothing, may=reads,
-                                   kill=must if value_based else nothing),
-        DependenceKind.OUTPUT: _flow(schedule, sink=writes, must=must, may=may, kill=nothing) if value_based
-        else _flow(schedule, sink=writes, must=nothing, may=writes, kill=nothing),
-    }
+    last = must if value_based else nothing
+    other = may if value_based else writes
+    wanted = {DependenceKind.FLOW: _Question(sink=reads, must=last, may=other),
+              DependenceKind.ANTI: _Question(sink=writes, may=reads, kill=last),
+              DependenceKind.OUTPUT: _Question(sink=writes, must=last, may=other)}
     if inputs:
-        found[DependenceKind.INPUT] = _flow(schedule, sink=reads, must=reads, may=nothing, kill=nothing)
-    pairs = tuple(d for kind, relation in found.items() for d in _pairs(scop, kind, relation))
-    return mark_reductions(Dependences(scop=scop, pairs=pairs, value_based=value_based, inputs=inputs,
-                                       relaxed=tuple(r.statement for r in relaxed)))
+        wanted[DependenceKind.INPUT] = _Question(sink=reads, must=reads)
+    pairs: list[Dependence] = []
+    fallbacks = []
+    for kind, question in wanted.items():
+        relation = with_budget(isl_operations, partial(_flow, schedule, question))
+        if relation is None:
+            fallbacks.append(f"{kind.value} dependences by memory: isl ran out of {isl_operations} operations")
+            relation = _every_earlier(schedule, question)
+        pairs += _pairs(scop, kind, relation)
+    return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not fallbacks,
+                                       inputs=inputs, relaxed=tuple(r.statement for r in relaxed),
+                                       fallbacks=tuple(fallbacks)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Question:
+    """What a dependence analysis is asked: which sources reach the sinks, and which hide or kill others."""
+
+    sink: isl.UnionMap
+    must: isl.UnionMap = field(default_factory=lambda: union_map(()))
+    may: isl.UnionMap = field(default_factory=lambda: union_map(()))
+    kill: isl.UnionMap = field(default_factory=lambda: union_map(()))
 
 
 def _tagged(scop: Scop, kind: AccessKind, *, without: frozenset[str] = frozenset()) -> isl.UnionMap:
@@ -83,13 +104,20 @@ def _tagged(scop: Scop, kind: AccessKind, *, without: frozenset[str] = frozenset
     return union_map(r if r.n_basic_map() == 1 else r.make_disjoint().coalesce() for r in relations)
 
 
-def _flow(schedule: isl.Schedule, *, sink: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap,
-          kill: isl.UnionMap) -> isl.UnionMap:
+def _flow(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:
     """Pairs of a source and the sinks that it reaches; `must` sources hide what came before them."""
-    access = isl.UnionAccessInfo.from_sink(sink).set_must_source(must).set_may_source(may)
-    if not kill.is_empty():
-        access = access.set_kill(kill)
+    access = isl.UnionAccessInfo.from_sink(question.sink).set_must_source(question.must).set_may_source(question.may)
+    if not question.kill.is_empty():
+        access = access.set_kill(question.kill)
     return access.set_schedule(schedule).compute_flow().get_may_dependence()
+
+
+def _every_earlier(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:
+    """Every pair of a source and a later sink of one element: compositions only, no parametric programming."""
+    order = schedule.get_map()
+    source = question.must.union(question.may)
+    touching = source.apply_range(question.sink.reverse())
+    return touching.intersect(order.lex_lt_union_map(order))
 
 
 def _access_schedule(scop: Scop) -> isl.Schedule:

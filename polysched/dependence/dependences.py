@@ -66,6 +66,8 @@ class Dependences:
     inputs : input dependences were computed too.
     relaxed : statements whose reduction pairs need no order: any order of the updates is allowed, but two
         updates still must not run at the same time.
+    fallbacks : what the analysis had to leave less exact because a budget ran out, one sentence each; a
+        relation may then hold more pairs than a program has, never fewer.
     """
 
     scop: Scop
@@ -73,6 +75,7 @@ class Dependences:
     value_based: bool = True
     inputs: bool = False
     relaxed: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
 
     def of_kind(self, *kinds: DependenceKind) -> isl.UnionMap:
         """The union of the relations of these kinds."""

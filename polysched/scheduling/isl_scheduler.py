@@ -6,18 +6,16 @@ Source: Verdoolaege and Janssens, "Scheduling for PPCG", report CW 706, KU Leuve
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import replace
 
 import islpy as isl
 
+from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.dependence.legality import check_legal
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
 from polysched.scheduling.schedule import Schedule, SolverReport
-
-Result = TypeVar("Result")
 
 
 def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:
@@ -37,10 +35,10 @@ def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None =
                    .set_coincidence(dependences.validity))
     tree = with_budget(options.isl_operations, lambda: _with_policy(options.fusion, constraints))
     if tree is None:
-        fallback = original(dependences)
-        return Schedule(dependences=dependences, tree=fallback.tree, algorithm="isl", report=SolverReport(
-            rungs=(f"as written: isl's scheduler ran out of {options.isl_operations} operations",),
-            total_seconds=time.perf_counter() - started))
+        fallback = original(dependences, options=options)
+        reason = f"as written: isl's scheduler ran out of {options.isl_operations} operations"
+        return replace(fallback, algorithm="isl", report=replace(
+            fallback.report, rungs=(reason,), total_seconds=time.perf_counter() - started))
     solved = time.perf_counter()
     check_legal(dependences, tree, what="schedule by isl")
     return Schedule(dependences=dependences, tree=tree, algorithm="isl", report=SolverReport(
@@ -57,19 +55,3 @@ def _with_policy(fusion: str, constraints: isl.ScheduleConstraints) -> isl.Sched
     finally:
         context.set_schedule_serialize_sccs(serialize)
         context.set_schedule_whole_component(whole)
-
-
-def with_budget(operations: int, compute: Callable[[], Result]) -> Result | None:
-    """The value of an isl computation, or None when it needs more than so many isl operations."""
-    context = isl.DEFAULT_CONTEXT
-    context.reset_operations()
-    context.set_max_operations(operations)
-    try:
-        return compute()
-    except isl.Error as error:
-        if "maximal number of operations" not in str(error):
-            raise
-        return None
-    finally:
-        context.reset_operations()
-        context.set_max_operations(0)

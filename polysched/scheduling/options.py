@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.dependence.budget import ISL_OPERATIONS
 from polysched.errors import UsageError
 
 FUSION_POLICIES = ("none", "smart", "max", "typed")
@@ -23,7 +24,7 @@ class SchedulerOptions:
     max_coefficient : bound on the absolute value of iterator and parameter coefficients.
     max_shift : bound on the absolute value of constant shifts.
     solver_seconds : budget of one integer program, in the solver's deterministic seconds.
-    isl_operations : budget of isl's own scheduler, in isl operations.
+    isl_operations : budget of one schedule, in isl operations; when it runs out, the order as written is kept.
     """
 
     fusion: str = "smart"
@@ -31,7 +32,7 @@ class SchedulerOptions:
     max_coefficient: int = 4
     max_shift: int = 10
     solver_seconds: float = 5.0
-    isl_operations: int = 50_000_000
+    isl_operations: int = ISL_OPERATIONS
 
     def __post_init__(self) -> None:
         if self.fusion not in FUSION_POLICIES:

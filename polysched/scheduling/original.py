@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+import islpy as isl
+
+from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import check_legal
 from polysched.scheduling.flags import with_exact_flags
@@ -14,11 +17,21 @@ from polysched.scheduling.schedule import Schedule, SolverReport
 def original(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:
     """The order of the source; its bands say exactly which loops are parallel and may be permuted.
 
-    `options` is there for the common interface of the schedulers; nothing in it applies.
+    Of the options only the budget of isl operations applies: when it runs out, no loop is called parallel.
+    The order needs no check then, since every dependence comes from it.
     """
-    del options
+    options = options or SchedulerOptions()
     started = time.perf_counter()
+    rungs = ("as written",)
+    tree = with_budget(options.isl_operations, lambda: _judged(dependences))
+    if tree is None:
+        tree = dependences.scop.schedule
+        rungs = (f"as written, without parallel loops: judging them ran out of {options.isl_operations} operations",)
+    return Schedule(dependences=dependences, tree=tree, algorithm="original",
+                    report=SolverReport(rungs=rungs, total_seconds=time.perf_counter() - started))
+
+
+def _judged(dependences: Dependences) -> isl.Schedule:
     tree = with_exact_flags(dependences, dependences.scop.schedule)
     check_legal(dependences, tree, what="schedule as written")
-    return Schedule(dependences=dependences, tree=tree, algorithm="original",
-                    report=SolverReport(rungs=("as written",), total_seconds=time.perf_counter() - started))
+    return tree

@@ -15,11 +15,14 @@ import time
 
 import islpy as isl
 
+from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, carrier, check_legal, equal_parts, member_values
 from polysched.scheduling.components import ordered_components
 from polysched.scheduling.fusion import fuse
+from polysched.scheduling.integer_program import SolveCount
 from polysched.scheduling.options import SchedulerOptions
+from polysched.scheduling.original import original
 from polysched.scheduling.problem import band_values, initial_active, make_problem
 from polysched.scheduling.rows import (
     FEAUTRIER,
@@ -58,13 +61,22 @@ def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm
                modes: tuple[RowMode, ...]) -> Schedule:
     """Schedule all statements; the modes are tried in order wherever a row is wanted."""
     started = time.perf_counter()
-    problem = make_problem(dependences, input_dependences=options.input_dependences)
-    search = Search(problem=problem, options=options, modes=modes)
-    names = tuple(problem.spaces)
-    tree = _schedule_below(search, names, initial_active(problem), dict.fromkeys(names, ()))
-    check_legal(dependences, tree, what=f"{algorithm} schedule")
-    report = SolverReport(rungs=tuple(search.rungs), variables=search.count.variables, rows=search.count.rows,
-                          solves=search.count.solves, solver_seconds=search.count.seconds,
+    count, rungs = SolveCount(), dict[str, None]()
+
+    def compute() -> isl.Schedule:
+        problem = make_problem(dependences, input_dependences=options.input_dependences)
+        search = Search(problem=problem, options=options, modes=modes, count=count, rungs=rungs)
+        names = tuple(problem.spaces)
+        tree = _schedule_below(search, names, initial_active(problem), dict.fromkeys(names, ()))
+        check_legal(dependences, tree, what=f"{algorithm} schedule")
+        return tree
+
+    tree = with_budget(options.isl_operations, compute)
+    if tree is None:
+        rungs = dict.fromkeys((*rungs, f"as written: isl ran out of {options.isl_operations} operations"))
+        tree = original(dependences, options=options).tree
+    report = SolverReport(rungs=(*dependences.fallbacks, *rungs), variables=count.variables, rows=count.rows,
+                          solves=count.solves, solver_seconds=count.seconds,
                           total_seconds=time.perf_counter() - started)
     return Schedule(dependences=dependences, tree=tree, algorithm=algorithm, report=report)
 

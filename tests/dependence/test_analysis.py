@@ -149,3 +149,13 @@ def test_inputs_are_there_only_on_request() -> None:
     dependences = analyse(stencil(), inputs=True)
     assert [d for d in dependences.pairs if d.kind is DependenceKind.INPUT]
     assert dependences.validity.is_equal(analyse(stencil()).validity)
+
+
+def test_out_of_budget_the_relations_are_memory_based() -> None:
+    scop = stencil()
+    sizes = {"N": 5, "T": 3}
+    found = analyse(scop, isl_operations=10)
+    assert not found.value_based
+    assert found.fallbacks[0] == "flow dependences by memory: isl ran out of 10 operations"
+    ordering = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
+    assert pairs_at(found, ordering, sizes) == run_oracle(scop, sizes)["memory"]

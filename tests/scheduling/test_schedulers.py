@@ -88,3 +88,24 @@ def test_options_are_checked() -> None:
         SchedulerOptions(fusion="mini")
     with pytest.raises(UsageError, match="input dependences"):
         pluto(analyse(product()), options=SchedulerOptions(input_dependences=True))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_without_isl_operations_the_order_as_written_is_kept(algorithm: str) -> None:
+    dependences = analyse(jacobi())
+    schedule = ALGORITHMS[algorithm](dependences, options=SchedulerOptions(isl_operations=10))
+    assert violation(dependences, schedule.tree) is None
+    assert any("as written" in rung and "10 operations" in rung for rung in schedule.report.rungs)
+
+
+def test_without_solver_time_the_ladder_ends_as_written() -> None:
+    dependences = analyse(jacobi())
+    schedule = pluto(dependences, options=SchedulerOptions(solver_seconds=1e-12))
+    assert violation(dependences, schedule.tree) is None
+    assert schedule.report.rungs[0] == "non-negative coefficients ran out of 1e-12 solver seconds"
+    assert schedule.report.rungs[-1].startswith("as written for S0, S1")
+
+
+def test_a_report_says_what_the_analysis_left_out() -> None:
+    schedule = pluto(analyse(jacobi(), isl_operations=10))
+    assert "flow dependences by memory" in schedule.report.rungs[0]
