@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
 from polysched.scop.dtypes import FLOAT64, INT32, INT64, DType, Kind
@@ -166,7 +167,7 @@ def accumulates_sum(intrinsic: Intrinsic) -> bool:
     contraction = intrinsic.contraction
     form = ideal_form(contraction.update, {})
     old = str(contraction.output)
-    return form is not None and [(m, c) for m, c in form.terms if old in m] == [((old,), 1)]
+    return form is not None and [(m, c) for m, c in form.terms if old in m] == [((old,), Fraction(1))]
 
 
 def ideal_form(update: Expr, given: Mapping[str, Expr]) -> Form | None:

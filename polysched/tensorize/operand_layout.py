@@ -62,14 +62,13 @@ def operand_layout(match: Match, operand: str) -> OperandLayout:
 
 
 def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> int | None:
-    """Distance in memory between neighbours along a group's innermost loop, if the group is one loop at most."""
-    members = match.loops[group]
-    loops = [n for n in members if match.fragment.loop(n).extent > 1]
-    if not loops:
-        return 0
-    part = match.groups[group]
-    if len(loops) > 1 or len(dimensions) > 1:
+    """Distance in memory between neighbours along one dimension of a group.
+
+    Several fused loops have one when every outer loop steps over exactly what the next inner one covers.
+    """
+    if len(dimensions) > 1:
         return None
+    part = match.groups[group]
     inner = part.dimensions[part.dimensions.index(next(iter(dimensions))) + 1:]
     extents = {d.name: d.extent for d in match.intrinsic.contraction.dimensions}
     factor = 1
@@ -78,6 +77,20 @@ def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> in
         if isinstance(extent, str):
             return None
         factor *= extent
+    step, covered = 0, 0
+    for loop in reversed([match.fragment.loop(n) for n in match.loops[group]]):
+        if loop.extent == 1:
+            continue
+        one = memory_step(match, e, loop.name)
+        if one is None or (covered and one != covered):
+            return None
+        step = step or one
+        covered = one * loop.extent
+    return step * factor
+
+
+def memory_step(match: Match, e: Load, loop: str) -> int | None:
+    """Elements between the accesses of neighbouring iterations of a loop; None when that is not constant."""
     strides = array_strides(match, e)
     if strides is None:
         return None
@@ -85,7 +98,7 @@ def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> in
     for index, step in zip(match.fragment.indices[e.reference], strides, strict=True):
         if not index.affine:
             return None
-        total += dict(index.coefficients).get(loops[0], 0) * step * factor
+        total += dict(index.coefficients).get(loop, 0) * step
     return total
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from polysched.scop.body import Expr, Load
 from polysched.tensorize.intrinsic import LoadMode
 from polysched.tensorize.match import Match
-from polysched.tensorize.operand_layout import array_strides
+from polysched.tensorize.operand_layout import array_strides, memory_step
 
 MAX_UNROLL = 16
 LONG_STRIDE_BYTES = 256
@@ -231,25 +231,23 @@ def _same_bits(match: Match, operand: str, held: Load) -> bool:
 
 
 def _direct(match: Match, operand: str, held: Load, mine: list[NestLoop], row: int) -> Place:
-    strides = array_strides(match, held)
-    assert strides is not None
-    fragment = match.fragment
-    per_loop: dict[str, int] = {}
-    base = 0
-    subscripts = fragment.statement.access(held.reference).subscripts
-    for index, step, subscript in zip(fragment.indices[held.reference], strides, subscripts, strict=True):
-        for name, coefficient in index.coefficients:
-            per_loop[name] = per_loop.get(name, 0) + coefficient * step
-        base += step * fragment.constant(subscript)
-    base += sum(fragment.loop(name).lower * step for name, step in per_loop.items())
     blocks, unrolled = {}, {}
     for loop in mine:
         if loop.group < 0:
-            one = per_loop[loop.source]
+            one = memory_step(match, held, loop.source) or 0
         else:
-            members = [n for n in match.loops[loop.group] if fragment.loop(n).extent > 1]
-            one = per_loop.get(members[0], 0) * match.extent(loop.group)
+            members = [n for n in match.loops[loop.group] if match.fragment.loop(n).extent > 1]
+            one = (memory_step(match, held, members[-1]) or 0) * match.extent(loop.group)
         unrolled[loop.name] = one
         blocks[loop.name] = one * loop.unroll
-    return Place(operand=operand, packed=False, block_strides=blocks, unrolled_strides=unrolled, base=base, elements=0,
-                 row_stride_bytes=row)
+    return Place(operand=operand, packed=False, block_strides=blocks, unrolled_strides=unrolled,
+                 base=first_element(match, held), elements=0, row_stride_bytes=row)
+
+
+def first_element(match: Match, held: Load) -> int:
+    """Position in memory of the element that the first iteration of every loop accesses."""
+    strides = array_strides(match, held)
+    assert strides is not None
+    subscripts = match.fragment.statement.access(held.reference).subscripts
+    base = sum(step * match.fragment.constant(subscript) for step, subscript in zip(strides, subscripts, strict=True))
+    return base + sum(loop.lower * (memory_step(match, held, loop.name) or 0) for loop in match.fragment.loops)

@@ -40,8 +40,8 @@ void cblas_{letter}gemv(int M, int K, {c_type} Y[M], const {c_type} A[M][K], con
         for (int k = 0; k < K; k++)
             Y[m] += A[m][k] * X[k];
 }}""",
-        template=(f"cblas_{letter}gemv(CblasRowMajor, {{transpose_A}}, {{M}}, {{K}}, 1, {{A}}, {{stride_A}}, {{X}}, "
-                  "{step_X}, 1, {Y}, {step_Y});"))
+        template=(f"cblas_{letter}gemv(CblasRowMajor, {{transpose_A}}, {{rows_A}}, {{columns_A}}, 1, {{A}}, "
+                  "{stride_A}, {X}, {step_X}, 1, {Y}, {step_Y});"))
 
 
 def _batched(letter: str, c_type: str) -> Intrinsic:

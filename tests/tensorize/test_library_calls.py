@@ -1,0 +1,110 @@
+"""Fragments replaced by BLAS calls: arguments from the match, preconditions checked, results NumPy's."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.errors import NoIntrinsicMatchError
+from polysched.scop import from_c_text
+from polysched.scop.interpreter import extents_of
+from polysched.scop.scop import Scop
+from polysched.target import find_compiler
+from polysched.tensorize import Match, find_intrinsic, match
+from polysched.tensorize.emission import library_call
+from polysched.tensorize.exact_arithmetic import PRELUDE
+
+
+def program(parameters: str, body: str) -> Scop:
+    return from_c_text(f"void f({parameters}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+
+
+NEST = "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) for (int k = 0; k < q; k++) {};"
+SIZES = {"m": 5, "n": 7, "q": 3}
+PRODUCTS = {
+    "plain": ("double C[m][n], double A[m][q], double B[q][n]", "C[i][j] += A[i][k] * B[k][j]", "mk,kn->mn"),
+    "A transposed": ("double C[m][n], double A[q][m], double B[q][n]", "C[i][j] += A[k][i] * B[k][j]", "km,kn->mn"),
+    "B transposed": ("double C[m][n], double A[m][q], double B[n][q]", "C[i][j] += A[i][k] * B[j][k]", "mk,nk->mn"),
+    "C transposed": ("double C[n][m], double A[m][q], double B[q][n]", "C[j][i] += A[i][k] * B[k][j]", "mk,kn->nm"),
+    "wider arrays": ("double C[m][n + 4], double A[m + 1][q + 2], double B[q][2 * n]",
+                     "C[i][j] += A[i + 1][k + 2] * B[k][j + n]", ""),
+}
+
+
+def best_call(scop: Scop, name: str, sizes: dict[str, int], function: str) -> tuple[Match, str]:
+    found = match(scop, find_intrinsic(name), sizes=sizes)
+    assert found.count >= 1, found.explanations
+    for m in found.with_mirrors:
+        try:
+            return m, library_call(m, function)
+        except NoIntrinsicMatchError:
+            continue
+    raise AssertionError("no match can be called")
+
+
+def run(text: str, m: Match, arrays: dict[str, np.ndarray], folder: Path) -> None:
+    source, library = folder / "call.c", folder / "call.so"
+    source.write_text(f"#include <cblas.h>\n{PRELUDE}{text}")
+    done = find_compiler().run(["-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(library), "-lopenblas"])
+    if done.returncode:
+        pytest.skip(f"no OpenBLAS to link with: {done.stderr.strip().splitlines()[0]}")
+    order = dict.fromkeys(v.array for v in m.layouts)
+    ctypes.CDLL(str(library)).call(*(ctypes.c_void_p(arrays[a].ctypes.data) for a in order))
+
+
+def filled(scop: Scop, sizes: dict[str, int]) -> dict[str, np.ndarray]:
+    chooser = np.random.default_rng(7)
+    return {a.name: chooser.integers(-9, 9, tuple(extents_of(a, sizes))).astype(np.float64) for a in scop.arrays}
+
+
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_products(case: str, tmp_path: Path) -> None:
+    declarations, update, formula = PRODUCTS[case]
+    scop = program(f"int m, int n, int q, {declarations}", NEST.format(update))
+    m, text = best_call(scop, "cblas_dgemm", SIZES, "call")
+    arrays = filled(scop, SIZES)
+    wanted = arrays["C"].copy()
+    if formula:
+        wanted += np.einsum(formula, arrays["A"], arrays["B"])
+    else:
+        wanted[:, :7] += arrays["A"][1:, 2:] @ arrays["B"][:, 7:]
+    run(text, m, arrays, tmp_path)
+    np.testing.assert_array_equal(arrays["C"], wanted)
+
+
+@pytest.mark.parametrize(("matrix", "update"), [("A[m][q]", "y[i] += A[i][k] * x[k]"),
+                                                ("A[q][m]", "y[i] += A[k][i] * x[k]")])
+def test_matrix_vector(matrix: str, update: str, tmp_path: Path) -> None:
+    scop = program(f"int m, int q, double y[m], double {matrix}, double x[q]",
+                   f"for (int i = 0; i < m; i++) for (int k = 0; k < q; k++) {update};")
+    sizes = {"m": 5, "q": 3}
+    m, text = best_call(scop, "cblas_dgemv", sizes, "call")
+    arrays = filled(scop, sizes)
+    a = arrays["A"] if matrix == "A[m][q]" else arrays["A"].T
+    wanted = arrays["y"] + a @ arrays["x"]
+    run(text, m, arrays, tmp_path)
+    np.testing.assert_array_equal(arrays["y"], wanted)
+
+
+def test_a_batch_is_a_loop_around_the_call_or_the_batched_function(tmp_path: Path) -> None:
+    scop = program("int b, int m, int n, int q, double C[b][m][n], double A[b][m][q], double B[b][q][n]",
+                   "for (int p = 0; p < b; p++) " + NEST.format("C[p][i][j] += A[p][i][k] * B[p][k][j]"))
+    sizes = {"b": 4, **SIZES}
+    m, text = best_call(scop, "cblas_dgemm", sizes, "call")
+    assert "for (long o_p = 0; o_p < 4; o_p++)" in text
+    arrays = filled(scop, sizes)
+    wanted = arrays["C"] + arrays["A"] @ arrays["B"]
+    run(text, m, arrays, tmp_path)
+    np.testing.assert_array_equal(arrays["C"], wanted)
+    _, batched = best_call(scop, "cblas_dgemm_batch_strided", sizes, "call")
+    assert "cblas_dgemm_batch_strided(CblasRowMajor, CblasNoTrans, CblasNoTrans, 5, 7, 3, 1, A, 3, 15" in batched
+
+
+def test_strides_that_the_function_cannot_take_are_refused() -> None:
+    scop = program("int m, int n, int q, double C[m][n], double A[m][q][2], double B[q][n]",
+                   NEST.format("C[i][j] += A[i][k][1] * B[k][j]"))
+    found = match(scop, find_intrinsic("cblas_dgemm"), sizes=SIZES)
+    with pytest.raises(NoIntrinsicMatchError, match="its strides are 6 and 2") as caught:
+        library_call(found.matches[0], "call")
+    assert "unit stride in the last subscript" in str(caught.value)
