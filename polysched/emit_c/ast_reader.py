@@ -27,7 +27,7 @@ from polysched.emit_c.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loops import Block, For, If, Let, Node, RegisterTile, StatementInstance, block
+from polysched.emit_c.loops import Block, For, If, Let, Node, Packed, RegisterTile, StatementInstance, block
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.marks import LoopMark
 
@@ -172,5 +172,7 @@ def substitute_node(node: Node, values: Mapping[str, Linear]) -> Node:
             edges = tuple(replace(edge, base=substitute(edge.base, values)) for edge in node.edges)
             return RegisterTile(tuple(loop for loop in loops if isinstance(loop, For)), edges,
                                 substitute_node(node.body, values))
+        case Packed():
+            raise ValueError("panels are made when all substitutions are done")
         case StatementInstance():
             return StatementInstance(node.statement, tuple(substitute(f, values) for f in node.iterators))

@@ -19,6 +19,7 @@ class EmitOptions:
     simd : print `omp simd` on innermost loops that the schedule marks so.
     vector_bits : width of a vector register; register tiles and simd loops become explicit vectors of GCC's. 0 for
         scalar code, in which the compiler may find vectors by itself.
+    packing : copy operands of register tiles into contiguous panels where a loop reuses them.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
     max_operations : isl operations that one attempt at generating the loops may take.
@@ -27,6 +28,7 @@ class EmitOptions:
     openmp: bool = True
     simd: bool = True
     vector_bits: int = 0
+    packing: bool = True
     comments: bool = True
     trace: str | None = None
     max_operations: int = 20_000_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from polysched.emit_c.ast_build import build_ast
 from polysched.emit_c.ast_reader import read_ast
 from polysched.emit_c.band_comments import band_comments
@@ -10,11 +12,12 @@ from polysched.emit_c.expressions import local_declarations
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
-from polysched.emit_c.loops import If, loop_names
+from polysched.emit_c.loops import Edge, For, If, Node, Panel, loop_names
 from polysched.emit_c.names import local_array_names, name_loops, taken_names
+from polysched.emit_c.packing import panels_for
 from polysched.emit_c.parameter_guard import parameter_guard
 from polysched.emit_c.region import Place, RegionPrinter
-from polysched.emit_c.register_tiles import separate_register_tiles
+from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_types import VectorTypes
@@ -44,10 +47,6 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
     loops = name_loops(unskew(read_ast(built.root)), taken=taken,
                        iterators={s.name: s.iterators for s in scop.statements})
     facts = Facts(context=guard.context)
-    if options.vector_bits and options.trace is None:
-        loops = separate_register_tiles(loops, facts, taken)
-    if guard.condition is not None:
-        loops = If(guard.condition, loops)
     local_names = local_array_names(scop, taken)
     macros = HelperMacros(taken)
     index = IndexPrinter(parameters=parameter_ranges(scop, guard.context), spellings=parameter_spellings(scop),
@@ -55,10 +54,21 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
                             comments=band_comments(tiled), types=VectorTypes(taken), taken=taken,
                             loop_names=loop_names(loops))
+    if options.vector_bits and options.trace is None:
+        loops = separate_register_tiles(loops, facts, _separation(printer))
+    if guard.condition is not None:
+        loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))
-    if declarations := [*printer.types.declarations.values(), *local_declarations(
-            scop, {array: name for array, name in local_names.items() if array not in elsewhere})]:
+    local_declared = {array: name for array, name in local_names.items() if array not in elsewhere}
+    if declarations := [*printer.types.declarations.values(), *local_declarations(scop, local_declared)]:
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     lines = [*macros.definitions(), *body, *macros.undefinitions()]
     source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops, fallbacks=built.fallbacks)
     return source, local_names
+
+
+def _separation(printer: RegionPrinter) -> Separation:
+    def panels(loops: Sequence[For], edges: Sequence[Edge], body: Node, reuse: For) -> tuple[Panel, ...]:
+        return panels_for(printer.scop, loops, edges, body, reuse, printer.taken) if printer.options.packing else ()
+
+    return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
 from polysched.emit_c.index import Linear, constant, variable
@@ -40,6 +40,7 @@ class ExpressionPrinter:
     iterators : the value of each iterator of the statement.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
+    packed : accesses that read a buffer instead of their array: its name, and where they find their element.
     """
 
     scop: Scop
@@ -47,6 +48,7 @@ class ExpressionPrinter:
     iterators: Mapping[str, Linear]
     index: IndexPrinter
     local_names: Mapping[str, str]
+    packed: Mapping[str, tuple[str, tuple[Linear, ...]]] = field(default_factory=dict)
 
     def value(self, expr: Expr) -> CText:
         """The expression as a value of its C type."""
@@ -76,6 +78,9 @@ class ExpressionPrinter:
 
     def element(self, access: Access) -> CText:
         """The array element that an access reaches."""
+        if access.reference in self.packed:
+            name, forms = self.packed[access.reference]
+            return CText(name + "".join(f"[{self.index.form(form).text}]" for form in forms), Level.POSTFIX)
         array = self.scop.array(access.array)
         return fill_element(element_template(array, len(access.subscripts), self.local_names),
                             [self.subscript(s) for s in access.subscripts])

@@ -11,6 +11,7 @@ import islpy as isl
 
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.emission import emit_with_storage
+from polysched.emit_c.region import ALIGNMENT_BYTES
 from polysched.emit_c.statements import INDENT
 from polysched.errors import UsageError
 from polysched.scop.body import Call, statement_expressions, walk
@@ -18,7 +19,6 @@ from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 from polysched.tiling.tiled_schedule import TiledSchedule
 
-ALIGNMENT_BYTES = 64
 STACK_BYTES = 16384
 """Region-local arrays up to this size stay on the stack; larger ones and those of unknown size are allocated."""
 

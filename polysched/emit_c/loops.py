@@ -109,6 +109,47 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """A contiguous copy of what one access reads in a block of register tiles.
+
+    Parameters
+    ----------
+    name : the buffer's C name.
+    array : the array that is copied.
+    statement, reference : the access that reads the panel instead of the array.
+    subscripts : where the access finds its element in the panel, in terms of loop variables.
+    extents : elements per dimension of the panel.
+    loops : the loops of the tile that move the access, outermost first.
+    by_columns : the copy runs along the loops inside and along the vector edge outside.
+    """
+
+    name: str
+    array: str
+    statement: str
+    reference: str
+    subscripts: tuple[Linear, ...]
+    extents: tuple[int, ...]
+    loops: tuple[For, ...]
+    by_columns: bool
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Declare and fill a panel, then run the body that reads it.
+
+    Parameters
+    ----------
+    panel : what is copied.
+    copy : the loops of the copy around the statement instance whose access is copied.
+    body : reads the panel.
+    """
+
+    panel: Panel
+    copy: Node
+    body: Node
+
+
+@dataclass(frozen=True)
 class RegisterTile:
     """`loops { for every point of the edges: body }`, to be unrolled and held in registers.
 
@@ -117,14 +158,16 @@ class RegisterTile:
     loops : the loops around the points, outermost first; their own bodies are empty.
     edges : the dimensions of the tile, outermost first.
     body : statement instances only.
+    panels : accesses that read a panel instead of their array.
     """
 
     loops: tuple[For, ...]
     edges: tuple[Edge, ...]
     body: Node
+    panels: tuple[Panel, ...] = ()
 
 
-Node: TypeAlias = Block | For | If | Let | StatementInstance | RegisterTile
+Node: TypeAlias = Block | For | If | Let | StatementInstance | RegisterTile | Packed
 
 
 def as_loops(tile: RegisterTile) -> Node:
@@ -157,6 +200,8 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
             return node.children
         case For() | Let() | RegisterTile():
             return (node.body,)
+        case Packed():
+            return (node.copy, node.body)
         case If():
             return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
         case StatementInstance():

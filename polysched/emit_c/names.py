@@ -14,7 +14,18 @@ from dataclasses import dataclass
 
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.index import Linear, Variable, variable, variables
-from polysched.emit_c.loops import Block, For, If, Let, Node, RegisterTile, StatementInstance, instances, walk_nodes
+from polysched.emit_c.loops import (
+    Block,
+    For,
+    If,
+    Let,
+    Node,
+    Packed,
+    RegisterTile,
+    StatementInstance,
+    instances,
+    walk_nodes,
+)
 from polysched.scheduling.marks import Role
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop, Storage
@@ -101,7 +112,7 @@ def _rename(node: Node, iterators: Mapping[str, tuple[str, ...]], taken: TakenNa
         case If():
             otherwise = None if node.otherwise is None else _rename(node.otherwise, iterators, taken, scope)
             return If(node.condition, _rename(node.then, iterators, taken, scope), otherwise)
-        case StatementInstance() | RegisterTile():
+        case StatementInstance() | RegisterTile() | Packed():
             return node
     name = _pick(node, iterators, taken, scope)
     renaming = {node.variable: variable(name)}

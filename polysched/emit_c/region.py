@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.emit_c.band_comments import BandComments
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import Facts
+from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index import Comparison, variable
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
-from polysched.emit_c.loops import Block, For, If, Let, Node, RegisterTile, StatementInstance, as_loops
+from polysched.emit_c.loops import (
+    Block,
+    For,
+    If,
+    Let,
+    Node,
+    Packed,
+    Panel,
+    RegisterTile,
+    StatementInstance,
+    as_loops,
+)
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.statements import INDENT, print_body
-from polysched.emit_c.tile_accesses import Point, iterators_at
+from polysched.emit_c.tile_accesses import Point, iterators_at, packed_at
 from polysched.emit_c.tile_code import TileCode
 from polysched.emit_c.tracing import LANES, THREADS, instance_call, unordered_loop
 from polysched.emit_c.vector_expressions import NotVectorised
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.scop import Scop
+
+ALIGNMENT_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -74,12 +88,14 @@ class RegionPrinter:
                 return [f"const long {node.variable} = {self.index.bound(node.value)};", *self.lines(node.body, inner)]
             case RegisterTile():
                 return self._tile(node, place)
+            case Packed():
+                return self._packed(node, place)
             case StatementInstance():
                 return self._instance(node)
 
     def _among_others(self, child: Node, place: Place) -> list[str]:
         lines = self.lines(child, place)
-        return ["{", *_indent(lines), "}"] if isinstance(child, Let | RegisterTile) else lines
+        return ["{", *_indent(lines), "}"] if isinstance(child, Let | RegisterTile | Packed) else lines
 
     def _for(self, loop: For, place: Place) -> list[str]:
         wanted = pragmas(loop, above=place.above, threads=self.options.openmp, simd=self.options.simd,
@@ -103,23 +119,58 @@ class RegionPrinter:
 
     def _tile(self, tile: RegisterTile, place: Place) -> list[str]:
         """A full register tile as straight code, or as loops when its body has no form in registers."""
-        facts = place.facts
-        for edge in tile.edges:
-            # In the tile the variable stays at its first point.
-            facts = facts.given(Comparison("==", variable(edge.variable), edge.base))
-        code = TileCode(
-            tile=tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.loop_names, facts=facts,
-            printer_for=self._printer, vector_bits=self.options.vector_bits, index=self.index,
-            local_names=self.local_names)
         try:
-            lines = code.lines()
+            lines = self._tile_code(tile, place.facts).lines()
         except NotVectorised:
+            if tile.panels:
+                raise
             return self.lines(as_loops(tile), place)
         shape = " x ".join(str(edge.count) for edge in tile.edges)
         comment = [f"/* register tile of {shape} */"] if self.options.comments else []
         bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges
                  if not edge.is_own_variable]
         return [*comment, *bases, *lines]
+
+    def has_form(self, tile: RegisterTile, facts: Facts) -> bool:
+        """Whether a tile can be printed as straight code; nothing is declared by asking."""
+        scratch = replace(self, types=VectorTypes(self.taken),
+                          index=replace(self.index, macros=HelperMacros(self.taken)))
+        try:
+            scratch._tile_code(tile, facts).lines()
+        except NotVectorised:
+            return False
+        return True
+
+    def _tile_code(self, tile: RegisterTile, facts: Facts) -> TileCode:
+        for edge in tile.edges:
+            # In the tile the variable stays at its first point.
+            facts = facts.given(Comparison("==", variable(edge.variable), edge.base))
+
+        def printer_for(instance: StatementInstance, point: Point) -> ExpressionPrinter:
+            return replace(self._printer(instance, point), packed=packed_at(tile, point))
+
+        return TileCode(tile=tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
+                        facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits, index=self.index,
+                        local_names=self.local_names)
+
+    def _packed(self, node: Packed, place: Place) -> list[str]:
+        """The panel's declaration, the loops that fill it, and the body."""
+        panel = node.panel
+        dtype = self.scop.array(panel.array).dtype
+        extents = "".join(f"[{extent}]" for extent in panel.extents)
+        comment = [f"/* {panel.array}, packed */"] if self.options.comments else []
+        return [*comment, f"{dtype.c_name} {panel.name}{extents} __attribute__((aligned({ALIGNMENT_BYTES})));",
+                *self._copy(node.copy, panel), *self.lines(node.body, place)]
+
+    def _copy(self, node: Node, panel: Panel) -> list[str]:
+        if isinstance(node, For):
+            return _braced(loop_head(node, self.index), self._copy(node.body, panel))
+        if not isinstance(node, StatementInstance):
+            raise ValueError("a panel is filled by loops around one statement instance")
+        printer = self._printer(node, Point(()))
+        into = replace(printer, packed={panel.reference: (panel.name, panel.subscripts)})
+        access = printer.statement.access(panel.reference)
+        return [f"{into.element(access)} = {printer.element(access)};"]
 
     def _printer(self, node: StatementInstance, point: Point) -> ExpressionPrinter:
         return ExpressionPrinter(scop=self.scop, statement=self.scop.statement(node.statement),

@@ -11,7 +11,7 @@ Smaller tiles are legal because the loops that `register` marks speak of may be 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.facts import Facts, arms_of, depends_on
@@ -29,7 +29,21 @@ from polysched.emit_c.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loops import Block, Edge, For, If, Let, Node, RegisterTile, StatementInstance, block, walk_nodes
+from polysched.emit_c.loops import (
+    Block,
+    Edge,
+    For,
+    If,
+    Let,
+    Node,
+    Packed,
+    Panel,
+    RegisterTile,
+    StatementInstance,
+    block,
+    instances,
+    walk_nodes,
+)
 from polysched.emit_c.names import TakenNames
 from polysched.scheduling.marks import LoopMark, Role
 
@@ -37,22 +51,44 @@ _NARROWEST = 4  # columns; fewer are summed one by one
 _POINT = LoopMark(role=Role.POINT)
 
 
-def separate_register_tiles(node: Node, facts: Facts, taken: TakenNames) -> Node:
+HasForm = Callable[[RegisterTile, Facts], bool]
+PanelsFor = Callable[[Sequence[For], Sequence[Edge], Node, For], tuple[Panel, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separation:
+    """What the separation asks of others.
+
+    Parameters
+    ----------
+    taken : names that must not be made up.
+    has_form : whether a tile can be printed as straight code.
+    panels_for : which operands of a nest are packed around the loop that reuses them.
+    """
+
+    taken: TakenNames
+    has_form: HasForm
+    panels_for: PanelsFor
+
+
+def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
     """Replace each nest of register loops by full `RegisterTile`s, smaller ones, and the remaining loops."""
     match node:
         case For():
             nest = _nest(node)
-            tiles = None if nest is None else _tiles(nest, facts, taken)
-            return tiles or replace(node, body=separate_register_tiles(node.body, facts.inside(node), taken))
+            tiles = None if nest is None else _tiles(nest, facts, how)
+            if tiles is None:
+                tiles = _packed(node, facts, how)
+            return tiles or replace(node, body=separate_register_tiles(node.body, facts.inside(node), how))
         case Block():
-            return Block(tuple(separate_register_tiles(child, facts, taken) for child in node.children))
+            return Block(tuple(separate_register_tiles(child, facts, how) for child in node.children))
         case If():
             inside = facts.given(node.condition)
-            otherwise = None if node.otherwise is None else separate_register_tiles(node.otherwise, facts, taken)
-            return replace(node, then=separate_register_tiles(node.then, inside, taken), otherwise=otherwise)
+            otherwise = None if node.otherwise is None else separate_register_tiles(node.otherwise, facts, how)
+            return replace(node, then=separate_register_tiles(node.then, inside, how), otherwise=otherwise)
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=separate_register_tiles(node.body, facts.given(known), taken))
+            return replace(node, body=separate_register_tiles(node.body, facts.given(known), how))
         case _:
             return node
 
@@ -91,6 +127,7 @@ class _Nest:
     loops: tuple[For, ...]
     ranges: tuple[_Range, ...]
     body: Node
+    panels: tuple[Panel, ...] = ()
 
 
 def _nest(top: For) -> _Nest | None:
@@ -131,7 +168,7 @@ def _range(loop: For, inside: frozenset[str]) -> _Range | None:
     return None
 
 
-def _tiles(nest: _Nest, facts: Facts, taken: TakenNames) -> Node | None:
+def _tiles(nest: _Nest, facts: Facts, how: Separation) -> Node | None:
     """Full tiles where all edges are full, smaller ones elsewhere; None when the points are no rectangle."""
     wholes = [tuple(c for c in r.is_full() if not facts.imply(c)) for r in nest.ranges]
     if any(facts.exclude(c) for whole in wholes for c in whole):
@@ -143,15 +180,52 @@ def _tiles(nest: _Nest, facts: Facts, taken: TakenNames) -> Node | None:
         lower = extreme("max", [part.edge.base, *part.lowers]) if whole else part.edge.base
         upper = extreme("min", [part.end, *part.uppers]) if whole else part.end
         if whole and len(arms_of(upper, "min")) > 1:
-            name = taken.fresh(f"{part.edge.variable}_end", names)
+            name = how.taken.fresh(f"{part.edge.variable}_end", names)
             lets.append((name, upper))
             upper = variable(name)
         spans.append((lower, upper))
     tiles = _cover(nest, wholes, spans, facts)
+    if tiles is None or not all(how.has_form(n, facts) for n in _first_tile(tiles)):
+        return None
     for name, value in reversed(lets):
-        if tiles is not None and any(name in _used(n) for n in walk_nodes(tiles)):
+        if any(name in _used(n) for n in walk_nodes(tiles)):
             tiles = Let(name, value, tiles)
     return tiles
+
+
+def _first_tile(node: Node) -> tuple[RegisterTile, ...]:
+    """The tile with all its points, which comes first; the smaller ones have a form when it has one."""
+    return next(((n,) for n in walk_nodes(node) if isinstance(n, RegisterTile)), ())
+
+
+def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
+    """The nest right below a loop with operands packed around the loop; None when there is nothing to pack."""
+    nest = _nest(reuse.body) if isinstance(reuse.body, For) else None
+    if nest is None or any(r.moving_lowers or r.moving_uppers for r in nest.ranges):
+        return None
+    panels = how.panels_for(nest.loops, [r.edge for r in nest.ranges], nest.body, reuse)
+    tiles = _tiles(replace(nest, panels=panels), facts.inside(reuse), how) if panels else None
+    if tiles is None:
+        return None
+    node: Node = replace(reuse, body=tiles)
+    for panel in reversed(panels):
+        node = Packed(panel, _copy(panel, nest), node)
+    runs = [Comparison("<", low, high) for low in arms_of(reuse.lower, "max") for high in arms_of(reuse.upper, "min")]
+    unsure = [c for c in runs if not facts.imply(c)]
+    return If(junction("&&", unsure), node) if unsure else node
+
+
+def _copy(panel: Panel, nest: _Nest) -> Node:
+    """The loops that fill a panel, around the statement instance whose access is copied."""
+    instance = next(i for i in instances(nest.body) if i.statement == panel.statement)
+    part = next(r for r in nest.ranges if r.edge.simd)
+    along = For(part.edge.variable, extreme("max", [part.edge.base, *part.lowers]),
+                extreme("min", [part.end, *part.uppers]), 1, Block(()), _POINT)
+    order = [along, *panel.loops] if panel.by_columns else [*panel.loops, along]
+    node: Node = instance
+    for loop in reversed(order):
+        node = replace(loop, mark=_POINT, body=node)
+    return node
 
 
 def _used(node: Node) -> frozenset[str]:
@@ -275,7 +349,7 @@ def _nonnegative(form: Linear) -> Comparison:
 def _loops(nest: _Nest, edges: tuple[Edge, ...], level: int, conditions: tuple[Condition, ...]) -> Node | None:
     """The loops from `level` inwards, split where a condition depends on their variables."""
     if level == len(nest.loops):
-        return RegisterTile(loops=(), edges=edges, body=nest.body)
+        return RegisterTile(loops=(), edges=edges, body=nest.body, panels=nest.panels)
     loop = nest.loops[level]
     deeper = frozenset(inner.variable for inner in nest.loops[level + 1:])
     here = [c for c in conditions if isinstance(c, Comparison) and not variables(c) & deeper]

@@ -9,7 +9,7 @@ from itertools import product
 
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.index import Atom, Linear, Variable, substitute, variable, variables
-from polysched.emit_c.loops import Edge, StatementInstance
+from polysched.emit_c.loops import Edge, RegisterTile, StatementInstance
 from polysched.scop.scop import Access, Array, Scop
 
 
@@ -75,6 +75,19 @@ def reach(array: Array, access: Access, iterators: Mapping[str, Linear], vector:
     known = tuple(form for form in forms if form is not None)
     kind = _lanes(array, known, vector)
     return Reach(array.name, known, kind, lanes if kind in (Lanes.UNIT, Lanes.REVERSED) else 1)
+
+
+def packed_at(tile: RegisterTile, point: Point) -> dict[str, tuple[str, tuple[Linear, ...]]]:
+    """Where the packed accesses of a tile find their elements at a point."""
+    offsets = dict(point.offsets)
+    values = {edge.variable: edge.base + offsets.get(edge.variable, 0) for edge in tile.edges}
+    return {panel.reference: (panel.name, tuple(substitute(form, values) for form in panel.subscripts))
+            for panel in tile.panels}
+
+
+def packed_reach(name: str, subscripts: tuple[Linear, ...], lanes: int) -> Reach:
+    """The element of a panel that an access reads: the next one in the next lane."""
+    return Reach(name, subscripts, Lanes.UNIT if lanes > 1 else Lanes.UNIFORM, lanes)
 
 
 def _lanes(array: Array, subscripts: tuple[Linear, ...], vector: str | None) -> Lanes:

@@ -26,7 +26,7 @@ from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import RegisterTile, StatementInstance, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.statements import INDENT
-from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, points, reach
+from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, packed_at, packed_reach, points, reach
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
@@ -121,6 +121,9 @@ class TileCode:
         return made
 
     def _reach(self, instance: StatementInstance, access: Access, point: Point, lanes: int) -> Reach:
+        packed = packed_at(self.tile, point)
+        if access.reference in packed:
+            return packed_reach(*packed[access.reference], lanes)
         iterators = iterators_at(self.scop, instance, point)
         return reach(self.scop.array(access.array), access, iterators, self._edge, lanes)
 
@@ -145,7 +148,8 @@ class TileCode:
                 printer = VectorPrinter(scalar=self.printer_for(instance, point), types=self.types, lanes=lanes,
                                         edge=self._edge, scope=scope)
                 for item in self.scop.statement(instance.statement).body:
-                    assert isinstance(item, Assign)
+                    if not isinstance(item, Assign):
+                        raise NotVectorised("only assignments have a form in registers")
                     scope.lines.extend(_assignment(item, printer))
         return scope.lines
 

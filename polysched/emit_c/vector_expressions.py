@@ -13,7 +13,7 @@ from polysched.emit_c.array_bounds import inside_array
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.index import Variable, substitute, variable, variables
-from polysched.emit_c.tile_accesses import Lanes, Reach, reach
+from polysched.emit_c.tile_accesses import Lanes, Reach, packed_reach, reach
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import (
@@ -138,6 +138,8 @@ class VectorPrinter:
 
     def reach(self, access: Access) -> Reach:
         """Where an access of the statement goes at this point."""
+        if access.reference in self.scalar.packed:
+            return packed_reach(*self.scalar.packed[access.reference], self.lanes)
         return reach(self.scop.array(access.array), access, self.scalar.iterators, self.edge, self.lanes)
 
     def loaded(self, access: Access, where: Reach, dtype: DType) -> Piece:

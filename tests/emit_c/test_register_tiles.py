@@ -23,6 +23,9 @@ MATRIX_PRODUCT: Loops = (("floor(i/4)", tile(0)), ("floor(j/32)", tile(1)), ("k"
 TRIANGLE: Loops = (("floor(i/4)", tile(0)), ("floor(j/16)", tile(1)), ("k", point(2)), ("i", edge(0, 4)),
                    ("j", edge(1, 16, simd=True)))
 
+PACKED: Loops = (("floor(j/32)", tile(1)), ("floor(k/8)", tile(2)), ("floor(i/4)", tile(0)), ("k", point(2)),
+                 ("i", edge(0, 4)), ("j", edge(1, 32, simd=True)))
+
 PROGRAMS: dict[str, tuple[str, Loops]] = {
     "matrix product": ("""void f(int n, int m, int p, float C[n][m], float A[n][p], float B[p][m]) {
 #pragma scop
@@ -127,6 +130,33 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, TRIANGLE),
+    "packed operand": ("""void f(int n, int m, int p, float C[n][m], float A[n][p], float B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""", PACKED),
+    "packed and transposed operand": ("""void f(int n, int m, int p, double C[n][m], double A[n][p], double B[m][p]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * B[j][k];
+#pragma endscop
+}
+""", PACKED),
+    "both operands from one array": ("""void f(int n, int m, int p, double C[n][n], double A[n][p]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * A[j][k];
+#pragma endscop
+}
+""", PACKED),
     "no reuse": ("""void f(int n, int m, int p, float C[n][m], const float A[n][p], const float B[p][m]) {
 #pragma scop
   for (int i = 0; i < n; i++)
@@ -180,6 +210,13 @@ def test_computes_what_the_source_computes(name: str, bits: int, tmp_path: Path)
     for n, m, p in SIZES:
         arrays = arguments(text, n, m, p)
         assert run(ours, arrays, n, m, p) == run(original, arrays, n, m, p), f"{(n, m, p)}\n{source.text}"
+
+
+@pytest.mark.parametrize("name", ["packed operand", "packed and transposed operand", "both operands from one array"])
+def test_operands_are_packed_where_a_loop_reuses_them(name: str) -> None:
+    text = emitted(name).text
+    assert "_panel[8][32] __attribute__((aligned(64)));" in text
+    assert "_panel" not in emitted("matrix product").text, "columns are not reused around their own loop"
 
 
 def test_an_accumulator_needs_a_proof_that_nothing_else_touches_it() -> None:
