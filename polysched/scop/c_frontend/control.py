@@ -153,7 +153,8 @@ def _leave(x: Extraction, node: c_ast.Break | c_ast.Continue, domain: isl.Set) -
     loop_exit = x.exits[-1]
     is_break = isinstance(node, c_ast.Break)
     trees = [_keep_counter(x, node, domain)] if is_break else []
-    if len(x.guards) == loop_exit.guard_depth:
+    may_be_skipped = is_break and loop_exit.continue_flag is not None
+    if len(x.guards) == loop_exit.guard_depth and not may_be_skipped:
         if is_break:
             loop_exit.breaks = domain if loop_exit.breaks is None else loop_exit.breaks.union(domain)
         return Walked(sequence(trees), domain.subtract(domain))

@@ -182,6 +182,16 @@ void f(int n, double x[n], double y[n]) {
   }
 #pragma endscop
 }""",
+    "affine break behind continue on data": """
+void f(int n, int m, double x[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    if (x[i] > 0) continue;
+    x[n - 1 - i] += 1;
+    if (i > 1) break;
+  }
+#pragma endscop
+}""",
     "loops under a condition on data": """
 void f(int n, double x[n], double y[n]) {
 #pragma scop
