@@ -19,11 +19,13 @@ ISL_OPERATIONS = 20_000_000
 def with_budget(operations: int, compute: Callable[[], Result]) -> Result | None:
     """The value of an isl computation, or None when it needs more than so many isl operations.
 
-    Budgets do not nest: the inner one ends the outer one.
+    Inside another budget the smaller one holds, and the outer one begins anew after it: what is bounded is
+    every stretch of isl work between two budgets.
     """
     context = isl.DEFAULT_CONTEXT
+    outer = context.get_max_operations()
     context.reset_operations()
-    context.set_max_operations(operations)
+    context.set_max_operations(min(operations, outer) if outer else operations)
     try:
         return compute()
     except isl.Error:
@@ -32,7 +34,7 @@ def with_budget(operations: int, compute: Callable[[], Result]) -> Result | None
         return None
     finally:
         context.reset_operations()
-        context.set_max_operations(0)
+        context.set_max_operations(outer)
 
 
 def _is_spent() -> bool:

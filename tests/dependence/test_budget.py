@@ -22,3 +22,9 @@ def test_value_or_none() -> None:
 def test_other_errors_pass_through() -> None:
     with pytest.raises(isl.Error):
         with_budget(1_000_000, lambda: isl.Set("{ [i] : 0 <= }"))
+
+
+def test_the_smaller_of_two_budgets_holds_inside() -> None:
+    assert with_budget(10_000_000, lambda: (with_budget(50, costly), costly())[0]) is None
+    assert with_budget(50, lambda: with_budget(10_000_000, costly)) is None
+    assert with_budget(10_000_000, lambda: (with_budget(50, costly), costly())) is not None
