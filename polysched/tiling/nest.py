@@ -8,10 +8,11 @@ from math import prod
 
 import islpy as isl
 
+from polysched.scop.body import Binary, BodyStatement, Call, Unary, assignments, statement_expressions, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.tiling.distribute import sets_of, statement_names
-from polysched.tiling.position import Position
+from polysched.tiling.position import Position, branch, inside, is_independent
 from polysched.tiling.references import Reference, extent_of, nest_references
 
 SMALL_SIZE = 16                 # sizes at which instances are counted to see a triangle's share of its box
@@ -31,6 +32,8 @@ class Nest:
     references : what the statements touch.
     parameters : the parameter values assumed.
     deepest : the statements inside all loops; the models count these.
+    row_independent : per loop, whether a row of one statement along it carries no dependence: lanes may share it.
+    operations : arithmetic operations of one instance of each of the deepest statements, added up.
     fixed : per loop, whether the extent holds for all parameter values.
     density : statement instances per point of the bounding box: a half for a triangle, two for two statements.
     """
@@ -40,12 +43,16 @@ class Nest:
     references: tuple[Reference, ...]
     parameters: Mapping[str, int]
     deepest: tuple[str, ...] = ()
+    row_independent: tuple[bool, ...] = ()
+    operations: int = 2
     fixed: tuple[bool, ...] = ()
     density: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.fixed:
             object.__setattr__(self, "fixed", (False,) * len(self.loops))
+        if not self.row_independent:
+            object.__setattr__(self, "row_independent", (False,) * len(self.loops))
 
     @property
     def depth(self) -> int:
@@ -68,7 +75,27 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
                 references=nest_references(scop, names, path, parameters, first=len(position.path)),
                 density=_density(position.domain, path, depth, parameters),
                 parameters=parameters, deepest=tuple(n for n in names if scop.statement(n).depth == depth),
+                row_independent=tuple(_row_is_independent(position, members, k) for k in range(len(members))),
+                operations=sum(operation_count(scop.statement(n).body) for n in names
+                               if scop.statement(n).depth == depth),
                 fixed=tuple(not _is_parametric(position.domain, member) for member in members))
+
+
+def _row_is_independent(position: Position, members: tuple[isl.UnionPwAff, ...], loop: int) -> bool:
+    for part in sets_of(position.domain):
+        alone = branch(position, isl.UnionSet.from_set(isl.Set.universe(part.get_space())))
+        for other, member in enumerate(members):
+            if other != loop:
+                alone = inside(alone, member)
+        if not is_independent(alone, members[loop]):
+            return False
+    return True
+
+
+def operation_count(body: tuple[BodyStatement, ...]) -> int:
+    """Arithmetic operators and calls of one execution of a body."""
+    counted = sum(isinstance(e, Binary | Unary | Call) for top in statement_expressions(body) for e in walk(top))
+    return counted + sum(a.op is not None for a in assignments(body))
 
 
 def assumed_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:

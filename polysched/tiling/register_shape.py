@@ -59,9 +59,9 @@ def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[Registe
 
 
 def _shapes(nest: Nest, own: list[Reference], rows: int, columns: int, target: Target) -> list[RegisterShape]:
-    if any(r.stride(columns) is Stride.OTHER for r in own):
-        return []
     sums = [r for r in own if r.writes]
+    if any(r.stride(columns) is Stride.OTHER for r in sums):
+        return []
     rest = [loop for loop in range(nest.depth) if loop not in (rows, columns)]
     inner = tuple(loop for loop in rest if not any(r.moves_with(loop) for r in sums))
     if not inner or not all(r.moves_with(rows) and r.moves_with(columns) for r in sums) or not sums:
@@ -90,7 +90,10 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
     if accumulators + kept + 1 > target.vector_registers:
         return None
     operations = row_count * vectors * len(sums)
-    loads = sum((row_count if r.moves_with(rows) else 1) * (vectors if r.moves_with(columns) else 1) for r in operands)
+    # a vector whose elements lie apart is gathered element by element
+    loads = sum((row_count if r.moves_with(rows) else 1)
+                * {Stride.INVARIANT: 1, Stride.UNIT: vectors, Stride.OTHER: vectors * lanes}[r.stride(columns)]
+                for r in operands)
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
     cycles = max(operations / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
