@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
 from polysched.scop.dtypes import FLOAT64, INT32, INT64, DType, Kind
@@ -57,9 +58,14 @@ class Assignment:
     facts: tuple[Fact, ...]
     assumptions: tuple[str, ...]
 
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """Per operand one spelling of what it holds, equal for equal expressions."""
+        return {name: ideal_text(e, {}) or repr(e) for name, e in self.operands}
+
     def expression(self, operand: str) -> Expr:
         """What the program puts into an operand."""
-        return dict(self.operands)[operand]
+        return next(e for name, e in self.operands if name == operand)
 
 
 def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:

@@ -6,6 +6,7 @@ reach the instruction's, and every check by isl, does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,6 +96,8 @@ class Fragment:
 
     def loops_of(self, e: Expr) -> frozenset[str]:
         """The loops that choose the value of an expression."""
+        if id(e) in self._loops_of:   # by identity: hashing a tree costs more than walking it
+            return self._loops_of[id(e)][1]
         found: set[str] = set()
         for node in walk(e):
             if isinstance(node, Load):
@@ -102,11 +105,48 @@ class Fragment:
                     found |= index.loops
             elif isinstance(node, IteratorRef):
                 found.add(node.name)
-        return frozenset(found)
+        return self._loops_of.setdefault(id(e), (e, frozenset(found)))[1]
+
+    @cached_property
+    def _loops_of(self) -> dict[int, tuple[Expr, frozenset[str]]]:
+        return {}
+
+    @cached_property
+    def _loop(self) -> dict[str, SoftwareLoop]:
+        return {loop.name: loop for loop in self.loops}
 
     def loop(self, name: str) -> SoftwareLoop:
         """The loop of this name."""
-        return next(loop for loop in self.loops if loop.name == name)
+        return self._loop[name]
+
+    @cached_property
+    def array_strides(self) -> dict[str, tuple[int, ...] | None]:
+        """Per access reference the row-major strides, in elements, of its array; None for unknown extents."""
+        return {a.reference: self._strides(a.array) for a in self.statement.accesses}
+
+    @cached_property
+    def memory_steps(self) -> dict[str, dict[str, int] | None]:
+        """Per access reference and loop the elements between neighbouring iterations; None when not constant."""
+        found: dict[str, dict[str, int] | None] = {}
+        for reference, indices in self.indices.items():
+            strides = self.array_strides[reference]
+            steps: dict[str, int] = {}
+            for index, step in zip(indices, strides or (), strict=strides is not None):
+                for name, coefficient in index.coefficients:
+                    steps[name] = steps.get(name, 0) + coefficient * step
+            found[reference] = steps if strides is not None and all(i.affine for i in indices) else None
+        return found
+
+    def _strides(self, name: str) -> tuple[int, ...] | None:
+        extents = self.scop.array(name).extents
+        sizes: list[int] = []
+        for extent in extents[1:]:
+            if extent is None:
+                return None
+            values = isl.Set.from_pw_aff(extent) if extent.dim(isl.dim_type.in_) == 0 else None
+            assert values is not None
+            sizes.append(int(fix_parameters(values, self.sizes).dim_max_val(0).get_num_si()))
+        return tuple(math.prod(sizes[i:]) for i in range(len(extents)))
 
     def constant(self, subscript: Expr) -> int:
         """The constant part of an affine subscript."""

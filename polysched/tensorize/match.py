@@ -129,7 +129,7 @@ class Matches:
     with_mirrors : all of them.
     explanations : per statement without a match, why.
     refused : mappings that satisfied the CNF and that isl refused, with the reason.
-    milliseconds : of the whole call.
+    milliseconds : wall time, without dependence analysis.
     """
 
     scop: Scop
@@ -158,16 +158,18 @@ class Matches:
 
 
 def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None, *,
-          sizes: Mapping[str, int] | None = None) -> Matches:
+          sizes: Mapping[str, int] | None = None, dependences: Dependences | None = None) -> Matches:
     """All matches of an instruction in a program, every one checked by isl independently of the CNF.
 
     Parameters
     ----------
     sizes : values of the program's parameters; sample sizes where there is none.
+    dependences : of the program, when they are known already.
     """
-    started = time.perf_counter()
     chosen = options or MatchOptions()
-    dependences = analyse(scop)
+    if dependences is None:
+        dependences = analyse(scop)
+    started = time.perf_counter()
     found: list[Match] = []
     explanations: list[Explanation] = []
     refused: list[str] = []
@@ -209,10 +211,10 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
 def _up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]:
     """Of every class under the instruction's automorphisms the cheapest; the count does not see layouts."""
     symmetries = automorphisms(intrinsic)
-    classes: dict[tuple[object, ...], list[Match]] = {}
+    classes: dict[object, list[Match]] = {}
     for m in found:
         images = [_image(m, operands, places) for operands, places in symmetries]
-        classes.setdefault(min(images, key=repr), []).append(m)
+        classes.setdefault(min(images), []).append(m)
     for members in classes.values():
         yield min(members, key=lambda m: m.cost_cycles)
 
@@ -245,11 +247,11 @@ def _commutes(update: Expr, inputs: tuple[Any, ...], swap: Mapping[str, str]) ->
     return ideal_text(rebuild(update, rename), {}) == ideal_text(update, {})
 
 
-def _image(m: Match, operands: Mapping[str, str], places: tuple[int, ...]) -> tuple[object, ...]:
+def _image(m: Match, operands: Mapping[str, str], places: tuple[int, ...]) -> tuple[str, tuple[tuple[str, ...], ...], tuple[tuple[str, str], ...]]:
     moved: list[tuple[str, ...]] = [()] * len(places)
     for at, place in enumerate(places):
         moved[place] = m.loops[at]
-    texts = tuple(sorted((operands[n], repr(e)) for n, e in m.assignment.operands))
+    texts = tuple(sorted((operands[n], text) for n, text in m.assignment.texts.items()))
     return m.fragment.statement.name, tuple(moved), texts
 
 

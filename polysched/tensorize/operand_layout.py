@@ -10,8 +10,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import islpy as isl
-
 from polysched.scop.body import Load
 from polysched.tensorize.intrinsic import LoadMode
 
@@ -78,45 +76,18 @@ def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> in
             return None
         factor *= extent
     step, covered = 0, 0
+    steps = match.fragment.memory_steps[e.reference]
     for loop in reversed([match.fragment.loop(n) for n in match.loops[group]]):
         if loop.extent == 1:
             continue
-        one = memory_step(match, e, loop.name)
-        if one is None or (covered and one != covered):
+        if steps is None:
+            return None
+        one = steps.get(loop.name, 0)
+        if covered and one != covered:
             return None
         step = step or one
         covered = one * loop.extent
     return step * factor
-
-
-def memory_step(match: Match, e: Load, loop: str) -> int | None:
-    """Elements between the accesses of neighbouring iterations of a loop; None when that is not constant."""
-    strides = array_strides(match, e)
-    if strides is None:
-        return None
-    total = 0
-    for index, step in zip(match.fragment.indices[e.reference], strides, strict=True):
-        if not index.affine:
-            return None
-        total += dict(index.coefficients).get(loop, 0) * step
-    return total
-
-
-def array_strides(match: Match, e: Load) -> tuple[int, ...] | None:
-    """Row-major strides in elements of the array that a load reads."""
-    array = match.fragment.scop.array(match.fragment.statement.access(e.reference).array)
-    extents = []
-    for extent in array.extents[1:]:
-        if extent is None:
-            return None
-        value = extent
-        for position in range(value.dim(isl.dim_type.param)):
-            name = str(value.get_dim_name(isl.dim_type.param, position))
-            size = match.fragment.sizes[name]
-            value = value.intersect_params(isl.Set.read_from_str(
-                isl.DEFAULT_CONTEXT, f"[{name}] -> {{ : {name} = {size} }}"))
-        extents.append(int(value.max_val().get_num_si()))
-    return tuple(math.prod(extents[i:]) for i in range(len(extents) + 1))[: len(array.extents)] if array.extents else ()
 
 
 def _mode(match: Match, operand: str, strides: list[int | None], e: object) -> LoadMode:

@@ -7,7 +7,7 @@ from polysched.scop.body import Load
 from polysched.tensorize.conformance import fill_in
 from polysched.tensorize.emission.plan import content_of, first_element
 from polysched.tensorize.match import Match
-from polysched.tensorize.operand_layout import OperandLayout, memory_step
+from polysched.tensorize.operand_layout import OperandLayout
 from polysched.tensorize.semantics import C_NAMES
 
 
@@ -47,8 +47,8 @@ def _operand_words(match: Match, layout: OperandLayout) -> dict[str, str]:
     if not isinstance(held, Load) or any(s is None for s in strides):
         raise _refused(match, layout, "it is not one array with constant strides")
     known = [s for s in strides if s is not None]
-    terms = [layout.array, *(f"o_{loop} * {step}" for loop in match.outer
-                             if (step := memory_step(match, held, loop)))]
+    steps = match.fragment.memory_steps[held.reference] or {}
+    terms = [layout.array, *(f"o_{loop} * {steps[loop]}" for loop in match.outer if steps.get(loop))]
     base = first_element(match, held)
     words = {operand: " + ".join([*terms, *([str(base)] if base else [])])}
     if len(known) == 1:

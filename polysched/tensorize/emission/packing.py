@@ -17,7 +17,6 @@ from polysched.scop.dtypes import BFLOAT16, FLOAT16, DType
 from polysched.tensorize.emission.plan import NestLoop, Place, Plan, content_of, uses
 from polysched.tensorize.emulator import expression_c
 from polysched.tensorize.match import Match
-from polysched.tensorize.operand_layout import array_strides
 from polysched.tensorize.semantics import C_NAMES, Affine
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
@@ -217,7 +216,7 @@ def _loaded_c(match: Match, e: Load) -> str:
 def _element_c(match: Match, e: Load) -> str:
     """`array[linear index]` over the program's iterators."""
     access = match.fragment.statement.access(e.reference)
-    strides = array_strides(match, e)
+    strides = match.fragment.array_strides[e.reference]
     if strides is None:
         raise UsageError(f"the extents of {access.array} are not known", where=match.fragment.scop.name)
     terms = []

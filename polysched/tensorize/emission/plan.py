@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from polysched.scop.body import Expr, Load
 from polysched.tensorize.intrinsic import LoadMode
 from polysched.tensorize.match import Match
-from polysched.tensorize.operand_layout import array_strides, memory_step
 
 MAX_UNROLL = 16
 LONG_STRIDE_BYTES = 256
@@ -232,12 +231,13 @@ def _same_bits(match: Match, operand: str, held: Load) -> bool:
 
 def _direct(match: Match, operand: str, held: Load, mine: list[NestLoop], row: int) -> Place:
     blocks, unrolled = {}, {}
+    steps = match.fragment.memory_steps[held.reference] or {}
     for loop in mine:
         if loop.group < 0:
-            one = memory_step(match, held, loop.source) or 0
+            one = steps.get(loop.source, 0)
         else:
             members = [n for n in match.loops[loop.group] if match.fragment.loop(n).extent > 1]
-            one = (memory_step(match, held, members[-1]) or 0) * match.extent(loop.group)
+            one = steps.get(members[-1], 0) * match.extent(loop.group)
         unrolled[loop.name] = one
         blocks[loop.name] = one * loop.unroll
     return Place(operand=operand, packed=False, block_strides=blocks, unrolled_strides=unrolled,
@@ -246,8 +246,9 @@ def _direct(match: Match, operand: str, held: Load, mine: list[NestLoop], row: i
 
 def first_element(match: Match, held: Load) -> int:
     """Position in memory of the element that the first iteration of every loop accesses."""
-    strides = array_strides(match, held)
+    strides, steps = match.fragment.array_strides[held.reference], match.fragment.memory_steps[held.reference]
     assert strides is not None
+    assert steps is not None
     subscripts = match.fragment.statement.access(held.reference).subscripts
     base = sum(step * match.fragment.constant(subscript) for step, subscript in zip(strides, subscripts, strict=True))
-    return base + sum(loop.lower * (memory_step(match, held, loop.name) or 0) for loop in match.fragment.loops)
+    return base + sum(loop.lower * steps.get(loop.name, 0) for loop in match.fragment.loops)
