@@ -78,9 +78,14 @@ class Subject:
     versions: tuple[Version, ...]
     findings: tuple[Finding, ...] = ()
 
-    def sizes(self, values: Mapping[str, int]) -> dict[str, int]:
-        """Values by C spelling as values by the Scop's parameter names."""
-        return {p.name: values[p.spelling] for p in self.scop.parameters}
+    def parameters(self, sizes: Mapping[str, int], seed: int = 0) -> dict[str, int]:
+        """The Scop's parameters in a call at these sizes.
+
+        A parameter that is not a size is a variable of the function that starts from `NAME_out[0]`.
+        """
+        arrays = inputs_of(arguments_for(self.signature, sizes), seed)
+        return {p.name: sizes[p.spelling] if p.spelling in sizes else int(arrays[f"{p.spelling}_out"][0])
+                for p in self.scop.parameters}
 
 
 def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Subject | Finding:
@@ -231,7 +236,8 @@ class _Call:
 
 def _job(subject: Subject, version: Version, sizes: Mapping[str, int], seed: int) -> Job:
     if version.traced:
-        arguments = tuple(Argument(name=p.name, dtype=p.dtype.name, value=sizes[p.spelling])
+        values = subject.parameters(sizes, seed)
+        arguments = tuple(Argument(name=p.name, dtype=p.dtype.name, value=values[p.name])
                           for p in subject.scop.parameters)
         return Job(label=version.label, arguments=arguments, seed=seed, trace_size=TRACE_NUMBERS)
     return Job(label=version.label, arguments=arguments_for(subject.signature, sizes), seed=seed)
@@ -264,7 +270,7 @@ def _interpret(call: _Call, compiled: JobResult, schedules: bool, collector: _Co
     for label, tree in trees.items():
         arrays = interpreter_arrays(subject, call.sizes, call.job.seed)
         try:
-            execute(subject.scop, subject.sizes(call.sizes), arrays, tree=tree)
+            execute(subject.scop, subject.parameters(call.sizes, call.job.seed), arrays, tree=tree)
         except PolyschedError as error:
             collector.add(subject, label, "interpreter", _one_line(error))
             continue
@@ -302,6 +308,6 @@ def _check_order(call: _Call, result: JobResult, collector: _Collector) -> None:
         return
     execution = execution_of(result.records, [s.name for s in subject.scop.statements])
     try:
-        check_order(subject.scop, subject.sizes(call.sizes), execution)
+        check_order(subject.scop, subject.parameters(call.sizes, call.job.seed), execution)
     except PolyschedError as error:
         collector.add(subject, call.configuration, "order", _one_line(error))

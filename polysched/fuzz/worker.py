@@ -16,7 +16,7 @@ from polysched.fuzz.generator import Shape, generate
 from polysched.fuzz.program import Program
 from polysched.fuzz.shrinking import shrink
 from polysched.measure.child_side import Reporter, start
-from polysched.scop.points import fix_parameters
+from polysched.measure.instance_trace import instance_count
 from polysched.target import find_compiler
 
 RUN_SIZES = ({"n": 1, "m": 2}, {"n": 4, "m": 3}, {"n": 5, "m": 7}, {"n": 8, "m": 6}, {"n": 13, "m": 11},
@@ -63,8 +63,7 @@ def check_prepared(prepared: Iterable[Subject | Finding]) -> list[Finding]:
 def plan_for(subject: Subject) -> Plan:
     """Sizes with at least some and not too many instances."""
     def instances(sizes: Mapping[str, int]) -> int:
-        return sum(int(fix_parameters(s.domain, subject.sizes(sizes)).count_val().to_python())
-                   for s in subject.scop.statements)
+        return instance_count(subject.scop, subject.parameters(sizes))
 
     small = next((sizes for sizes in SMALL_SIZES if instances(sizes) <= MOST_INSTANCES_SMALL), SMALL_SIZES[-1])
     run = tuple(sizes for sizes in RUN_SIZES if instances(sizes) <= MOST_INSTANCES_RUN)
