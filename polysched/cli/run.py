@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polysched.cli.options import add_source, add_transformation, pipeline_options, positive, positive_seconds, size
@@ -40,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--function", metavar="NAME", help="which function, when several contain a scop")
     parser.add_argument("-o", "--output", metavar="OUT.c", help="also write the transformed file")
     parser.add_argument("--results", metavar="FILE.jsonl", help="append the measurement as one line of JSON")
+    parser.add_argument("--resume", action="store_true",
+                        help="do not measure again what the --results file holds already")
 
 
 def add_measuring(parser: argparse.ArgumentParser) -> None:
@@ -75,19 +79,33 @@ def run(arguments: argparse.Namespace) -> int:
             dump_stages(transformed.regions, arguments.dump_stages)
         if output is not None:
             output.write(transformed.text)
-        measurement = measure_function(transformed, arguments, shown)
+        known = known_results(arguments)
+        measurement = measure_function(transformed, arguments, shown, known)
         shown.stop()
         if report is not None:
             from polysched.measure.results import measurement_to_json
             report.write_json(file_report(transformed, output=arguments.output) |
                               {"measurement": measurement_to_json(measurement)})
-        if arguments.results:
+        if arguments.results and measurement.experiment not in known:
             from polysched.measure.results import append
             append(arguments.results, measurement)
         return show(measurement, to_errors=arguments.json == STANDARD_OUTPUT)
 
 
-def measure_function(transformed: TransformedFile, arguments: argparse.Namespace, shown: Progress) -> Measurement:
+def known_results(arguments: argparse.Namespace) -> dict[str, Measurement]:
+    """The verified results that `--resume` need not repeat."""
+    from polysched.measure.results import read
+    if not arguments.resume:
+        return {}
+    if not arguments.results:
+        raise UsageError("--resume needs a results file", hint="name it with --results")
+    if not Path(arguments.results).exists():
+        return {}
+    return {m.experiment: m for m in read(arguments.results, any_machine=True) if m.verified}
+
+
+def measure_function(transformed: TransformedFile, arguments: argparse.Namespace, shown: Progress,
+                     known: Mapping[str, Measurement]) -> Measurement:
     """Verify and time the function that the arguments name."""
     from polysched.measure.paired import Subject, compare_and_time
     regions = regions_of_function(transformed, arguments.function)
@@ -95,7 +113,7 @@ def measure_function(transformed: TransformedFile, arguments: argparse.Namespace
                       options=regions[0].options.chosen(), steps=tuple(s for r in regions for s in r.steps()))
     shown.step(f"compiling {arguments.source}")
     return compare_and_time(subject, dict(arguments.size), options=measure_options(arguments),
-                            on_report=shown.report)
+                            on_report=shown.report, known=known)
 
 
 def measure_options(arguments: argparse.Namespace) -> MeasureOptions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,14 +23,12 @@ class Binary:
     path : where it stands; the folder belongs to the caller.
     compiler : what compiled it.
     flags : all options that change the code, in order.
-    source_sha256 : of the compiled text.
     compile_seconds : wall time of the compiler.
     """
 
     path: Path
     compiler: Compiler
     flags: tuple[str, ...]
-    source_sha256: str
     compile_seconds: float
 
 
@@ -65,7 +62,6 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
         raise CompileError(f"{compiler} refused {what or name}", witness=first_lines(done.stderr, str(folder)),
                            hint=_hint(done.stderr))
     return Binary(path=library, compiler=compiler, flags=tuple(options),
-                  source_sha256=hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
                   compile_seconds=time.monotonic() - started)
 
 

@@ -79,7 +79,7 @@ class Build:
     compiler : its command.
     version : the first line of `--version`.
     flags : options that change the code.
-    source_sha256 : of the text that was compiled.
+    source_sha256 : of the whole file, as read or as transformed.
     compile_seconds : wall time of the compiler.
     """
 
@@ -96,9 +96,13 @@ class Measurement:
 
     Parameters
     ----------
+    experiment : a hash of what was measured and how (sources, sizes, build, inputs, machine), not of the outcome:
+        two measurements with the same one repeat each other.
     source : the file as the user named it.
     function : the function that was called.
     sizes : every parameter by its C spelling.
+    threads : OMP_NUM_THREADS of the run.
+    cold_cache : the caches were flushed before every call.
     options : what was asked for (scheduler, tile sizes, ...).
     steps : how the schedule came about, as text.
     original, transformed : the two builds.
@@ -110,9 +114,12 @@ class Measurement:
     started : when, in UTC (ISO 8601).
     """
 
+    experiment: str
     source: str
     function: str
     sizes: Mapping[str, int]
+    threads: int
+    cold_cache: bool
     options: Mapping[str, object]
     steps: tuple[str, ...]
     original: Build

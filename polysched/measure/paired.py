@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ from polysched.measure.machine import (
     git_revision,
     versions,
 )
-from polysched.measure.measurement import Build, Measurement, Verification
+from polysched.measure.measurement import FORMAT_VERSION, Build, Measurement, Verification
 from polysched.measure.problem_size import ProblemSize, choose_size
 from polysched.measure.slots import check_memory, location, make_slots
 from polysched.measure.statistics import Sample, Timing
@@ -105,6 +106,13 @@ class Subject:
         return region.signature
 
     @property
+    def original_text(self) -> str:
+        """The file as it was read."""
+        region = self.scops[0].source
+        assert region is not None
+        return region.text
+
+    @property
     def path(self) -> Path:
         region = self.scops[0].source
         assert region is not None
@@ -112,7 +120,8 @@ class Subject:
 
 
 def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, options: MeasureOptions | None = None,
-                     on_report: Callable[[Mapping[str, Any]], None] | None = None) -> Measurement:
+                     on_report: Callable[[Mapping[str, Any]], None] | None = None,
+                     known: Mapping[str, Measurement] | None = None) -> Measurement:
     """Compile both versions, verify in an isolated child, and time them there in alternating pairs.
 
     A child that crashes, hangs or runs out of memory gives a Measurement whose `failure` says so.
@@ -121,6 +130,7 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
     ----------
     given_sizes : parameter values by C spelling; the others are chosen (`measure.problem_size`).
     on_report : called with every report of the child, for progress bars.
+    known : earlier results by `Measurement.experiment`; one of the same experiment is returned instead of a new one.
 
     Raises
     ------
@@ -131,6 +141,10 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
     signature = subject.signature
     size = choose_size(subject.scops, given_sizes)
     compiler = find_compiler(options.cc)
+    threads = options.threads or available_cores()
+    experiment = _experiment(subject, size, compiler, options, threads)
+    if known and experiment in known:
+        return known[experiment]
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     with workspace() as folder:
         slots = make_slots(subject.scops, signature, size, given=given_sizes,
@@ -138,12 +152,11 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
         check_memory(slots, min(available_memory(), options.limits.memory_bytes))
         binaries = build_both(subject, slots, folder=folder, compiler=compiler, flags=options.flags)
         timer = compile_shared(TIMER, name="timer", folder=folder, compiler=compiler, flags=("-O2",), openmp=False)
-        threads = options.threads or available_cores()
         request = _request(slots, binaries, timer, options=options, threads=threads)
         ended = run_isolated(CHILD_MODULE, request, folder=folder, limits=options.limits,
                              environment=thread_environment(threads, pin=options.pin), on_report=on_report)
     return _measurement(subject, size, options, binaries, ended, threads=threads, started=started,
-                        cpus=tuple(request["cpus"]))
+                        cpus=tuple(request["cpus"]), experiment=experiment)
 
 
 def build_both(subject: Subject, slots: Sequence[Slot], *, folder: Path, compiler: Compiler,
@@ -200,18 +213,30 @@ def _request(slots: Sequence[Slot], binaries: tuple[Binary, Binary], timer: Bina
 
 
 def _measurement(subject: Subject, size: ProblemSize, options: MeasureOptions, binaries: tuple[Binary, Binary],
-                 ended: ChildEnd, *, threads: int, started: str, cpus: tuple[int, ...]) -> Measurement:
+                 ended: ChildEnd, *, threads: int, started: str, cpus: tuple[int, ...],
+                 experiment: str) -> Measurement:
     failure = "" if ended.end is End.FINISHED else _failure(ended)
     verification = read_verification(ended.reports, seed=options.seed)
     timing = None
     if verification is not None and verification.passed and not failure:
         timing = read_timing(ended.reports, threads=threads, cpus=cpus, cold_cache=options.cold_cache)
     return Measurement(
-        source=str(subject.path), function=subject.signature.name, sizes=dict(size.spelled), options=subject.options,
-        steps=subject.steps, original=_build(binaries[0]), transformed=_build(binaries[1]),
+        experiment=experiment, source=str(subject.path), function=subject.signature.name, sizes=dict(size.spelled),
+        threads=threads, cold_cache=options.cold_cache, options=subject.options, steps=subject.steps,
+        original=_build(binaries[0], subject.original_text),
+        transformed=_build(binaries[1], subject.transformed_text),
         verification=verification, timing=timing, failure=failure, work=count_work(subject.scops, size.values),
         machine=describe_machine(), conditions=describe_conditions(), libraries=versions(),
         git_revision=git_revision(Path(__file__).parent), started=started)
+
+
+def _experiment(subject: Subject, size: ProblemSize, compiler: Compiler, options: MeasureOptions, threads: int) -> str:
+    """The hash that names this experiment (`Measurement.experiment`)."""
+    parts = (subject.signature.name, sorted(size.spelled.items()), text_sha256(subject.original_text),
+             text_sha256(subject.transformed_text), str(compiler), compiler.version, options.flags, threads,
+             options.pin, options.cold_cache, options.seed, options.tolerance, describe_machine().identity,
+             FORMAT_VERSION)
+    return text_sha256(repr(parts))
 
 
 def _failure(ended: ChildEnd) -> str:
@@ -219,9 +244,14 @@ def _failure(ended: ChildEnd) -> str:
     return " - ".join([f"the measured process {ended.describe()}", *last_words])
 
 
-def _build(binary: Binary) -> Build:
+def _build(binary: Binary, text: str) -> Build:
     return Build(compiler=str(binary.compiler), version=binary.compiler.version, flags=binary.flags,
-                 source_sha256=binary.source_sha256, compile_seconds=round(binary.compile_seconds, 4))
+                 source_sha256=text_sha256(text), compile_seconds=round(binary.compile_seconds, 4))
+
+
+def text_sha256(text: str) -> str:
+    """The hash by which results name a source text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def read_verification(reports: Sequence[Mapping[str, Any]], *, seed: int) -> Verification | None:

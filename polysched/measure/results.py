@@ -123,6 +123,8 @@ def _lines(path: Path) -> Iterator[Measurement]:
         try:
             value = json.loads(line)
         except ValueError:
+            if number == 1 and b"\n" in content:
+                raise UsageError("this is not a results file", where=f"{path}:1") from None
             logger.warning("%s:%d: an unfinished line was skipped", path, number)
             continue
         if not isinstance(value, dict):

@@ -24,7 +24,8 @@ COMPARISON = ArrayComparison(array="A", dtype="float64", elements=6, mismatches=
                              expected=1.0, got=1.0)
 BUILD = Build(compiler="gcc", version="gcc 12", flags=("-O3",), source_sha256="00", compile_seconds=0.1)
 MEASUREMENT = Measurement(
-    source="f.c", function="f", sizes={"n": 3}, options={"tile": [32, 32], "scheduler": "pluto"},
+    experiment="e", source="f.c", function="f", sizes={"n": 3}, threads=2, cold_cache=False,
+    options={"tile": [32, 32], "scheduler": "pluto"},
     steps=("schedule: pluto",),
     original=BUILD, transformed=BUILD,
     verification=Verification(arrays=(COMPARISON,), recipe="dominant", seed=1, amplification=1e-15,
