@@ -117,19 +117,25 @@ def _lines(path: Path) -> Iterator[Measurement]:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"the results cannot be read: {error.strerror}", where=str(path)) from None
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except ValueError:
-            if number == 1 and b"\n" in content:
-                raise UsageError("this is not a results file", where=f"{path}:1") from None
+    lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
+    values = [(number, _parsed(line)) for number, line in lines]
+    if len(values) > 1 and all(value is None for _, value in values):
+        raise UsageError("this is not a results file", where=str(path))
+    for number, value in values:
+        if value is None:
             logger.warning("%s:%d: an unfinished line was skipped", path, number)
             continue
         if not isinstance(value, dict):
             raise UsageError("this is not a results file", where=f"{path}:{number}")
         yield measurement_from_json(value)
+
+
+def _parsed(line: bytes) -> Any:
+    """The JSON value of a line; None when it is not complete."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 def _to_json(value: Any) -> Any:

@@ -91,6 +91,14 @@ def test_a_line_that_was_cut_off_is_skipped_and_closed(
     assert len(read(path)) == 2
 
 
+def test_a_first_line_that_was_cut_off_is_no_obstacle(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b'{"format_ver')
+    assert read(path) == ()
+    append(path, MEASUREMENT)
+    assert read(path) == (MEASUREMENT,)
+
+
 def _append_many(path: Path, count: int) -> None:
     for _ in range(count):
         append(path, MEASUREMENT)
