@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from polysched.emit_c.ast_build import build_ast
 from polysched.emit_c.ast_reader import read_ast
 from polysched.emit_c.band_comments import band_comments
@@ -12,9 +10,9 @@ from polysched.emit_c.expressions import local_declarations
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
-from polysched.emit_c.loops import Edge, For, If, Node, Panel, loop_names
+from polysched.emit_c.loops import If, Panel, loop_names
 from polysched.emit_c.names import local_array_names, name_loops, taken_names
-from polysched.emit_c.packing import panels_for
+from polysched.emit_c.packing import TileBlock, panels_for
 from polysched.emit_c.parameter_guard import parameter_guard
 from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
@@ -68,7 +66,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
 
 
 def _separation(printer: RegionPrinter) -> Separation:
-    def panels(loops: Sequence[For], edges: Sequence[Edge], body: Node, reuse: For) -> tuple[Panel, ...]:
-        return panels_for(printer.scop, loops, edges, body, reuse, printer.taken) if printer.options.packing else ()
+    def panels(tiles: TileBlock, facts: Facts) -> tuple[Panel, ...]:
+        return panels_for(printer.scop, tiles, facts, printer.taken) if printer.options.packing else ()
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels)

@@ -120,6 +120,7 @@ class Panel:
     subscripts : where the access finds its element in the panel, in terms of loop variables.
     extents : elements per dimension of the panel.
     loops : the loops of the tile that move the access, outermost first.
+    columns : first value and end of the vector edge's variable in the copy.
     by_columns : the copy runs along the loops inside and along the vector edge outside.
     """
 
@@ -130,6 +131,7 @@ class Panel:
     subscripts: tuple[Linear, ...]
     extents: tuple[int, ...]
     loops: tuple[For, ...]
+    columns: tuple[Linear, Linear]
     by_columns: bool
 
 

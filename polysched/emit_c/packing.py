@@ -10,38 +10,63 @@ the panel follows from the access and the tile, whatever the program computes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import islpy as isl
+
+from polysched.emit_c.ast_reader import read_index
 from polysched.emit_c.expressions import linear_form
-from polysched.emit_c.facts import arms_of, depends_on
-from polysched.emit_c.index import Linear, variable, variables
+from polysched.emit_c.facts import Facts, arms_of, depends_on
+from polysched.emit_c.index import Comparison, Linear, Variable, constant, extreme, variable, variables
 from polysched.emit_c.loops import Edge, For, Node, Panel, StatementInstance, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, reach
-from polysched.scop.scop import Access, Scop
+from polysched.scop.scop import Access, Array, Scop
 
 LARGEST_PANEL_BYTES = 1 << 18
 FEWEST_REUSES = 4
 
 
-def panels_for(scop: Scop, loops: Sequence[For], edges: Sequence[Edge], body: Node, reuse: For,
-               taken: TakenNames) -> tuple[Panel, ...]:
-    """The operands of a tile that are worth a panel around the loop `reuse`.
+@dataclass(frozen=True, kw_only=True)
+class TileBlock:
+    """The register tiles that one loop runs over.
 
     Parameters
     ----------
-    loops, edges, body : the tile inside `reuse`; its points are a rectangle.
-    reuse : the loop directly around the tile's nest.
+    reuse : the loop.
+    loops, edges, body : the tile inside.
+    columns : first value and end of the vector edge's variable, as far as they are fixed around the tile.
+    rectangular : every point of the tile's loops and edges is an instance.
     """
+
+    reuse: For
+    loops: tuple[For, ...]
+    edges: tuple[Edge, ...]
+    body: Node
+    columns: tuple[Linear, Linear]
+    rectangular: bool
+
+
+def panels_for(scop: Scop, tiles: TileBlock, facts: Facts, taken: TakenNames) -> tuple[Panel, ...]:
+    """The operands of register tiles that are worth a panel around the loop over the tiles.
+
+    Parameters
+    ----------
+    facts : what holds around the tile's loops, inside `tiles.reuse`.
+    """
+    loops, edges, reuse = tiles.loops, tiles.edges, tiles.reuse
     vector = next((edge for edge in edges if edge.simd), None)
     if vector is None or not loops or _is_short(reuse):
         return ()
-    written = {a.array for i in instances(body) for a in scop.statement(i.statement).writes}
+    written = {a.array for i in instances(tiles.body) for a in scop.statement(i.statement).writes}
+    for loop in loops:
+        facts = facts.inside(loop)
     panels: list[Panel] = []
-    for instance in instances(body):
+    for instance in instances(tiles.body):
         for access in scop.statement(instance.statement).reads:
             if access.array not in written:
                 name = taken.fresh(f"{identifier_of(access.array)}_panel", frozenset(p.name for p in panels))
-                panel = _panel(scop, instance, access, loops, edges, vector, reuse, name)
+                panel = _panel(scop, instance, access, tiles, vector, facts, name)
                 if panel is not None and not any(p.reference == panel.reference for p in panels):
                     panels.append(panel)
     return tuple(panels)
@@ -69,8 +94,9 @@ def _constant_extent(loop: For) -> tuple[Linear, int] | None:
     return best
 
 
-def _panel(scop: Scop, instance: StatementInstance, access: Access, loops: Sequence[For], edges: Sequence[Edge],
-           vector: Edge, reuse: For, name: str) -> Panel | None:
+def _panel(scop: Scop, instance: StatementInstance, access: Access, tiles: TileBlock, vector: Edge, facts: Facts,
+           name: str) -> Panel | None:
+    loops, edges, reuse = tiles.loops, tiles.edges, tiles.reuse
     array = scop.array(access.array)
     iterators = iterators_at(scop, instance, Point(()))
     forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
@@ -97,7 +123,41 @@ def _panel(scop: Scop, instance: StatementInstance, access: Access, loops: Seque
         size *= extent
     if size > LARGEST_PANEL_BYTES:
         return None
+    columns = tiles.columns if tiles.rectangular else _clipped(array, known, vector, tiles, facts)
+    if columns is None or depends_on(columns[0], fixed) or depends_on(columns[1], fixed):
+        return None
     subscripts = (*(variable(loop.variable) - low for loop, (low, _) in zip(moving, origins, strict=True)),
                   variable(vector.variable) - vector.base)
     return Panel(name=name, array=array.name, statement=instance.statement, reference=access.reference,
-                 subscripts=subscripts, extents=extents, loops=tuple(moving), by_columns=how is Lanes.SPREAD)
+                 subscripts=subscripts, extents=extents, loops=tuple(moving), columns=columns,
+                 by_columns=how is Lanes.SPREAD)
+
+
+def _clipped(array: Array, subscripts: Sequence[Linear], vector: Edge, tiles: TileBlock,
+             facts: Facts) -> tuple[Linear, Linear] | None:
+    """The columns of a block that is no rectangle, cut off where the array ends.
+
+    Some elements of the panel may then be read that no instance reads; they have to exist.
+    """
+    lower, upper = tiles.columns
+    if len(array.extents) != len(subscripts):
+        return None
+    for form, extent in zip(subscripts, array.extents, strict=True):
+        end = None if extent is None else _extent_form(extent)
+        if end is None:
+            return None
+        step = form.coefficient(Variable(vector.variable))
+        rest = form - variable(vector.variable) * step
+        if step == 0:
+            if not (facts.imply(Comparison(">=", form, constant(0))) and facts.imply(Comparison("<", form, end))):
+                return None
+        elif step == 1 and not variables(rest) & {loop.variable for loop in tiles.loops}:
+            lower, upper = extreme("max", [lower, rest * -1]), extreme("min", [upper, end - rest])
+        else:
+            return None
+    return lower, upper
+
+
+def _extent_form(extent: isl.PwAff) -> Linear:
+    context = extent.domain().params()
+    return read_index(isl.AstBuild.from_context(context).expr_from_pw_aff(extent.project_domain_on_params()))

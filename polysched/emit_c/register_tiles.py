@@ -45,6 +45,7 @@ from polysched.emit_c.loops import (
     walk_nodes,
 )
 from polysched.emit_c.names import TakenNames
+from polysched.emit_c.packing import TileBlock
 from polysched.scheduling.marks import LoopMark, Role
 
 _NARROWEST = 4  # columns; fewer are summed one by one
@@ -52,7 +53,7 @@ _POINT = LoopMark(role=Role.POINT)
 
 
 HasForm = Callable[[RegisterTile, Facts], bool]
-PanelsFor = Callable[[Sequence[For], Sequence[Edge], Node, For], tuple[Panel, ...]]
+PanelsFor = Callable[[TileBlock, Facts], tuple[Panel, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,9 +202,14 @@ def _first_tile(node: Node) -> tuple[RegisterTile, ...]:
 def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     """The nest right below a loop with operands packed around the loop; None when there is nothing to pack."""
     nest = _nest(reuse.body) if isinstance(reuse.body, For) else None
-    if nest is None or any(r.moving_lowers or r.moving_uppers for r in nest.ranges):
+    if nest is None or not nest.ranges[-1].edge.simd:
         return None
-    panels = how.panels_for(nest.loops, [r.edge for r in nest.ranges], nest.body, reuse)
+    last = nest.ranges[-1]
+    tiles_of = TileBlock(
+        reuse=reuse, loops=nest.loops, edges=tuple(r.edge for r in nest.ranges), body=nest.body,
+        columns=(extreme("max", [last.edge.base, *last.lowers]), extreme("min", [last.end, *last.uppers])),
+        rectangular=not any(r.moving_lowers or r.moving_uppers for r in nest.ranges))
+    panels = how.panels_for(tiles_of, facts.inside(reuse))
     tiles = _tiles(replace(nest, panels=panels), facts.inside(reuse), how) if panels else None
     if tiles is None:
         return None
@@ -218,9 +224,7 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
 def _copy(panel: Panel, nest: _Nest) -> Node:
     """The loops that fill a panel, around the statement instance whose access is copied."""
     instance = next(i for i in instances(nest.body) if i.statement == panel.statement)
-    part = next(r for r in nest.ranges if r.edge.simd)
-    along = For(part.edge.variable, extreme("max", [part.edge.base, *part.lowers]),
-                extreme("min", [part.end, *part.uppers]), 1, Block(()), _POINT)
+    along = For(nest.ranges[-1].edge.variable, *panel.columns, 1, Block(()), _POINT)
     order = [along, *panel.loops] if panel.by_columns else [*panel.loops, along]
     node: Node = instance
     for loop in reversed(order):

@@ -157,6 +157,15 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, PACKED),
+    "lower triangle of a symmetric product": ("""void f(int n, int m, int p, double C[n][n], double A[n][p]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * A[j][k];
+#pragma endscop
+}
+""", PACKED),
     "no reuse": ("""void f(int n, int m, int p, float C[n][m], const float A[n][p], const float B[p][m]) {
 #pragma scop
   for (int i = 0; i < n; i++)
@@ -212,7 +221,8 @@ def test_computes_what_the_source_computes(name: str, bits: int, tmp_path: Path)
         assert run(ours, arrays, n, m, p) == run(original, arrays, n, m, p), f"{(n, m, p)}\n{source.text}"
 
 
-@pytest.mark.parametrize("name", ["packed operand", "packed and transposed operand", "both operands from one array"])
+@pytest.mark.parametrize("name", ["packed operand", "packed and transposed operand", "both operands from one array",
+                                  "lower triangle of a symmetric product"])
 def test_operands_are_packed_where_a_loop_reuses_them(name: str) -> None:
     text = emitted(name).text
     assert "_panel[8][32] __attribute__((aligned(64)));" in text
