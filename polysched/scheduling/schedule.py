@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from typing import Any
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.dependence.legality import check_legal
+from polysched.errors import UsageError
 from polysched.scheduling.primitives.step import Step
+from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scop.scop import Scop
 
 
@@ -39,7 +44,7 @@ class Schedule:
     ----------
     dependences : what it respects; holds the Scop.
     tree : isl schedule tree; its bands carry `permutable` and, per member, `coincident`.
-    algorithm : `pluto`, `isl`, `feautrier` or `original`.
+    algorithm : a name of `algorithms.ALGORITHMS`, or `imported`.
     report : how it was found.
     steps : what was done by hand afterwards, in order (`scheduling.steps`).
     """
@@ -53,3 +58,51 @@ class Schedule:
     @property
     def scop(self) -> Scop:
         return self.dependences.scop
+
+    def to_text(self) -> str:
+        """The schedule as JSON text that `from_text` reads: tree in isl's notation, algorithm, rungs and steps."""
+        return json.dumps({"format": TEXT_FORMAT, "program": self.scop.name, "algorithm": self.algorithm,
+                           "rungs": list(self.report.rungs), "steps": [s.to_json() for s in self.steps],
+                           "tree": str(self.tree)}, indent=1) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str, dependences: Dependences) -> Schedule:
+        """Read what `to_text` wrote, or a bare schedule tree in isl's notation, and check it exactly.
+
+        Parameters
+        ----------
+        dependences : those of the program that the schedule is for.  After a step that changed the program
+            (privatize, compute_at) that is the changed one.
+
+        Raises
+        ------
+        UsageError : the text is no schedule, or one of another program.
+        IllegalScheduleError : it breaks a dependence.
+        """
+        stored = _stored(text)
+        try:
+            tree = isl.Schedule.read_from_str(isl.DEFAULT_CONTEXT, stored["tree"])
+        except isl.Error as error:
+            raise UsageError("the schedule tree cannot be read", where=dependences.scop.name, witness=str(error),
+                             hint="Schedule.to_text writes one; isl's own notation is read too") from error
+        check_legal(dependences, tree, what="stored schedule")
+        return cls(dependences=dependences, tree=tree, algorithm=stored["algorithm"],
+                   report=SolverReport(rungs=tuple(stored["rungs"])),
+                   steps=tuple(step_from_json(s) for s in stored["steps"]))
+
+
+TEXT_FORMAT = "polysched schedule 1"
+
+
+def _stored(text: str) -> dict[str, Any]:
+    """The stored object; a bare tree becomes one without a history."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {"algorithm": "imported", "rungs": [], "steps": [], "tree": text}
+    if not isinstance(value, dict) or value.get("format") != TEXT_FORMAT:
+        raise UsageError("this is no stored schedule", witness=text[:60],
+                         hint=f"its format would be {TEXT_FORMAT!r}")
+    if missing := {"algorithm", "rungs", "steps", "tree"} - set(value):
+        raise UsageError("the stored schedule is incomplete", witness=f"no {sorted(missing)[0]!r}")
+    return value

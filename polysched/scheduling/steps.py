@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
@@ -16,7 +16,6 @@ from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.primitives import (
-    STEPS,
     Distribute,
     Fuse,
     Interchange,
@@ -35,6 +34,7 @@ from polysched.scheduling.primitives import (
     loops,
 )
 from polysched.scheduling.primitives.same_values import check_same_values
+from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.schedule import Schedule
 
 _TYPE: Any = isl.schedule_node_type
@@ -118,28 +118,6 @@ def _with_flags(dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:
 def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]]) -> Schedule:
     """Apply stored steps to the schedule that they began from; gives the same tree."""
     return apply(schedule, *(s if isinstance(s, Step) else step_from_json(s) for s in steps))
-
-
-def step_from_json(value: Mapping[str, Any]) -> Step:
-    """The step that `Step.to_json` wrote.
-
-    Raises
-    ------
-    UsageError : no such step, or it has other fields.
-    """
-    name = value.get("step")
-    kind = STEPS.get(str(name))
-    if kind is None:
-        raise UsageError(f"there is no step {name!r}", hint=f"the steps are {', '.join(sorted(STEPS))}")
-    arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "step"}
-    known = {f.name for f in fields(kind)}
-    if unknown := set(arguments) - known:
-        raise UsageError(f"step {name!r} has no field {sorted(unknown)[0]!r}", hint=f"its fields are {sorted(known)}")
-    try:
-        return kind(**arguments)
-    except TypeError as error:
-        raise UsageError(f"step {name!r} is incomplete", witness=str(error), hint=f"its fields are {sorted(known)}"
-                         ) from error
 
 
 def available(schedule: Schedule, kind: type[Step]) -> tuple[Step, ...]:

@@ -1,0 +1,65 @@
+"""Schedules as text: written and read back, imported from isl's notation, refused when they do not fit."""
+
+import json
+
+import islpy as isl
+import pytest
+
+from polysched.dependence import analyse
+from polysched.errors import IllegalScheduleError, UsageError
+from polysched.scheduling import Schedule, pluto, steps
+from polysched.scheduling.primitives import Interchange
+from polysched.scheduling.tree_text import tree_text
+from polysched.scop import from_c_text
+
+PRODUCT = """void product(int n, double A[n][n], double B[n][n], double C[n][n]) {
+#pragma scop
+for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+        for (int k = 0; k < n; k++)
+            C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}"""
+
+
+def product() -> Schedule:
+    return pluto(analyse(from_c_text(PRODUCT)))
+
+
+def test_round_trip_with_steps() -> None:
+    schedule = steps.apply(product(), Interchange(outer="j", inner="k"))
+    again = Schedule.from_text(schedule.to_text(), schedule.dependences)
+    assert again.tree.plain_is_equal(schedule.tree)
+    assert (again.algorithm, again.steps, again.report.rungs) == ("pluto", schedule.steps, schedule.report.rungs)
+    assert again.to_text() == schedule.to_text()
+
+
+def test_a_bare_isl_tree_is_imported() -> None:
+    schedule = product()
+    imported = Schedule.from_text(str(schedule.tree), schedule.dependences)
+    assert imported.algorithm == "imported"
+    assert imported.tree.plain_is_equal(schedule.tree)
+
+
+def test_refusals() -> None:
+    schedule = product()
+    stored = json.loads(schedule.to_text())
+    backward = schedule.tree.to_str().replace("-> [(k)]", "-> [(-k)]")
+    with pytest.raises(IllegalScheduleError, match="the stored schedule breaks the flow dependence"):
+        Schedule.from_text(backward, schedule.dependences)
+    for text, message in (("{ domain: ", "cannot be read"),
+                          (json.dumps({**stored, "format": "other"}), "no stored schedule"),
+                          (json.dumps({"format": stored["format"]}), "incomplete"),
+                          ('{ domain: "{ Other[i] : 0 <= i < 4 }" }', "lacks an instance")):
+        with pytest.raises(UsageError, match=message):
+            Schedule.from_text(text, schedule.dependences)
+
+
+def test_text_for_people() -> None:
+    assert tree_text(product().tree) == ("band permutable\n"
+                                         "  parallel    S0: i\n"
+                                         "  parallel    S0: j\n"
+                                         "  sequential  S0: k\n")
+    marked = isl.Schedule('{ domain: "{ S[i] : 0 <= i < 4 }", child: { mark: "m", child: { schedule: '
+                          '"[{ S[i] -> [(i)] }]" } } }')
+    assert tree_text(marked) == "mark m\n  band\n    sequential  S: i\n"
