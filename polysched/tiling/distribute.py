@@ -35,7 +35,7 @@ def statement_groups(position: Position) -> list[tuple[str, isl.UnionSet]] | Non
     """
     names = statement_names(position.domain)
     before: dict[str, set[str]] = {name: set() for name in names}
-    for relation in _maps(position.dependences):
+    for relation in maps_of(position.dependences):
         source, sink = relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)
         if source != sink:
             before[sink].add(source)
@@ -60,7 +60,8 @@ def sets_of(domain: isl.UnionSet) -> list[isl.Set]:
     return [part for part in found if not part.is_empty()]
 
 
-def _maps(relation: isl.UnionMap) -> list[isl.Map]:
+def maps_of(relation: isl.UnionMap) -> list[isl.Map]:
+    """The maps of a union, one per pair of statements; empty ones dropped."""
     parts = relation.get_map_list()
     found = [parts.get_at(i) for i in range(parts.n_map())]
     return [part for part in found if not part.is_empty()]

@@ -21,6 +21,7 @@ class TilingOptions:
         bands of any length (a longer band repeats the last number, a shorter one drops the rest).
     parallel : mark one loop per nest for threads, skewing tiles into wavefronts where that is needed.
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
+    diamond : tile stencils over time in diamonds, all tiles of a row starting at once; else in skewed boxes.
     nested : tile bands inside tiled bands too.
     register : keep blocks of accumulators in vector registers where a nest has such reuse.
     parameters : values that the models assume for symbolic sizes; a typical size where none is given.
@@ -30,6 +31,7 @@ class TilingOptions:
     sizes: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     parallel: bool = True
     simd: bool = True
+    diamond: bool = False
     nested: bool = False
     register: bool = True
     parameters: Mapping[str, int] = field(default_factory=dict)

@@ -26,6 +26,7 @@ from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.tiling.cost import order_cost
+from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
 from polysched.tiling.loops import Loop, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
@@ -34,7 +35,7 @@ from polysched.tiling.plan import BandPlan, plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal
 from polysched.tiling.register_tiles import block_of, register_nest
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
-from polysched.tiling.wavefront import expose_parallelism
+from polysched.tiling.wavefront import expose_parallelism, skew
 
 
 def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSchedule:
@@ -112,7 +113,7 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
         return _order(loops, band, position, place)
     tiles = tuple(block_of(loops[k], edge, Role.TILE) for k in plan.order if (edge := plan.edges[k]) is not None)
     if tiles and place.options.parallel and not place.parallel:
-        tiles = expose_parallelism(position, tiles)
+        tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(position, tiles)
         place = replace(place, parallel=True)
     below = enter(position, tiles)
     if plan.shape is not None and not place.sunk:
@@ -123,6 +124,26 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     if not tiles:
         points = tuple(replace(loop, mark=replace(loop.mark, role=Role.LOOP)) for loop in points)
     return nest(tiles, _order(points, band, below, place))
+
+
+def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,
+              options: TilingOptions) -> tuple[Loop, ...] | None:
+    """Tile loops between the faces of diamonds, as wavefronts; None where they do not apply.
+
+    Rewrite:  [t, s t + i, s t + j]  ->  [a + b, b, (s t + j)//Tj]  with a = (s t + i)//T and b = (s t - i)//T
+    """
+    edges = plan.edges
+    if not options.diamond or len(loops) < 2 or None in edges or any(
+            is_independent(position, loop.function) for loop in loops):
+        return None
+    faces = diamond_faces(position, loops)
+    if faces is None:
+        return None
+    space = faces[0].mark.member
+    edge = edges[space] or 1
+    others = (block_of(loop, size, Role.TILE) for loop, size in zip(loops, edges, strict=True)
+              if loop.mark.member not in (0, space) and size is not None)
+    return skew((*(block_of(face, edge, Role.TILE) for face in faces), *others))
 
 
 def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Place) -> Node:

@@ -25,8 +25,10 @@ def expose_parallelism(position: Position, tiles: tuple[Loop, ...]) -> tuple[Loo
     if free:
         first = free[0]
         return (tiles[first], *tiles[:first], *tiles[first + 1:])
-    if len(tiles) < 2:
-        return tiles
+    return skew(tiles) if len(tiles) > 1 else tiles
+
+
+def skew(tiles: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """Rewrite:  [a, b, c]  ->  [a + b, b, c]."""
     front = tiles[0].function.add(tiles[1].function)
-    skewed = Loop(function=front, mark=replace(tiles[0].mark, role=Role.WAVEFRONT))
-    return (skewed, *tiles[1:])
+    return (Loop(function=front, mark=replace(tiles[0].mark, role=Role.WAVEFRONT)), *tiles[1:])
