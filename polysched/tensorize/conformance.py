@@ -68,7 +68,7 @@ def conformance(intrinsic: Intrinsic, *, trials: int = 2000, seed: int = 1) -> C
     ----------
     trials : executions; the inputs cycle through random bits, corner values, small numbers and a mixture.
     """
-    commands, how, why = _toolchain(intrinsic)
+    commands, how, why = toolchain(intrinsic)
     if not commands:
         return Conformance(intrinsic=intrinsic.name, verdict=Verdict.EMULATED_ONLY, reason=why)
     with tempfile.TemporaryDirectory(prefix="polysched-conformance-") as folder:
@@ -103,7 +103,7 @@ def _judge(intrinsic: Intrinsic, how: str, ran: subprocess.CompletedProcess[str]
                        verdict=Verdict.DIFFERS if mismatches else Verdict.CONFORMS, reason="; ".join(rest))
 
 
-def _toolchain(intrinsic: Intrinsic) -> tuple[tuple[str, ...], str, str]:
+def toolchain(intrinsic: Intrinsic) -> tuple[tuple[str, ...], str, str]:
     """Compiler command, how it will run, and the reason when it cannot."""
     isa = intrinsic.isa
     if intrinsic.library or not intrinsic.template:

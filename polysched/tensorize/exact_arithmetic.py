@@ -109,10 +109,36 @@ static inline int16_t sat_i16(int32_t x) { return x > INT16_MAX ? INT16_MAX : x 
 """),
 )
 
+NARROWING = """
+static inline bf16 f32_to_bf16(float x) { /* to nearest, ties to even */
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    if (x != x) return (bf16)((u >> 16) | 64);
+    return (bf16)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+}
+static inline f16 f32_to_f16(float x) { /* to nearest, ties to even */
+    uint32_t u, sign;
+    float magnitude;
+    memcpy(&u, &x, 4);
+    sign = u >> 16 & 0x8000;
+    u &= 0x7fffffff;
+    if (u > 0x7f800000) return (f16)(sign | 0x7e00 | (u >> 13 & 0x3ff));
+    if (u >= 0x477ff000) return (f16)(sign | 0x7c00);
+    if (u < 0x38800000) { /* denormal: the addition rounds at the right bit */
+        memcpy(&magnitude, &u, 4);
+        magnitude += 0.5f;
+        memcpy(&u, &magnitude, 4);
+        return (f16)(sign | (u - 0x3f000000));
+    }
+    return (f16)(sign | ((u + 0xfff + ((u >> 13) & 1)) - 0x38000000) >> 13);
+}
+"""
+"""C functions for packing operands that the program computes in a short float type."""
+
 FUNCTIONS: dict[str, ExactFunction] = {f.name: f for f in _FUNCTIONS}
 
 PRELUDE = "".join((
     "#include <stdint.h>\n#include <string.h>\n#include <math.h>\n"
     "typedef uint16_t bf16; /* bfloat16, as bits */\ntypedef uint16_t f16; /* IEEE binary16, as bits */\n",
-    "\n".join(f.c_source.strip() for f in _FUNCTIONS), "\n"))
+    "\n".join(f.c_source.strip() for f in _FUNCTIONS), NARROWING))
 """C that every emulator needs above it; include it once per translation unit."""

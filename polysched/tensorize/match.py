@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
@@ -21,6 +21,8 @@ from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, same_tile_dependence
 from polysched.tensorize.operand_layout import OperandLayout, operand_layout
+
+Image: TypeAlias = tuple[str, tuple[tuple[str, ...], ...], tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,7 @@ def _commutes(update: Expr, inputs: tuple[Any, ...], swap: Mapping[str, str]) ->
     return ideal_text(rebuild(update, rename), {}) == ideal_text(update, {})
 
 
-def _image(m: Match, operands: Mapping[str, str], places: tuple[int, ...]) -> tuple[str, tuple[tuple[str, ...], ...], tuple[tuple[str, str], ...]]:
+def _image(m: Match, operands: Mapping[str, str], places: tuple[int, ...]) -> Image:
     moved: list[tuple[str, ...]] = [()] * len(places)
     for at, place in enumerate(places):
         moved[place] = m.loops[at]

@@ -26,11 +26,14 @@ class EmissionOptions:
     emulated : call the plain-C emulator in place of the instruction.
     parallel : `omp parallel for` on the outermost spatial loop.
     unroll : register block, in iterations of the two unrolled loops; by the register budget when None.
+    keep : input operands that are constant: `NAME_prepare_OPERAND(arrays...)` packs one into a buffer that stays, and
+        the function itself no longer packs it; one that lies right as it is needs no preparation.
     """
 
     emulated: bool = False
     parallel: bool = True
     unroll: tuple[int, int] | None = None
+    keep: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,7 +80,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}"))
     parts.append(_nest_c(plan, name, chosen))
-    parts.append(_driver_c(plan, name, arrays, packed, emulated=chosen.emulated))
+    parts.append(_driver_c(plan, name, arrays, packed, emulated=chosen.emulated, keep=chosen.keep))
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE
     if chosen.emulated:
@@ -98,23 +101,23 @@ def _operand_type(plan: Plan, operand: str) -> str:
     return C_NAMES[plan.match.intrinsic.parsed.operand(operand).dtype.name]
 
 
-def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place], *, emulated: bool) -> str:
+def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place], *, emulated: bool,
+              keep: tuple[str, ...]) -> str:
     """Allocates buffers, packs, runs, writes back."""
     match, fragment = plan.match, plan.match.fragment
     output = match.intrinsic.output.name
     written = fragment.statement.access(fragment.target).array
     parameters = ", ".join(f"{'' if a == written else 'const '}{C_NAMES[fragment.scop.array(a).dtype.name]} *{a}"
                            for a in arrays)
-    lines = [f"void {name}({parameters})", "{"]
+    lines = [*_kept_c(plan, name, keep, packed), f"void {name}({parameters})", "{"]
     if match.intrinsic.isa.prepare and not emulated:
         lines.append("    " + fill_in(match.intrinsic.isa.prepare, refuse="abort()").strip())
     for p in packed:
-        kind = _operand_type(plan, p.operand)
-        size = -(-p.elements * match.intrinsic.parsed.operand(p.operand).dtype.bytes // 64) * 64
-        sources = sorted({fragment.statement.access(e.reference).array
-                          for e in walk(content_of(match, p.operand)) if isinstance(e, Load)})
-        lines.append(f"    {kind} *packed_{p.operand} = aligned_alloc(64, {size});")
-        lines.append(f"    {name}_pack_{p.operand}({', '.join([f'packed_{p.operand}', *sources])});")
+        if p.operand in keep:
+            lines.append(f"    {_operand_type(plan, p.operand)} *packed_{p.operand} = {name}_kept_{p.operand};")
+            continue
+        lines.append(f"    {_operand_type(plan, p.operand)} *packed_{p.operand} = {_buffer_c(plan, p)};")
+        lines.append(f"    {name}_pack_{p.operand}({', '.join([f'packed_{p.operand}', *_sources(match, p.operand)])});")
     arguments = []
     for p in plan.places:
         held = content_of(match, p.operand)
@@ -123,8 +126,35 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     lines.append(f"    {name}_nest({', '.join(arguments)});")
     if plan.place(output).packed:
         lines.append(f"    {name}_unpack_{output}({written}, packed_{output});")
-    lines += [f"    free(packed_{p.operand});" for p in packed]
+    lines += [f"    free(packed_{p.operand});" for p in packed if p.operand not in keep]
     return "\n".join([*lines, "}", ""])
+
+
+def _sources(match: Match, operand: str) -> list[str]:
+    """The arrays that an operand is packed from."""
+    return sorted({match.fragment.statement.access(e.reference).array for e in walk(content_of(match, operand))
+                   if isinstance(e, Load)})
+
+
+def _buffer_c(plan: Plan, place: Place) -> str:
+    width = plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
+    return f"aligned_alloc(64, {-(-place.elements * width // 64) * 64})"
+
+
+def _kept_c(plan: Plan, name: str, keep: tuple[str, ...], packed: list[Place]) -> list[str]:
+    """Buffers that outlive a call, and the functions that fill them."""
+    lines = []
+    for place in packed:
+        if place.operand not in keep:
+            continue
+        kind, operand = _operand_type(plan, place.operand), place.operand
+        sources = _sources(plan.match, operand)
+        arrays = {a: C_NAMES[plan.match.fragment.scop.array(a).dtype.name] for a in sources}
+        lines += [f"static {kind} *{name}_kept_{operand};",
+                  f"void {name}_prepare_{operand}({', '.join(f'const {t} *{a}' for a, t in arrays.items())})", "{",
+                  f"    if (!{name}_kept_{operand}) {name}_kept_{operand} = {_buffer_c(plan, place)};",
+                  f"    {name}_pack_{operand}({', '.join([f'{name}_kept_{operand}', *sources])});", "}", ""]
+    return lines
 
 
 def _nest_c(plan: Plan, name: str, options: EmissionOptions) -> str:

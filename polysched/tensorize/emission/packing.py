@@ -13,7 +13,7 @@ import islpy as isl
 
 from polysched.errors import UsageError
 from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
-from polysched.scop.dtypes import BFLOAT16, FLOAT16, DType
+from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
 from polysched.tensorize.emission.plan import NestLoop, Place, Plan, content_of, uses
 from polysched.tensorize.emulator import expression_c
 from polysched.tensorize.match import Match
@@ -192,17 +192,20 @@ def _value_c(match: Match, e: Expr, wanted: DType) -> str:
         return ONE.get(wanted.name, e.text)
     if isinstance(e, Load) and e.dtype == wanted:
         return _element_c(match, e)
-    if wanted in (FLOAT16, BFLOAT16):
-        raise UsageError(f"an operand of type {wanted} is computed in the program, not copied",
-                         where=match.fragment.statement.name, hint="store it in an array of that type first")
+    short = {FLOAT16: "f32_to_f16", BFLOAT16: "f32_to_bf16"}
 
     def change(x: Expr) -> Expr:
+        if isinstance(x, Cast) and x.dtype in short:
+            widening = {FLOAT16: "f16_to_f32", BFLOAT16: "bf16_to_f32"}[x.dtype]
+            return Load(f"{widening}({short[x.dtype]}({expression_c(x.operand)}))", FLOAT32)
         if isinstance(x, Load):
             return Load(_loaded_c(match, x), x.dtype)
         if isinstance(x, IteratorRef | ParameterRef):
             return Load(x.name if isinstance(x, IteratorRef) else str(match.fragment.sizes[x.name]), x.dtype)
         return x
 
+    if wanted in short:   # arithmetic of short floats happens in f32, conversions round where the program has them
+        return f"{short[wanted]}({expression_c(rebuild(e, change))})"
     return expression_c(rebuild(e if e.dtype == wanted else Cast(e, wanted), change))
 
 

@@ -1,0 +1,109 @@
+"""Whole programs: what stands around the matched statement runs before or behind it, and the result is the same."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.errors import IllegalScheduleError
+from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute, extents_of
+from polysched.scop.scop import Scop
+from polysched.tensorize import find_intrinsic, match, operators
+from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.program import tensorize
+from tests.tensorize.compiled import call, compiled
+
+
+def filled(scop: Scop, sizes: dict[str, int]) -> dict[str, np.ndarray]:
+    chooser = np.random.default_rng(11)
+    arrays = {}
+    for a in scop.arrays:
+        dtype = "uint16" if a.dtype.name == "bfloat16" else a.dtype.name
+        arrays[a.name] = chooser.integers(-4, 5, tuple(extents_of(a, sizes))).astype(dtype)
+    return arrays
+
+
+def run_tensorized(scop: Scop, name: str, sizes: dict[str, int], arrays: dict[str, np.ndarray], folder: Path) -> int:
+    found = match(scop, find_intrinsic(name), sizes=sizes)
+    assert found.count >= 1, [str(e) for e in found.explanations]
+    for i, m in enumerate(found.with_mirrors):
+        mine = {k: v.copy() for k, v in arrays.items()}
+        expected = {k: v.copy() for k, v in arrays.items()}
+        execute(scop, sizes, expected)
+        whole = tensorize(m)
+        if whole.before is not None:
+            execute(whole.before, sizes, {a.name: mine[a.name] for a in whole.before.arrays})
+        function = emit_match(m, f"match_{i}", EmissionOptions(emulated=True))
+        call(compiled([function], folder, f"match_{i}"), function, mine)
+        if whole.after is not None:
+            execute(whole.after, sizes, {a.name: mine[a.name] for a in whole.after.arrays})
+        for k in expected:
+            np.testing.assert_array_equal(mine[k], expected[k], err_msg=f"{k} of {m}")
+    return found.total
+
+
+def test_initialisation_and_epilogue_around_a_product(tmp_path: Path) -> None:
+    scop = from_c_text("""#include <stdint.h>
+void f(int n, int32_t C[n][n], int8_t A[n][n], int8_t B[n][n]) {
+#pragma scop
+for (int i = 0; i < n; i++)
+  for (int j = 0; j < n; j++) {
+    C[i][j] = i - j;
+    for (int k = 0; k < n; k++)
+      C[i][j] += A[i][k] * B[k][j];
+    C[i][j] = C[i][j] > 20 ? 20 : C[i][j];
+  }
+#pragma endscop
+}
+""")
+    sizes = {"n": 19}
+    assert run_tensorized(scop, "mma_16x16x16_s8", sizes, filled(scop, sizes), tmp_path) == 2
+
+
+def test_a_triangular_product(tmp_path: Path) -> None:
+    scop = from_c_text("""#include <stdint.h>
+void f(int n, int32_t C[n][n], int8_t A[n][n], int8_t B[n][n]) {
+#pragma scop
+for (int i = 0; i < n; i++)
+  for (int j = 0; j <= i; j++)
+    for (int k = j; k <= i; k++)
+      C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""")
+    sizes = {"n": 21}
+    assert run_tensorized(scop, "gemmini_matmul", sizes, filled(scop, sizes), tmp_path) >= 1
+
+
+@pytest.mark.parametrize("name", ["gmv", "men", "var", "scn", "gfc"])
+def test_operators_in_short_floats(name: str, tmp_path: Path) -> None:
+    """Small integers: every sum is exact, so any order of additions gives the same bits."""
+    sizes = {"var": {"m": 5, "n": 16}, "men": {"m": 5, "n": 16}, "gmv": {"m": 19, "k": 21}, "scn": {"m": 5, "n": 18},
+             "gfc": {"groups": 3, "k": 5, "c": 18}}[name]
+    scop = operators.OPERATORS[name](**sizes)
+    parameters = {"batch": 3} if name == "gfc" else {}
+    arrays = filled(scop, parameters)
+    assert run_tensorized(scop, "mma_16x16x16", parameters, arrays, tmp_path) >= 1
+
+
+def test_a_statement_that_others_wait_for_inside_a_loop_is_not_taken_out() -> None:
+    scop = from_c_text("""
+void f(int n, double C[n][n][n], double A[n][n], double B[n][n]) {
+#pragma scop
+for (int t = 1; t < n; t++) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      A[i][j] = C[t - 1][j][i];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        C[t][i][j] += A[i][k] * B[k][j];
+}
+#pragma endscop
+}
+""")
+    found = match(scop, find_intrinsic("cblas_dgemm"), sizes={"n": 6})
+    with pytest.raises(IllegalScheduleError, match="cannot be taken out") as caught:
+        tensorize(found.matches[0])
+    assert "loop t carries a dependence between S1 and S0 on C" in str(caught.value)
