@@ -48,6 +48,7 @@ class BandExplanation:
         return {
             "band": self.band, "loops": list(plan.nest.loops), "extents": list(plan.nest.extents),
             "parameters": dict(plan.nest.parameters), "edges": list(plan.edges), "order": list(plan.order),
+            "outer": [{"edges": list(level.edges), "order": list(level.order)} for level in plan.outer],
             "register": [plan.shape.row_count, plan.shape.column_count] if plan.shape else None,
             "binding": list(plan.choice.binding) if plan.choice else [],
             "optimal": plan.choice.optimal if plan.choice else None,
@@ -108,6 +109,9 @@ def explain_text(explanation: BandExplanation) -> str:
     assumed = ", ".join(f"{name} = {value}" for name, value in nest.parameters.items())
     lines = [f"band {explanation.band}: loops {', '.join(nest.loops)}; extents "
              f"{' x '.join(map(str, nest.extents))}{' with ' + assumed if assumed else ''}"]
+    for level in plan.outer:
+        outer = ", ".join(f"{nest.loops[loop]}: {level.edges[loop]}" for loop in level.order)
+        lines.append(f"  tiles of tiles, outermost first: {outer}")
     if plan.order:
         edges = ", ".join(f"{nest.loops[loop]}: {plan.edges[loop]}" for loop in plan.order)
         lines.append(f"  tiles, outermost first: {edges}")

@@ -19,6 +19,8 @@ class TilingOptions:
     sizes : `auto` lets the model choose; `off` leaves every band untiled; one number is the edge of every
         member of every permutable band with two or more members; a tuple gives the edge per member, for
         bands of any length (a longer band repeats the last number, a shorter one drops the rest).
+    outer_sizes : edges of further levels of tiles around those of `sizes`, outermost level first, each as for
+        `sizes`; with `sizes` chosen by the model, it chooses the levels too.
     parallel : mark one loop per nest for threads, skewing tiles into wavefronts where that is needed.
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
     diamond : tile stencils over time in diamonds, all tiles of a row starting at once; else in skewed boxes.
@@ -29,6 +31,7 @@ class TilingOptions:
     """
 
     sizes: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
+    outer_sizes: tuple[int | tuple[int, ...], ...] = ()
     parallel: bool = True
     simd: bool = True
     diamond: bool = False
@@ -41,8 +44,14 @@ class TilingOptions:
         if isinstance(self.sizes, str):
             if self.sizes not in ("auto", "off"):
                 raise UsageError(f"tile sizes cannot be {self.sizes!r}", hint="give numbers, or auto, or off")
+            if self.outer_sizes:
+                raise UsageError("outer tile sizes need inner ones", hint="give sizes as numbers too")
             return
-        edges = (self.sizes,) if isinstance(self.sizes, int) else self.sizes
+        for sizes in (*self.outer_sizes, self.sizes):
+            self._check(sizes)
+
+    def _check(self, sizes: int | tuple[int, ...]) -> None:
+        edges = (sizes,) if isinstance(sizes, int) else sizes
         if not edges:
             raise UsageError("no tile size was given", hint="give at least one number, or off")
         for edge in edges:

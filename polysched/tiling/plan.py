@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -16,10 +16,26 @@ from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.position import Position, branch, inside, is_independent
 from polysched.tiling.register_shape import RegisterShape, register_shapes
-from polysched.tiling.tile_search import TileChoice, TileProblem, choose_tile, innermost_choice, tile_problem
+from polysched.tiling.tile_search import (
+    USABLE,
+    TileChoice,
+    TileProblem,
+    choose_tile,
+    innermost_choice,
+    is_skewed,
+    tile_problem,
+)
 from polysched.tiling.traffic import Level, structure_of, traffic_bytes
 
 LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
+
+
+@dataclass(frozen=True)
+class TileLevel:
+    """One level of tiles: the edge per member (None where it has no loop at this level) and the order of the loops."""
+
+    edges: tuple[int | None, ...]
+    order: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +47,7 @@ class BandPlan:
     nest : the band as the models see it.
     edges : tile edge per member; None where the member gets no tile loop.
     order : the members that get tile loops, outermost first.
+    outer : further levels of tiles around these, the outermost level first.
     shape : the register block inside; None for plain point loops.
     rows_first : the block loop of the rows stands outside that of the columns.
     problem, choice : the search that found the edges; None when they were given.
@@ -39,6 +56,7 @@ class BandPlan:
     nest: Nest
     edges: tuple[int | None, ...]
     order: tuple[int, ...]
+    outer: tuple[TileLevel, ...] = ()
     shape: RegisterShape | None = None
     rows_first: bool = True
     problem: TileProblem | None = None
@@ -111,9 +129,10 @@ class _Planner:
             return self.search(nest, shape, band, position, threads=threads)
         if options.sizes == "off":
             return _without_tiles(nest, shape, options)
-        given = options.sizes if isinstance(options.sizes, tuple) else (options.sizes,)
-        edges = (*given[:count], *(given[-1:] * (count - len(given))))
-        return _with_blocks(BandPlan(nest=nest, edges=edges, order=tuple(range(count)), shape=shape), options)
+        levels = [TileLevel(_stretched(given, count), tuple(range(count)))
+                  for given in (*options.outer_sizes, options.sizes)]
+        return _with_blocks(BandPlan(nest=nest, edges=levels[-1].edges, order=levels[-1].order,
+                                     outer=tuple(levels[:-1]), shape=shape), options)
 
     def shape(self, nest: Nest, band: Band, position: Position) -> RegisterShape | None:
         """The best register block of the deepest statements whose columns are independent."""
@@ -146,10 +165,44 @@ class _Planner:
         plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
                                      order=tuple(loop for loop in choice.order if edges[loop] is not None)),
                             self.options)
-        before = sum(traffic_bytes(nest, plan_structure(_without_tiles(nest, shape, self.options) or BandPlan(
-            nest=nest, edges=(None,) * nest.depth, order=())), problem.capacity_bytes, problem.line_bytes))
-        after = sum(traffic_bytes(nest, plan_structure(plan), problem.capacity_bytes, problem.line_bytes))
-        return plan if after < (1 - LEAST_GAIN) * before else _without_tiles(nest, shape, self.options)
+        bare = _without_tiles(nest, shape, self.options)
+        before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem)
+        return self.with_outer_level(plan, problem) if _traffic(plan, problem) < (1 - LEAST_GAIN) * before else bare
+
+    def with_outer_level(self, plan: BandPlan, inner: TileProblem) -> BandPlan:
+        """The plan with tiles of tiles for the next cache out, where they save traffic from memory.
+
+        Only for nests that are not skewed, and not around a wavefront: there the tiles of the next level would
+        start one after the other.
+        """
+        target = self.options.target
+        further = [c for c in target.caches if c.size_bytes // c.shared_by * USABLE > 2 * inner.capacity_bytes]
+        if inner.wavefront or is_skewed(plan.nest) or not further:
+            return plan
+        share = replace(further[0], size_bytes=further[0].size_bytes // further[0].shared_by)
+        granules = tuple(extent if edge is None else min(edge, extent)
+                         for edge, extent in zip(plan.edges, plan.nest.extents, strict=True))
+        problem = replace(inner, capacity_bytes=int(share.size_bytes * USABLE), granules=granules, shape=None,
+                          row_lines=0.0)
+        choice = choose_tile(problem)
+        if choice is None:
+            return plan
+        edges = tuple(None if edge >= extent else edge
+                      for edge, extent in zip(choice.edges, plan.nest.extents, strict=True))
+        level = TileLevel(edges, tuple(loop for loop in choice.order if edges[loop] is not None))
+        larger = replace(plan, outer=(level,))
+        saves = _traffic(larger, problem) < (1 - LEAST_GAIN) * _traffic(plan, problem)
+        return larger if level.order and saves else plan
+
+
+def _stretched(given: int | tuple[int, ...], count: int) -> tuple[int, ...]:
+    """One edge per member: a longer band repeats the last number, a shorter one drops the rest."""
+    edges = given if isinstance(given, tuple) else (given,)
+    return (*edges[:count], *(edges[-1:] * (count - len(edges))))
+
+
+def _traffic(plan: BandPlan, problem: TileProblem) -> int:
+    return sum(traffic_bytes(plan.nest, plan_structure(plan), problem.capacity_bytes, problem.line_bytes))
 
 
 def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptions) -> BandPlan | None:
@@ -163,14 +216,14 @@ def _with_blocks(plan: BandPlan, options: TilingOptions) -> BandPlan:
     if plan.shape is None:
         return plan
     first = options.target.caches[0]
-    orders = [BandPlan(nest=plan.nest, edges=plan.edges, order=plan.order, shape=plan.shape, rows_first=rows_first,
-                       problem=plan.problem, choice=plan.choice) for rows_first in (True, False)]
+    orders = [replace(plan, rows_first=rows_first) for rows_first in (True, False)]
     return min(orders, key=lambda p: sum(traffic_bytes(p.nest, plan_structure(p), first.size_bytes, first.line_bytes)))
 
 
 def plan_structure(plan: BandPlan) -> tuple[Level, ...]:
     """The loops that the plan makes, for the traffic model."""
-    tiles = tuple(Level(loop, plan.edges[loop] or plan.nest.extents[loop]) for loop in plan.order)
+    tiles = tuple(Level(loop, level.edges[loop] or plan.nest.extents[loop])
+                  for level in (*plan.outer, TileLevel(plan.edges, plan.order)) for loop in level.order)
     if plan.shape is None:
         last = innermost_choice(plan.nest)
         points = (*(k for k in range(plan.nest.depth) if k != last), last)

@@ -8,6 +8,7 @@ Three passes over the tree: sizes per band (`sizes`), the new order of loops (he
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from polysched.dependence.legality import check_legal
 from polysched.scheduling.loop_tree import (
@@ -31,7 +32,7 @@ from polysched.tiling.distribute import distribute
 from polysched.tiling.loops import Loop, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.options import TilingOptions
-from polysched.tiling.plan import BandPlan, plan_bands
+from polysched.tiling.plan import BandPlan, TileLevel, plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal
 from polysched.tiling.register_tiles import block_of, register_nest
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
@@ -111,10 +112,13 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
                   for i, member in enumerate(band.members))
     if plan is None:
         return _order(loops, band, position, place)
-    tiles = tuple(block_of(loops[k], edge, Role.TILE) for k in plan.order if (edge := plan.edges[k]) is not None)
+    tiles, *inner = [tuple(block_of(loops[k], edge, Role.TILE) for k in level.order
+                           if (edge := level.edges[k]) is not None)
+                     for level in (*plan.outer, TileLevel(plan.edges, plan.order))]
     if tiles and place.options.parallel and not place.parallel:
         tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(position, tiles)
         place = replace(place, parallel=True)
+    tiles = tuple(chain(tiles, *inner))
     below = enter(position, tiles)
     if plan.shape is not None and not place.sunk:
         block = register_nest(loops, plan, below, tiles, band.child)
@@ -133,7 +137,7 @@ def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,
     Rewrite:  [t, s t + i, s t + j]  ->  [a + b, b, (s t + j)//Tj]  with a = (s t + i)//T and b = (s t - i)//T
     """
     edges = plan.edges
-    if not options.diamond or len(loops) < 2 or None in edges or any(
+    if not options.diamond or plan.outer or len(loops) < 2 or None in edges or any(
             is_independent(position, loop.function) for loop in loops):
         return None
     faces = diamond_faces(position, loops)

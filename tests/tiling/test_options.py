@@ -20,3 +20,10 @@ def test_sizes_that_cannot_be_meant_are_refused(sizes, message):
 def test_what_is_meant_is_kept():
     assert TilingOptions(sizes=(8, 16)).sizes == (8, 16)
     assert TilingOptions().sizes == "auto"
+
+
+def test_outer_sizes_need_inner_ones():
+    with pytest.raises(UsageError, match="outer tile sizes need inner ones"):
+        TilingOptions(sizes="auto", outer_sizes=(64,))
+    with pytest.raises(UsageError, match="at least 1"):
+        TilingOptions(sizes=8, outer_sizes=((64, 0),))

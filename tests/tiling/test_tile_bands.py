@@ -9,7 +9,7 @@ from polysched.errors import IllegalScheduleError
 from polysched.scheduling.loop_tree import Band, from_isl, walk
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.schedule import Schedule
-from polysched.target.target import Target
+from polysched.target.target import CacheLevel, Target
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -227,3 +227,27 @@ def test_golden_of_the_tile_loops():
         "    S(c1);",
         "}",
         ""]
+
+
+def test_several_levels_nest_outside_in():
+    tiled = tile(scheduled(kernels.product()), plain(sizes=(8, 8, 4), outer_sizes=((32, 64, 16), 128)))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile0p", "tile1", "tile2"] + 2 * ["tile0", "tile1", "tile2"] + [
+        "point0", "point2", "point1s"]
+
+
+def test_a_wavefront_runs_over_the_outermost_level():
+    tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=4, outer_sizes=(16,)))
+    assert_legal(tiled)
+    assert shape(tiled)[:6] == ["wavefront0", "tile1p", "tile2", "tile0", "tile1", "tile2"]
+
+
+def test_the_model_adds_a_level_for_a_larger_cache_when_memory_is_the_limit():
+    machine = Target(vector_bits=512, vector_registers=32, cores=1, caches=(
+        CacheLevel(level=1, size_bytes=16 << 10), CacheLevel(level=2, size_bytes=128 << 10),
+        CacheLevel(level=3, size_bytes=4 << 20, shared_by=2)))
+    tiled = tile(scheduled(kernels.product()), plain(sizes="auto", target=machine, parameters={"N": 4096}))
+    assert_legal(tiled)
+    plan = tiled.bands[0].plan
+    (level,) = plan.outer
+    assert all(edge is None or edge % inner == 0 for edge, inner in zip(level.edges, plan.edges, strict=True))
