@@ -204,7 +204,7 @@ class Extraction:
         where = place(self.path, node)
         self.assumptions.append(Assumption(
             kind=kind, text=f"{where}: {text}", condition=polyhedra.c_condition(simplified, spelling),
-            parameters=allowed.params()))
+            parameters=allowed.intersect(self.context_of_types()).coalesce().params()))
 
     def context_of_types(self) -> isl.Set:
         """What the types of the parameters alone say."""

@@ -12,6 +12,7 @@ from pycparser import c_ast
 
 from polysched.errors import SourceLocation, UnsupportedScopError, UsageError
 from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.autodetect import detect
 from polysched.scop.c_frontend.bindings import Bindings, bind, function_parameters, scope_at
 from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, element_type
@@ -33,7 +34,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
-                    cc: str | None = None, pure: Sequence[str] = ()) -> tuple[Scop, ...]:
+                    cc: str | None = None, pure: Sequence[str] = (), autodetect: bool = False) -> tuple[Scop, ...]:
     """Every region of a C file, in textual order.
 
     Parameters
@@ -42,41 +43,46 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     include_dirs, defines : what the compiler gets as `-I` and `-D` (`NAME` or `NAME=VALUE`).
     cc : the compiler that preprocesses; found by itself when None.
     pure : functions that only compute with their arguments.
+    autodetect : take the largest regions that can be represented, whether marked by pragmas or not.
 
     Raises
     ------
     SourceSyntaxError : the file does not preprocess or parse; carries the compiler's message.
     UnsupportedScopError : there is no region, or one cannot be represented soundly.
     """
-    return _all(read_source(path, include_dirs=include_dirs, defines=defines, cc=cc), frozenset(pure))
+    source = read_source(path, include_dirs=include_dirs, defines=defines, cc=cc)
+    return _all(source, frozenset(pure), autodetect=autodetect)
 
 
 def from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
-                function: str | None = None, cc: str | None = None, pure: Sequence[str] = ()) -> Scop:
+                function: str | None = None, cc: str | None = None, pure: Sequence[str] = (),
+                autodetect: bool = False) -> Scop:
     """The only region of a C file, or the only one in `function`; else as `all_from_c_file`.
 
     Raises
     ------
     UsageError : there are several.
     """
-    return _only(all_from_c_file(path, include_dirs=include_dirs, defines=defines, cc=cc, pure=pure),
-                 str(path), function)
+    scops = all_from_c_file(path, include_dirs=include_dirs, defines=defines, cc=cc, pure=pure, autodetect=autodetect)
+    return _only(scops, str(path), function)
 
 
 def all_from_c_text(text: str, *, path: str = "<text>", include_dirs: Sequence[str | Path] = (),
-                    defines: Sequence[str] = (), cc: str | None = None, pure: Sequence[str] = ()) -> tuple[Scop, ...]:
+                    defines: Sequence[str] = (), cc: str | None = None, pure: Sequence[str] = (),
+                    autodetect: bool = False) -> tuple[Scop, ...]:
     """As `all_from_c_file`, from a string; `path` names it in messages and finds its own includes."""
     source = SourceFile(path=path, text=text, include_dirs=tuple(str(d) for d in include_dirs),
                         defines=tuple(defines), compiler=find_compiler(cc), on_disk=False)
-    return _all(source, frozenset(pure))
+    return _all(source, frozenset(pure), autodetect=autodetect)
 
 
 def from_c_text(text: str, *, path: str = "<text>", include_dirs: Sequence[str | Path] = (),
                 defines: Sequence[str] = (), function: str | None = None, cc: str | None = None,
-                pure: Sequence[str] = ()) -> Scop:
+                pure: Sequence[str] = (), autodetect: bool = False) -> Scop:
     """As `from_c_file`, from a string."""
-    return _only(all_from_c_text(text, path=path, include_dirs=include_dirs, defines=defines, cc=cc, pure=pure),
-                 path, function)
+    scops = all_from_c_text(text, path=path, include_dirs=include_dirs, defines=defines, cc=cc, pure=pure,
+                            autodetect=autodetect)
+    return _only(scops, path, function)
 
 
 def _only(scops: tuple[Scop, ...], path: str, function: str | None) -> Scop:
@@ -90,16 +96,29 @@ def _only(scops: tuple[Scop, ...], path: str, function: str | None) -> Scop:
                      witness=f"regions in: {names}", hint="name the function, or use all_from_c_file")
 
 
-def _all(source: SourceFile, pure: frozenset[str]) -> tuple[Scop, ...]:
+def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool) -> tuple[Scop, ...]:
     preprocessed = preprocess(source)
-    regions = find_regions(source.path, source.text, preprocessed)
-    if not regions:
+    regions = () if autodetect else find_regions(source.path, source.text, preprocessed)
+    if not regions and not autodetect:
         raise _no_region(source, preprocessed)
     tree = parse(source, preprocessed)
-    located = find_syntax_regions(source, tree, regions)
     pure = pure | _declared_pure(tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
+    if autodetect:
+        found, refusal = detect(source, tree, lambda region: _extract(source, tree, region, pure, identifiers))
+        if not found:
+            raise _nothing_detected(source, refusal)
+        return found
+    located = find_syntax_regions(source, tree, regions)
     return tuple(_extract(source, tree, region, pure, identifiers) for region in located)
+
+
+def _nothing_detected(source: SourceFile, refusal: UnsupportedScopError | None) -> UnsupportedScopError:
+    if refusal is None:
+        return UnsupportedScopError("the file has no function with a for loop whose text can be found",
+                                    where=SourceLocation(source.path), hint=HINT)
+    return UnsupportedScopError(f"no loop of the file can be represented; the first one: {refusal.problem}",
+                                where=refusal.where, witness=refusal.witness, hint=refusal.hint)
 
 
 def _no_region(source: SourceFile, preprocessed: str) -> UnsupportedScopError:
@@ -139,6 +158,8 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
                                    where=SourceLocation(source.path, region.text_region.first_line),
                                    witness="#pragma scop", hint="remove the pragmas, or check the loop bounds")
     check_pointers(x, region)
+    order = {p.name: at for at, p in enumerate(function_parameters(region.function))}
+    x.parameters = dict(sorted(x.parameters.items(), key=lambda p: order.get(p[1].spelling, len(order))))
     text = region.text_region
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
                          function=region.function.decl.name, indent=text.indent, preprocessor=source.arguments,

@@ -1,0 +1,102 @@
+"""Finding statements in the text of a C file by their keywords and brackets."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+_TOKEN = re.compile(r"""
+      (?P<directive>(?:(?<=\n)|\A)[ \t]*\#(?:\\\r?\n|[^\n])*)
+    | (?P<skip>\\\r?\n | //(?:\\\r?\n|[^\n])* | /\*.*?\*/ | \n | [^\S\n]+)
+    | (?P<word>[A-Za-z_$][A-Za-z0-9_$]*)
+    | (?P<literal>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\.?[0-9](?:[eEpP][+-]|[\w.])*)
+    | (?P<sign>.)
+    """, re.X | re.S)
+_CLOSING = {"(": ")", "{": "}", "[": "]"}
+
+
+class Scanner:
+    """The tokens of a file: (text, start, end, line), without comments."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[tuple[str, int, int, int]] = []
+        line = 1
+        for match in _TOKEN.finditer(text):
+            if not match["skip"]:
+                kind = "#" if match["directive"] else match[0]
+                self.tokens.append((kind, match.start(), match.end(), line))
+            line += match[0].count("\n")
+        self.lines = [t[3] for t in self.tokens]
+
+    def statement_at(self, line: int, keyword: str) -> tuple[int, int] | None:
+        """Start and end of the only statement of a line that begins with a keyword; None when there is not one."""
+        first = bisect_left(self.lines, line)
+        behind_line = bisect_left(self.lines, line + 1)
+        found = [k for k in range(first, behind_line) if self.tokens[k][0] == keyword]
+        if len(found) != 1:
+            return None
+        behind = self._statement(found[0])
+        if behind is None:
+            return None
+        return self.tokens[found[0]][1], self.tokens[behind - 1][2]
+
+    def has_directive(self, start: int, end: int) -> bool:
+        """Whether a preprocessor directive other than a pragma stands between two offsets."""
+        return any(t[0] == "#" and start <= t[1] < end and not self.text[t[1]:t[2]].lstrip(" \t#").startswith("pragma")
+                   for t in self.tokens)
+
+    def _statement(self, at: int) -> int | None:
+        """The index of the token behind the statement that begins at a token."""
+        while at < len(self.tokens) and self.tokens[at][0] == "#":
+            at += 1
+        if at >= len(self.tokens):
+            return None
+        word = self.tokens[at][0]
+        if word == "{":
+            return self._group(at)
+        if word in ("for", "while", "if"):
+            return self._controlled(at, word)
+        if word == "do":
+            body = self._statement(at + 1)
+            return None if body is None else self._simple(body)
+        return self._simple(at)
+
+    def _controlled(self, at: int, word: str) -> int | None:
+        if at + 1 >= len(self.tokens) or self.tokens[at + 1][0] != "(":
+            return None
+        head = self._group(at + 1)
+        body = None if head is None else self._statement(head)
+        if body is not None and word == "if" and body < len(self.tokens) and self.tokens[body][0] == "else":
+            return self._statement(body + 1)
+        return body
+
+    def _simple(self, at: int) -> int | None:
+        while at < len(self.tokens):
+            word = self.tokens[at][0]
+            if word == ";":
+                return at + 1
+            if word in _CLOSING:
+                behind = self._group(at)
+                if behind is None:
+                    return None
+                at = behind
+                continue
+            if word in _CLOSING.values():
+                return None
+            at += 1
+        return None
+
+    def _group(self, at: int) -> int | None:
+        """The index behind the bracket that closes the one at a token."""
+        open_brackets = []
+        for k in range(at, len(self.tokens)):
+            word = self.tokens[k][0]
+            if word in _CLOSING:
+                open_brackets.append(_CLOSING[word])
+            elif word in _CLOSING.values():
+                if not open_brackets or open_brackets.pop() != word:
+                    return None
+                if not open_brackets:
+                    return k + 1
+        return None

@@ -1,0 +1,181 @@
+"""What the front end puts into the Scop: domains, relations, parameters, types, assumptions, signature, schedule."""
+
+import islpy as isl
+import pytest
+
+from polysched.scop import body, from_c_text
+from polysched.scop.scop import AccessKind, Storage
+from polysched.scop.signature import ParameterKind
+
+
+def one(inside, head="int n, int m, double A[n], double B[n][m], float x[n], unsigned u, unsigned char c", before=""):
+    return from_c_text(f"{before}\nvoid f({head}) {{\n#pragma scop\n{inside}\n#pragma endscop\n}}\n")
+
+
+DOMAINS = [
+    ("for (int i = 0; i < n; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),
+    ("for (int i = 0; i <= n; i += 3) A[i] = 0;", "[n] -> { S0[i] : 0 <= i <= n and i mod 3 = 0 }"),
+    ("for (int i = n; i >= 2; i -= 2) A[i] = 0;", "[n] -> { S0[i] : 2 <= i <= n and (n - i) mod 2 = 0 }"),
+    ("for (int i = 0; i != n; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),
+    ("for (int i = 0; i < n; i++) for (int j = i; j < n && j < 2 * i; j++) A[j] = 0;",
+     "[n] -> { S0[i, j] : 0 <= i <= j < n and j < 2i }"),
+    ("for (int i = 0; i < (n < m ? n : m); i++) A[i] = 0;", "[n, m] -> { S0[i] : 0 <= i < n and i < m }"),
+    ("for (int i = 0; i < n; i++) if (i % 2 || i > 7) A[i] = 0;",
+     "[n] -> { S0[i] : 0 <= i < n and (i mod 2 = 1 or i > 7) }"),
+    ("for (int i = -n; i < n; i++) if (i % 3 == -2) A[0] = i;",
+     "[n] -> { S0[i] : -n <= i < n and i < 0 and (i + 2) mod 3 = 0 }"),
+    ("for (int i = 0; i < n / 2; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i <= (n / 2) - 1 }"),
+    ("for (int i = 0; i < n >> 1; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < floor(n / 2) }"),
+    ("for (int i = 0; i < n; i++) { if (i == m) break; A[i] = 0; }",
+     "[n, m] -> { S0[i] : 0 <= i < n and (m < 0 or i < m) }"),
+    ("for (int i = 0; i < n; i++) { if (i > m) continue; A[i] = 0; }", "[n, m] -> { S0[i] : 0 <= i < n and i <= m }"),
+    ("if (n > 3) A[0] = 1;", "[n] -> { S0[] : n > 3 }"),
+    ("for (unsigned i = u; i > 0; i--) A[i - 1] = 0;", "[u] -> { S0[i] : 0 < i <= u }"),
+    ("for (int i = 0; i < sizeof(int); i++) A[i] = 0;", "{ S0[i] : 0 <= i < 4 }"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), DOMAINS)
+def test_domain(text, expected):
+    scop = one(text)
+    domain = scop.statements[0].domain
+    assert domain.intersect_params(scop.context).is_equal(isl.Set(expected).intersect_params(scop.context)), str(domain)
+
+
+RELATIONS = [
+    ("A[2 * i + 1] = 0;", "{ S0[i] -> A[2i + 1] }"),
+    ("A[i / 4] = 0;", "{ S0[i] -> A[floor(i / 4)] }"),
+    ("B[i % 5][n - 1 - i] = 0;", "[n] -> { S0[i] -> B[i mod 5, n - 1 - i] }"),
+    ("*(A + i + 1) = 0;", "{ S0[i] -> A[i + 1] }"),
+    ("(*(B + i))[2] = 0;", "{ S0[i] -> B[i, 2] }"),
+    ("int k = i + 2; A[k - 1] = 0;", "{ S0[i] -> A[i + 1] }"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), RELATIONS)
+def test_relation(text, expected):
+    scop = one(f"for (int i = 0; i < n; i++) {{ {text} }}")
+    (write,) = scop.statements[0].writes
+    assert write.exact
+    assert write.kind is AccessKind.MUST_WRITE
+    wanted = isl.Map(expected).intersect_domain(scop.statements[0].domain)
+    assert write.relation.is_equal(wanted), str(write.relation)
+
+
+def test_data_dependent_write_may_reach_anything_inside():
+    scop = one("for (int i = 0; i < n; i++) B[i][k[i]] = 1;", head="int n, int m, double B[n][m], int k[n]")
+    (write,) = scop.statements[0].writes
+    assert not write.exact
+    assert write.kind is AccessKind.MAY_WRITE
+    assert write.relation.is_equal(isl.Map("[n, m] -> { S0[i] -> B[i, j] : 0 <= i < n and 0 <= j < m }"))
+    assert [r.array for r in scop.statements[0].reads] == ["k"]
+
+
+def test_types_are_those_of_c():
+    scop = one("for (int i = 0; i < n; i++) x[i] = x[i] * 0.5f + c / 2 - u * 1.0;")
+    (assign,) = scop.statements[0].body
+    subtraction = assign.value
+    assert subtraction.dtype.name == "float64"
+    assert subtraction.left.dtype.name == "float32"
+    assert subtraction.left.left.right == body.Literal("0.5f", 0.5, subtraction.left.dtype)
+    assert subtraction.left.right.dtype.name == "int32"
+    assert assign.dtype.name == "float32"
+
+
+def test_no_wrap_becomes_an_assumption_with_a_condition():
+    scop = from_c_text("void f(unsigned n, double *A) {\n#pragma scop\nfor (unsigned i = 0; i < n - 1; i++) A[i] = 0;\n"
+                       "#pragma endscop\n}\n")
+    (assumption,) = scop.assumptions
+    assert assumption.kind == "no-wrap"
+    assert assumption.condition == "n >= 1"
+    assert assumption.parameters.is_equal(isl.Set("[n] -> { : 1 <= n <= 4294967295 }"))
+    assert scop.context.is_equal(isl.Set("[n] -> { : 1 <= n <= 4294967295 }"))
+
+
+def test_context_knows_types_and_extents():
+    scop = one("for (int i = 0; i < m + c; i++) A[i] = 0;")
+    assert scop.context.is_equal(isl.Set(
+        "[n, m, c] -> { : 1 <= n <= 2147483647 and 1 <= m <= 2147483647 and 0 <= c <= 255 }"))
+    assert [p.name for p in scop.parameters] == ["n", "m", "c"]
+
+
+def test_no_alias_is_assumed_only_where_c_allows_overlap():
+    head = "int n, double *A, double *restrict B, float *C, double *D"
+    scop = one("for (int i = 0; i < n; i++) { A[i] = B[i] + C[i] + D[i]; C[i] = 1; }", head=head)
+    (assumption,) = scop.assumptions
+    assert assumption.kind == "no-alias"
+    assert assumption.text == "the memory of A, B, D does not overlap"
+    restricted = one("for (int i = 0; i < n; i++) A[i] = B[i];", head="int n, double *restrict A, double *restrict B")
+    assert restricted.assumptions == ()
+    sized = one("for (int i = 0; i < n; i++) A[i] = B[i];", head="int n, double A[n], double B[n]")
+    assert "sizeof(double) * (n) <= (const char *)&A[0]" in sized.assumptions[0].condition
+
+
+def test_storage_and_spelling():
+    scop = from_c_text("double total; void f(int n, double A[n]) {\n double w[3];\n#pragma scop\n"
+                       "for (int i = 0; i < n; i++) { double t = A[i]; w[i % 3] = t; total += t; }\n#pragma endscop\n}\n")
+    found = {a.name: (a.storage, a.c_element, a.dtype.name) for a in scop.arrays}
+    assert found == {"A": (Storage.ARGUMENT, "A[{}]", "float64"), "t": (Storage.LOCAL, "t", "float64"),
+                     "w": (Storage.OUTER, "w[{}]", "float64"), "total": (Storage.OUTER, "total", "float64")}
+
+
+def test_names_are_safe_for_isl_and_keep_their_spelling():
+    scop = from_c_text("void f(int floor, int mod, double S0[floor], double or[floor]) {\n#pragma scop\n"
+                       "for (int exists = 0; exists < floor - mod; exists++) S0[exists] = or[mod];\n#pragma endscop\n}\n")
+    assert [p.spelling for p in scop.parameters] == ["floor", "mod"]
+    assert {a.c_element for a in scop.arrays} == {"S0[{}]", "or[{}]"}
+    assert isl.Schedule(str(scop.schedule)).get_domain().is_equal(scop.schedule.get_domain())
+    for statement in scop.statements:
+        assert isl.Set(str(statement.domain)).is_equal(statement.domain)
+        for access in statement.accesses:
+            assert isl.Map(str(access.relation)).is_equal(access.relation)
+
+
+def test_schedule_as_written_has_one_band_member_per_loop():
+    scop = one("for (int i = 0; i < n; i++) {\nA[i] = 0;\nfor (int j = m - 1; j >= 0; j--) B[i][j] = A[i];\n}")
+    order = scop.schedule.get_map().intersect_domain(scop.domain)
+    assert order.is_equal(isl.UnionMap(
+        "[n, m] -> { S0[i] -> [i, 0, 0] : 0 <= i < n; S1[i, j] -> [i, 1, -j] : 0 <= i < n and 0 <= j < m }"))
+
+
+def test_delinearised_when_rows_are_long_enough():
+    scop = one("for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) P[i * n + j] = 0;",
+               head="int n, int m, double *P")
+    (write,) = scop.statements[0].writes
+    assert write.exact
+    assert write.relation.is_equal(isl.Map("[n, m] -> { S0[i, j] -> P[i, j] : 0 <= i < n and 0 <= j < m }"))
+    assert [a.condition for a in scop.assumptions] == ["n <= 0 || n >= m"]
+    assert len(write.subscripts) == 1
+
+
+@pytest.mark.parametrize("subscript", ["i * j", "i * (n + 1) + j", "i * n + 2 * j"])
+def test_not_delinearised_where_that_would_be_wrong(subscript):
+    scop = one(f"for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) P[{subscript}] = 0;",
+               head="int n, double *P")
+    (write,) = scop.statements[0].writes
+    assert not write.exact
+    assert write.kind is AccessKind.MAY_WRITE
+
+
+def test_declared_pure_functions_are_called():
+    for extra in ("#pragma polysched pure half", ""):
+        scop = from_c_text(f"{extra}\nfloat half(float);\nvoid f(int n, double A[n]) {{\n#pragma scop\n"
+                           "A[0] = half(A[1]);\n#pragma endscop\n}\n", pure=() if extra else ("half",))
+        (assign,) = scop.statements[0].body
+        assert isinstance(assign.value, body.Call)
+        assert assign.value.dtype.name == "float32"
+        assert isinstance(assign.value.arguments[0], body.Cast)
+
+
+def test_signature():
+    scop = from_c_text("typedef float real;\nstruct s { int a; };\nstatic int f(int n, real alpha, "
+                       "double A[restrict 5][n], const int *k, struct s *t) {\n#pragma scop\nA[0][0] = k[0];\n#pragma endscop\nreturn 0;\n}\n")
+    signature = scop.source.signature
+    assert (signature.name, signature.static, signature.return_type) == ("f", True, "int")
+    kinds = [(p.name, p.kind, p.c_extents) for p in signature.parameters]
+    assert kinds == [("n", ParameterKind.INTEGER, ()), ("alpha", ParameterKind.FLOATING, ()),
+                     ("A", ParameterKind.ARRAY, ("5", "n")), ("k", ParameterKind.ARRAY, (None,)),
+                     ("t", ParameterKind.OTHER, ())]
+    assert signature.parameters[2].restrict
+    assert signature.parameters[3].constant
+    assert signature.parameters[1].dtype.name == "float32"
