@@ -12,6 +12,7 @@ import numpy as np
 
 from polysched.errors import UsageError
 from polysched.scop.construction.promotion import from_numpy
+from polysched.scop.construction.region import with_sizes
 from polysched.scop.dtypes import DType
 from polysched.scop.python_frontend import Argument, PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType
@@ -69,14 +70,10 @@ def sizes_of_call(name: str, python: PythonScop, values: Mapping[str, Any]) -> d
     ------
     UsageError : shapes that do not fit each other or the annotations.
     """
-    sizes = {a.target: int(values[a.name]) for a in python.arguments if a.is_size}
-    arrays = [a for a in python.arguments if isinstance(a.type, ArrayType)]
-    for argument in arrays:
-        for extent, size in zip(argument.extents, values[argument.name].shape, strict=True):
-            if extent.parameter is not None:
-                sizes[extent.parameter] = size
-    for argument in arrays:
-        _check_extents(name, argument, values[argument.name].shape, sizes)
+    sizes = python.sizes_of(values)
+    for argument in python.arguments:
+        if isinstance(argument.type, ArrayType):
+            _check_extents(name, argument, values[argument.name].shape, sizes)
     return sizes
 
 
@@ -107,11 +104,7 @@ def _evaluated(node: ast.expr, sizes: Mapping[str, int]) -> int:
 
 def contains(params: isl.Set, sizes: Mapping[str, int]) -> bool:
     """Whether a set of parameter values contains these; parameters that have no value may have any."""
-    for parameter, value in sizes.items():
-        position = params.find_dim_by_name(isl.dim_type.param, parameter)
-        if position >= 0:
-            params = params.fix_val(isl.dim_type.param, position, isl.Val(value))
-    return not params.is_empty()
+    return not with_sizes(params, sizes).is_empty()
 
 
 def check_sizes(name: str, python: PythonScop, sizes: Mapping[str, int]) -> bool:

@@ -26,6 +26,7 @@ from polysched.scop.scop import Scop
 
 logger = logging.getLogger(__name__)
 
+MOST_VARIANTS = 8
 REASONS_TO_FALL_BACK = (UnsupportedScopError, NoCompilerError, BudgetExceededError)
 
 
@@ -56,6 +57,7 @@ class Kernel:
         self.fallback_reason: str | None = None
         self._lock = threading.RLock()
         self._known: dict[object, Specialisation] = {}
+        self._variants: dict[object, list[Specialisation]] = {}
         self._last: Specialisation | None = None
 
     @functools.cached_property
@@ -72,8 +74,7 @@ class Kernel:
         """
         values = bound_arguments(self._source, args, kwargs)
         try:
-            found = self._fitting(values)
-            sizes = self._checked(found, values)
+            found, sizes = self._checked(self._fitting(values), values)
             if sizes is not None:
                 found.function  # noqa: B018 - compiled before anything runs, so a refusal leaves the arrays alone
         except REASONS_TO_FALL_BACK as reason:
@@ -111,14 +112,24 @@ class Kernel:
         self._last = found
         return found
 
-    def _checked(self, found: Specialisation, values: Mapping[str, Any]) -> dict[str, int] | None:
-        """The sizes of a call after every check; None where some loop or array is empty and Python runs it."""
+    def _checked(self, found: Specialisation,
+                 values: Mapping[str, Any]) -> tuple[Specialisation, dict[str, int] | None]:
+        """The sizes of a call after every check; None where some loop or array is empty and Python runs it.
+
+        A Scop may leave out cases, for instance that one array is shorter than another; a call with such sizes
+        gets a specialisation for them.
+        """
         name = self.function.__name__
         checks.check_writable(name, found.python, values)
         sizes = checks.sizes_of_call(name, found.python, values)
-        fits = checks.check_sizes(name, found.python, sizes)
-        empty = any(values[a].size == 0 for a in array_arguments(found.python))
-        return sizes if fits and not empty else None
+        if any(values[a].size == 0 for a in array_arguments(found.python)):
+            checks.check_sizes(name, found.python, sizes)
+            return found, None
+        if not checks.check_sizes(name, found.python, sizes):
+            found = self._for_sizes(found, sizes)
+        fits = checks.contains(found.python.scop.context, sizes)
+        self._last = found
+        return found, sizes if fits else None
 
     def _specialised(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...]) -> Specialisation:
         """The specialisation for argument types; extracted once per process."""
@@ -127,14 +138,33 @@ class Kernel:
             known = self._known.get(key)
             if known is not None and _captured_now(self.function, known.python) == known.python.captured:
                 return known
-            python = extract(self._source, types, same=dict(same))
-            self._known[key] = Specialisation(python, self.options, self._key_parts(python, types, same))
+            self._known[key] = self._extracted(types, same, None)
+            self._variants.pop(key, None)
             return self._known[key]
+
+    def _for_sizes(self, found: Specialisation, sizes: Mapping[str, int]) -> Specialisation:
+        """A specialisation whose context has these sizes, if there is one; else the given one."""
+        with self._lock:
+            key = (tuple(found.types.items()), found.same)
+            variants = self._variants.setdefault(key, [])
+            for variant in variants:
+                if checks.contains(variant.python.scop.context, sizes):
+                    return variant
+            if len(variants) >= MOST_VARIANTS:
+                return found
+            variants.append(self._extracted(found.types, found.same, sizes))
+            return variants[-1]
+
+    def _extracted(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
+                   hint: Mapping[str, int] | None) -> Specialisation:
+        python = extract(self._source, types, same=dict(same), hint=hint)
+        return Specialisation(python, self.options, self._key_parts(python, types, same), types, same)
 
     def _key_parts(self, python: PythonScop, types: Mapping[str, ArgumentType],
                    same: tuple[tuple[str, str], ...]) -> dict[str, object]:
         return {"function": self.function.__qualname__, "source": self._source.text, "flags": list(FLAGS),
                 "types": {name: _type_text(kind) for name, kind in types.items()}, "same": [list(p) for p in same],
+                "context": str(python.scop.context),
                 "captured": {k: repr(v) for k, v in python.captured.items()},
                 "options": {k: repr(v) for k, v in asdict(self.options).items()}}
 
@@ -185,8 +215,7 @@ class Kernel:
         WrongResultError : the kernel and `against` compute different things.
         """
         values = bound_arguments(self._source, args, kwargs)
-        found = self._fitting(values)
-        sizes = self._checked(found, values)
+        found, sizes = self._checked(self._fitting(values), values)
         if sizes is None:
             raise UsageError(f"{self.function.__name__}: there is nothing to time for empty arrays or loops")
         return time_call(found, values, sizes, repeats=repeats, against=against)

@@ -11,19 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from polysched.emit_c.function import CFunction, emit_function
 from polysched.kernel import arguments as checks
 from polysched.kernel import cache
-from polysched.kernel.c_function import FUNCTION, CFunction, c_function, passed_by_value, with_heap_arrays
 from polysched.measure.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized, PipelineOptions, optimize
-from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, LONGDOUBLE, DType, Kind
+from polysched.scop.dtypes import BOOL, LONGDOUBLE, DType, Kind
 from polysched.scop.interpreter import extents_of
 from polysched.scop.python_frontend import PythonScop
-from polysched.scop.python_frontend.signature import ArrayType
+from polysched.scop.python_frontend.signature import ArgumentType, ArrayType
+from polysched.scop.scop import Array, Storage
 from polysched.target import Compiler, find_compiler
 
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
 LIBRARY = "kernel"
+FUNCTION = "polysched_kernel"
+EXPORTED = "#pragma GCC visibility push(default)\n"
 
 
 class Specialisation:
@@ -34,9 +37,13 @@ class Specialisation:
     python : the extracted function.
     options : of the pipeline.
     key_parts : what names the specialisation beyond the compiler: source, types, options.
+    types, same : of the arguments, and which of them are the same array.
     """
 
-    def __init__(self, python: PythonScop, options: PipelineOptions, key_parts: Mapping[str, object]) -> None:
+    def __init__(self, python: PythonScop, options: PipelineOptions, key_parts: Mapping[str, object],
+                 types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...]) -> None:
+        self.types = types
+        self.same = same
         self.python = python
         self.options = options
         self.key_parts = key_parts
@@ -44,12 +51,12 @@ class Specialisation:
     @cached_property
     def optimized(self) -> Optimized:
         """All stages of the pipeline."""
-        return optimize(with_heap_arrays(self.python.scop), self.options)
+        return optimize(self.python.scop, self.options)
 
     @cached_property
     def c_function(self) -> CFunction:
         """The C function around the optimised region."""
-        return c_function(self.optimized.scop, self.optimized.text)
+        return emit_function(self.optimized.tiled, name=FUNCTION, options=self.options.emit_options())
 
     @cached_property
     def compiler(self) -> Compiler:
@@ -57,7 +64,7 @@ class Specialisation:
         return find_compiler(self.options.cc)
 
     @cached_property
-    def function(self) -> Callable[..., int]:
+    def function(self) -> Callable[..., None]:
         """The compiled function, loaded; from the cache when it is there.
 
         Raises
@@ -73,20 +80,21 @@ class Specialisation:
             entry = cache.find_or_build(key, self._build)
             library = ctypes.CDLL(str(entry / f"{LIBRARY}.so"))
         function = getattr(library, FUNCTION)
-        function.restype = ctypes.c_int
+        function.restype = None
         function.argtypes = self._argument_types()
         return function  # type: ignore[no-any-return]
 
     def _build(self, folder: Path) -> None:
-        binary = compile_shared(self.c_function.text, name=LIBRARY, folder=folder, compiler=self.compiler, flags=FLAGS,
+        text = EXPORTED + self.c_function.text
+        binary = compile_shared(text, name=LIBRARY, folder=folder, compiler=self.compiler, flags=FLAGS,
                                 what=f"the kernel {self.python.scop.name}")
         record = {**self.key_parts, "compiler": str(self.compiler), "flags": list(binary.flags),
-                  "steps": list(self.optimized.steps()), "source_sha256": binary.source_sha256}
+                  "steps": list(self.optimized.steps())}
         (folder / "entry.json").write_text(json.dumps(record, indent=1, sort_keys=True))
 
     def _argument_types(self) -> list[Any]:
         """The C types of the arguments; the same without emitting anything, so a cached kernel needs no schedule."""
-        arrays = [a for a in self.python.scop.arrays if a.storage.value == "argument"]
+        arrays = [a for a in self.python.scop.arrays if a.storage is not Storage.LOCAL]
         return [c_type(p.dtype) for p in self.python.scop.parameters] + [
             c_type(a.dtype) if passed_by_value(a) else ctypes.c_void_p for a in arrays]
 
@@ -114,7 +122,7 @@ class Prepared:
         self.results: dict[str, np.ndarray] = {}
         passed: list[Any] = [int(sizes.get(p.name, 0)) for p in python.scop.parameters]
         for array in python.scop.arrays:
-            if array.storage.value != "argument":
+            if array.storage is Storage.LOCAL:
                 continue
             if passed_by_value(array):
                 passed.append(_number(self.given[array.name], array.dtype))
@@ -129,14 +137,8 @@ class Prepared:
         self.passed = passed
 
     def run(self) -> None:
-        """Run the compiled code on the buffers.
-
-        Raises
-        ------
-        MemoryError : there is no memory for its temporaries.
-        """
-        if self.kernel.function(*self.passed):
-            raise MemoryError(f"{self.kernel.python.scop.name}: no memory for the temporaries")
+        """Run the compiled code on the buffers."""
+        self.kernel.function(*self.passed)
 
     def copy_back(self) -> None:
         """Bring what was written in copies to the caller's arrays."""
@@ -161,6 +163,11 @@ class Prepared:
         return values[0] if values else None
 
 
+def passed_by_value(array: Array) -> bool:
+    """Whether an argument is a scalar that is only read."""
+    return array.is_scalar and array.constant
+
+
 def _number(value: Any, dtype: DType) -> int | float:
     return float(value) if dtype.is_float else int(value)
 
@@ -169,8 +176,6 @@ def c_type(dtype: DType) -> Any:
     """The ctypes type of a number passed by value."""
     if dtype == LONGDOUBLE:
         return ctypes.c_longdouble
-    if dtype in (FLOAT16, BFLOAT16):
-        return ctypes.c_float
     if dtype.is_float:
         return ctypes.c_float if dtype.bits == 32 else ctypes.c_double
     if dtype == BOOL:

@@ -8,7 +8,7 @@ a statement is added.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -29,12 +29,15 @@ from polysched.scop.body import (
     rebuild,
     references,
 )
+from polysched.scop.construction.c_text import c_condition, c_expression
 from polysched.scop.construction.functions import ONE_ARGUMENT, TWO_ARGUMENTS
 from polysched.scop.construction.values import Value, integer_literal, iterator, parameter
 from polysched.scop.dtypes import INT64, DType
 from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter, Scop, Statement, Storage
 
 UNIVERSE = "{ : }"
+MOST_PIECES = 8
+TYPICAL_SIZE = 1000
 IslSetOrMap = TypeVar("IslSetOrMap", isl.Set, isl.Map)
 
 # Words that isl's parser or C11 takes for something else.
@@ -81,16 +84,18 @@ class Region:
     ----------
     name : the Scop's name.
     context : what is known of the parameters from the start.
+    hint : sizes that the context should keep where it has to choose between cases.
 
     Attributes
     ----------
     context : the parameter values that the Scop is for; may leave out values for which some loops are empty.
-    valid : all parameter values for which the program is defined, as far as it was followed.
+    valid : contains all parameter values for which the program is defined; not more while that is simple to say.
     domain : the iteration domain under the open loops and guards.
     """
 
-    def __init__(self, name: str, context: isl.Set | None = None) -> None:
+    def __init__(self, name: str, context: isl.Set | None = None, *, hint: Mapping[str, int] | None = None) -> None:
         self.name = name
+        self.hint = hint or {}
         self.context = context if context is not None else isl.Set(UNIVERSE)
         self.valid = self.context
         self.domain = isl.Set(UNIVERSE)
@@ -178,24 +183,52 @@ class Region:
         step the cases of empty loops.
         """
         violated = self.without_iterators(self.domain.intersect(self.valid).subtract(condition))
-        if violated.is_empty():
-            return True
-        self.valid = self.valid.subtract(violated).coalesce()
         usual = self.without_iterators(self.domain.intersect(self.context))
         if assuming is not None:
             usual = usual.intersect(assuming)
-        needed = self._simplest(self.context.subtract(violated).coalesce(), usual)
-        if needed.intersect(self.context).is_empty():
+        return self._exclude(violated, [(violated, usual)], kind=kind, text=text)
+
+    def _exclude(self, violated: isl.Set, ways: Sequence[tuple[isl.Set, isl.Set]], *, kind: str, text: str) -> bool:
+        """Take parameter values out of the context; False when none would be left.
+
+        Parameters
+        ----------
+        violated : exactly the values that must go.
+        ways : sets that contain them, each with the values for which something happens at all; the first way that
+            leaves a convex condition is taken.
+        """
+        if violated.intersect(self.valid).is_empty():
+            return True
+        self.valid = _bounded(self.valid.subtract(violated).coalesce())
+        good = self.context.subtract(violated).coalesce()
+        if good.is_empty():
             return False
-        self.assume(needed, kind=kind, text=text, exact=False)
+        needed = good.gist(self.context)
+        for wider, usual in ways:
+            if needed.n_basic_set() == 1:
+                break
+            simple = self.context.subtract(wider).intersect(usual).gist(usual.intersect(self.context)).coalesce()
+            kept = simple.intersect(self.context)
+            if simple.n_basic_set() < needed.n_basic_set() and not kept.is_empty() and kept.is_subset(good):
+                needed = simple
+        self.assume(self._one_piece(needed), kind=kind, text=text, exact=False)
         return True
 
-    def _simplest(self, good: isl.Set, usual: isl.Set) -> isl.Set:
-        """A condition that implies `good` in the context and is all that is needed where `usual` holds."""
-        exact = good.gist(self.context)
-        simple = good.intersect(usual).gist(usual.intersect(self.context)).coalesce()
-        sound = simple.intersect(self.context).is_subset(good)
-        return simple if sound and simple.n_basic_set() <= exact.n_basic_set() else exact
+    def _one_piece(self, condition: isl.Set) -> isl.Set:
+        """One basic set of a condition: the one that has the sizes that were hinted at, else large equal sizes.
+
+        A context of many cases costs every later step dearly, and the cases differ in sizes that hardly
+        meet, such as that one array is shorter than the loops over another.
+        """
+        pieces = [isl.Set.from_basic_set(piece) for piece in condition.get_basic_sets()]
+        if len(pieces) <= 1:
+            return condition
+        usual = dict.fromkeys(self.parameters, TYPICAL_SIZE)
+        for sizes in (self.hint, usual):
+            for piece in pieces:
+                if sizes and not with_sizes(piece.intersect(self.context), sizes).is_empty():
+                    return piece
+        return pieces[0]
 
     def without_iterators(self, params: isl.Set) -> isl.Set:
         """The parameter values for which a set of parameters and iterators has an element."""
@@ -306,11 +339,14 @@ class Region:
     def _require_in_bounds(self, array: Array, relation: isl.Map) -> None:
         """Restrict the context to the sizes for which the access stays inside its array."""
         inside = extent_box(array)
-        outside = relation.range().intersect_params(self.valid).subtract(inside)
+        elements = relation.range()
+        outside = elements.intersect_params(self.valid).subtract(inside)
         if outside.is_empty():
             return
+        exact, hull = elements.intersect_params(self.context), isl.Set.from_basic_set(elements.simple_hull())
+        ways = [(exact.subtract(inside).params(), exact.params()), (hull.subtract(inside).params(), hull.params())]
         text = f"every subscript of {array.name} lies inside its extents"
-        if not self.require(outside.params().complement(), kind="in-bounds", text=text):
+        if not self._exclude(outside.params(), ways, kind="in-bounds", text=text):
             raise OutOfBounds(array.name, outside)
 
     def finish(self) -> Scop:
@@ -346,6 +382,20 @@ class OutOfBounds(ValueError):
         values = [point.get_coordinate_val(isl.dim_type.set, d).to_python()
                   for d in range(outside.dim(isl.dim_type.set))]
         self.witness = array + "[" + ", ".join(str(v) for v in values) + "]"
+
+
+def _bounded(params: isl.Set) -> isl.Set:
+    """A set that contains this one and has few pieces."""
+    return params if params.n_basic_set() <= MOST_PIECES else isl.Set.from_basic_set(params.simple_hull())
+
+
+def with_sizes(params: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
+    """A set of parameter values with some of them fixed."""
+    for name, value in sizes.items():
+        position = params.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            params = params.fix_val(isl.dim_type.param, position, isl.Val(value))
+    return params
 
 
 def range_set(value: Value, start: Value, stop: Value, step: int) -> isl.Set:
@@ -444,26 +494,15 @@ def linear_expression(affine: isl.PwAff, references: dict[str, Expr]) -> Expr | 
     return Binary("+" if constant > 0 else "-", result, integer_literal(abs(constant), INT64), INT64)
 
 
-def c_expression(affine: isl.PwAff, context: isl.Set) -> str:
-    """An affine function of the parameters as a C expression."""
-    build = isl.AstBuild.from_context(context)
-    return str(build.expr_from_pw_aff(affine).to_C_str())
-
-
-def c_condition(condition: isl.Set) -> str:
-    """A set of parameter values as a C condition."""
-    build = isl.AstBuild.from_context(isl.Set(UNIVERSE))
-    return str(build.expr_from_set(condition).to_C_str())
-
-
 def largest_extent(value: isl.PwAff, domain: isl.Set, symbols: Sequence[str]) -> isl.PwAff:
-    """The largest value that a function of iterators takes, as a function of the parameters."""
+    """The largest value that an extent over iterators takes, as a function of the parameters; 0 where there is none."""
     values = isl.Set.from_pw_aff(value).intersect_params(domain)
     for symbol in symbols:
         position = values.find_dim_by_name(isl.dim_type.param, symbol)
         if position >= 0:
             values = values.project_out(isl.dim_type.param, position, 1)
-    return values.dim_max(0)
+    zero = isl.PwAff("{ [(0)] }")
+    return values.dim_max(0).max(zero).union_max(zero).coalesce()
 
 
 def _affine(value: Value) -> isl.PwAff:

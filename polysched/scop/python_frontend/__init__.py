@@ -11,6 +11,13 @@
     scop = from_python(gemm)
 """
 
-from polysched.scop.python_frontend.extraction import Argument, Extent, PythonScop, extract, from_python
+from polysched.scop.python_frontend.extraction import (
+    Argument,
+    Extent,
+    PythonScop,
+    extract,
+    extract_for,
+    from_python,
+)
 
-__all__ = ["Argument", "Extent", "PythonScop", "extract", "from_python"]
+__all__ = ["Argument", "Extent", "PythonScop", "extract", "extract_for", "from_python"]

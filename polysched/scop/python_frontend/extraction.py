@@ -12,9 +12,9 @@ import islpy as isl
 from polysched.errors import PolyschedError
 from polysched.scop.body import ARITHMETIC, Binary, Load, assignments, statement_expressions, walk
 from polysched.scop.construction import values
-from polysched.scop.construction.region import Region
+from polysched.scop.construction.region import Region, with_sizes
 from polysched.scop.construction.values import Value
-from polysched.scop.dtypes import BOOL, INT64, DType
+from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64, DType
 from polysched.scop.python_frontend.environment import Environment, Restart, Stored, outer_names
 from polysched.scop.python_frontend.operands import View, whole_view
 from polysched.scop.python_frontend.signature import (
@@ -97,13 +97,24 @@ class PythonScop:
     captured: Mapping[str, Any]
     valid: isl.Set
 
+    def sizes_of(self, values: Mapping[str, Any]) -> dict[str, int]:
+        """The Scop's parameters for arguments of the function, by name."""
+        sizes = {a.target: int(values[a.name]) for a in self.arguments if a.is_size}
+        for argument in self.arguments:
+            if argument.extents:
+                for extent, size in zip(argument.extents, values[argument.name].shape, strict=True):
+                    if extent.parameter is not None:
+                        sizes[extent.parameter] = size
+        return sizes
+
 
 def from_python(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Scop:
     """The Scop of a Python function over NumPy arrays.
 
     Parameters
     ----------
-    args, kwargs : example arguments, whose types are taken; none when every argument is annotated.
+    args, kwargs : example arguments, whose types are taken, and whose sizes the Scop is for in any case; none when
+        every argument is annotated.
 
     Raises
     ------
@@ -111,17 +122,30 @@ def from_python(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Scop
     SourceSyntaxError : the function's source cannot be read.
     """
     source = read_source(function)
-    arguments = bound_arguments(source, args, kwargs) if args or kwargs else None
-    return extract(source, argument_types(source, arguments)).scop
+    if not args and not kwargs:
+        return extract(source, argument_types(source, None)).scop
+    arguments = bound_arguments(source, args, kwargs)
+    return extract_for(source, arguments).scop
 
 
-def extract(source: FunctionSource, types: Mapping[str, ArgumentType], *,
-            same: Mapping[str, str] | None = None) -> PythonScop:
+def extract_for(source: FunctionSource, arguments: Mapping[str, Any]) -> PythonScop:
+    """Lower a function for the types and sizes of arguments, by name."""
+    types = argument_types(source, arguments)
+    found = extract(source, types)
+    sizes = found.sizes_of(arguments)
+    if with_sizes(found.scop.context, sizes).is_empty():
+        return extract(source, types, hint=sizes)
+    return found
+
+
+def extract(source: FunctionSource, types: Mapping[str, ArgumentType], *, same: Mapping[str, str] | None = None,
+            hint: Mapping[str, int] | None = None) -> PythonScop:
     """Lower a function whose argument types are known.
 
     Parameters
     ----------
     same : array arguments that are the same array as an earlier one, by name.
+    hint : values of parameters that the Scop's context should have, where it leaves out rare cases.
 
     Raises
     ------
@@ -131,7 +155,7 @@ def extract(source: FunctionSource, types: Mapping[str, ArgumentType], *,
     forced = {n.target.id for n in ast.walk(source.tree)
               if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
     for _ in range(MOST_PASSES):
-        attempt = _Attempt(source, types, same or {}, known, forced)
+        attempt = _Attempt(source, types, same or {}, Region(source.tree.name, hint=hint), known, forced)
         try:
             return attempt.run()
         except Restart:
@@ -143,9 +167,9 @@ class _Attempt:
     """One pass over a function, with what the passes before found out about its variables."""
 
     def __init__(self, source: FunctionSource, types: Mapping[str, ArgumentType], same: Mapping[str, str],
-                 known: dict[str, tuple[DType, bool]], forced: set[str]) -> None:
+                 region: Region, known: dict[str, tuple[DType, bool]], forced: set[str]) -> None:
         self.source, self.types, self.same = source, types, same
-        self.region = Region(source.tree.name)
+        self.region = region
         self.arguments: list[Argument] = []
         self.symbols: dict[str, str] = {}
         env = self._bind_arguments()
@@ -186,15 +210,20 @@ class _Attempt:
                 env[name] = self._size_argument(name, kind)
         for name, kind in self.types.items():
             if isinstance(kind, ScalarType) and not kind.dtype.is_integer:
-                array = self.region.fresh(name)
-                self.region.declare(array, kind.dtype, storage=Storage.ARGUMENT, constant=True)
-                env[name] = Stored(array, kind.dtype, kind.weak)
-                self.arguments.append(Argument(name, kind, array))
+                env[name] = self._scalar_argument(name, kind)
             elif isinstance(kind, ArrayType):
                 env[name] = self._array_argument(name, kind, names, env)
         order = list(self.types)
         self.arguments.sort(key=lambda a: order.index(a.name))
         return env
+
+    def _scalar_argument(self, name: str, kind: ScalarType) -> Stored | Value:
+        """A number by value; a short float travels as float32, which holds it exactly."""
+        array = self.region.fresh(name)
+        short = kind.dtype in (FLOAT16, BFLOAT16)
+        self.region.declare(array, FLOAT32 if short else kind.dtype, storage=Storage.ARGUMENT, constant=True)
+        self.arguments.append(Argument(name, kind, array))
+        return values.cast(self.region.load(array), kind.dtype) if short else Stored(array, kind.dtype, kind.weak)
 
     def _size_argument(self, name: str, kind: ScalarType) -> Value:
         parameter = self.region.fresh(name)

@@ -31,7 +31,8 @@ def reference(x, w, stride, padding, dilation, groups=1):
         for offset in itertools.product(*map(range, w.shape[2:])):
             window = tuple(slice(dilation * o, dilation * o + stride * (n - 1) + 1, stride)
                            for o, n in zip(offset, out, strict=True))
-            y[:, k] += np.einsum("nc...,c->n...", padded[(slice(None), channels, *window)], w[(k, slice(None), *offset)])
+            part = padded[(slice(None), channels, *window)]
+            y[:, k] += np.einsum("nc...,c->n...", part, w[(k, slice(None), *offset)])
     return y
 
 
@@ -71,7 +72,8 @@ def test_grouped_convolution(groups: int) -> None:
     np.testing.assert_allclose(run(y, {"X": x, "W": w}), reference(x, w, 1, 1, 1, groups), atol=1e-4)
 
 
-@pytest.mark.parametrize(("rank", "stride", "padding", "dilation"), [(1, 1, 1, 1), (2, 2, 1, 1), (2, 1, 0, 2), (3, 1, 0, 1)])
+@pytest.mark.parametrize(("rank", "stride", "padding", "dilation"), [
+    (1, 1, 1, 1), (2, 2, 1, 1), (2, 1, 0, 2), (3, 1, 0, 1)])
 def test_depthwise_convolution(rank: int, stride: int, padding: int, dilation: int) -> None:
     x, w = random(RNG, (2, 3, *SPATIAL[rank])), random(RNG, (3, *WINDOW[rank]))
     y = depthwise_convolution(placeholder("X", x.shape), placeholder("W", w.shape), stride=stride, padding=padding,
@@ -93,7 +95,8 @@ def test_transposed_convolution(rank: int, stride: int, padding: int, dilation: 
 
 def test_int8_convolution_accumulates_in_int32() -> None:
     x, w = RNG.integers(0, 256, (1, 4, 4, 4)).astype("uint8"), RNG.integers(-128, 128, (3, 4, 2, 2)).astype("int8")
-    y = convolution(placeholder("X", x.shape, "uint8"), placeholder("W", w.shape, "int8"), accumulate="int32", padding=1)
+    y = convolution(placeholder("X", x.shape, "uint8"), placeholder("W", w.shape, "int8"), padding=1,
+                    accumulate="int32")
     result = run(y, {"X": x, "W": w})
     assert result.dtype == np.int32
     np.testing.assert_array_equal(result, reference(x, w, 1, 1, 1))
@@ -114,7 +117,8 @@ def pool_reference(x, window, stride, padding, reduce, outside):
     return reduce(views, axis=tuple(range(x.ndim, 2 * x.ndim - 2)))
 
 
-@pytest.mark.parametrize(("rank", "window", "stride", "padding"), [(1, 2, None, 0), (2, 3, 2, 1), (2, 2, 1, 0), (3, 2, 1, 1)])
+@pytest.mark.parametrize(("rank", "window", "stride", "padding"), [
+    (1, 2, None, 0), (2, 3, 2, 1), (2, 2, 1, 0), (3, 2, 1, 1)])
 def test_pooling(rank: int, window: int, stride: int | None, padding: int) -> None:
     x = random(RNG, (2, 2, *SPATIAL[rank]))
     source, options = placeholder("X", x.shape), {"stride": stride, "padding": padding}
@@ -134,7 +138,8 @@ def test_max_pool_of_integers_pads_with_the_least_value() -> None:
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: convolution(placeholder("X", (1, 3, 5)), placeholder("W", (2, 4, 3))),
      "the channels of the input and of the weights differ"),
-    (lambda: convolution(placeholder("X", (1, 3)), placeholder("W", (2, 3))), "1 to 3 spatial dimensions, the input X has 0"),
+    (lambda: convolution(placeholder("X", (1, 3)), placeholder("W", (2, 3))),
+     "1 to 3 spatial dimensions, the input X has 0"),
     (lambda: convolution(placeholder("X", (1, 3, 5)), placeholder("W", (2, 1, 3)), groups=2),
      "2 groups do not divide the channels"),
     (lambda: convolution(placeholder("X", (1, symbols("C")[0], 5)), placeholder("W", (2, 1, 3)), groups=2),

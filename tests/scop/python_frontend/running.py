@@ -1,13 +1,13 @@
 """Runs a Python function twice: as Python, and as the Scop that it becomes, in the reference interpreter."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from polysched.scop.interpreter import execute, extents_of
-from polysched.scop.python_frontend import PythonScop, extract
+from polysched.scop.python_frontend import PythonScop, extract, extract_for
 from polysched.scop.python_frontend.signature import argument_types, bound_arguments
 from polysched.scop.python_frontend.source import read_source
 
@@ -15,24 +15,15 @@ from polysched.scop.python_frontend.source import read_source
 def extracted(function: Callable[..., Any], *args: Any, **kwargs: Any) -> PythonScop:
     """The Scop of a function for these arguments."""
     source = read_source(function)
-    arguments = bound_arguments(source, args, kwargs) if args or kwargs else None
-    return extract(source, argument_types(source, arguments))
-
-
-def sizes_of(python: PythonScop, arguments: Mapping[str, Any]) -> dict[str, int]:
-    """The values of the Scop's parameters for these arguments."""
-    sizes = {a.target: int(arguments[a.name]) for a in python.arguments if a.is_size}
-    for argument in python.arguments:
-        for extent, size in zip(argument.extents, np.shape(arguments[argument.name]), strict=False):
-            if extent.parameter is not None:
-                sizes[extent.parameter] = size
-    return sizes
+    if args or kwargs:
+        return extract_for(source, bound_arguments(source, args, kwargs))
+    return extract(source, argument_types(source, None))
 
 
 def interpret(python: PythonScop, args: tuple[Any, ...]) -> list[np.ndarray]:
     """Execute the Scop on the arguments in place; the returned arrays."""
     arguments = bound_arguments(python.source, args, {})
-    sizes = sizes_of(python, arguments)
+    sizes = python.sizes_of(arguments)
     arrays: dict[str, Any] = {a.target: arguments[a.name] for a in python.arguments if not a.is_size}
     for name in python.results:
         if name not in arrays:
