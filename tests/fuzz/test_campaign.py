@@ -1,0 +1,70 @@
+"""Campaigns: counting, children that hang, wrong programs saved as C, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from polysched.cli.entry import main
+from polysched.errors import OutputError
+from polysched.fuzz.campaign import CampaignOptions, ProgramResult, as_json, run_campaign, save_wrong, summary
+from polysched.fuzz.checking import Finding
+from polysched.fuzz.generator import generate
+
+WRONG = Finding(subject="p5", configuration="", kind="result", detail="A[1] is 3 instead of 4")
+REFUSED = Finding(subject="p6", configuration="isl_off", kind="refused", detail="no")
+
+
+def test_a_campaign_reports_every_program_once() -> None:
+    told: list[int] = []
+    results = run_campaign(CampaignOptions(count=3, seed=3, chunk=2), on_result=lambda r: told.append(r.seed))
+    assert [r.seed for r in results] == told == [3, 4, 5]
+    assert all(r.configurations >= 4 for r in results)
+    assert summary(results) == "3 programs, 0 wrong, 0 refused"
+
+
+def test_a_program_that_takes_too_long_is_wrong_and_the_others_go_on() -> None:
+    results = run_campaign(CampaignOptions(count=2, chunk=2, limit_seconds=0.05))
+    assert sorted(r.seed for r in results) == [0, 1]
+    assert all(r.wrong[0].kind == "error" and "hung" in r.wrong[0].detail for r in results)
+
+
+def test_the_summary_counts_programs() -> None:
+    results = [ProgramResult(seed=5, findings=(WRONG, WRONG)), ProgramResult(seed=6, findings=(REFUSED,)),
+               ProgramResult(seed=7, configurations=5)]
+    assert summary(results) == "3 programs, 1 wrong, 1 refused"
+    stored = json.loads(as_json(results, CampaignOptions(count=3, seed=5)))
+    assert (stored["programs"], stored["wrong"], stored["refused"], stored["configurations"]) == (3, 1, 1, 5)
+    assert stored["findings"][0] == {"subject": "p5", "configuration": "", "kind": "result",
+                                     "detail": "A[1] is 3 instead of 4", "seed": 5}
+
+
+def test_a_wrong_program_is_saved_with_what_is_wrong(tmp_path: Path) -> None:
+    results = [ProgramResult(seed=5, findings=(WRONG,)), ProgramResult(seed=6, findings=(REFUSED,))]
+    paths = save_wrong(results, CampaignOptions(count=2, seed=5), tmp_path / "wrong")
+    assert paths == [tmp_path / "wrong" / "p5.c"]
+    text = paths[0].read_text()
+    assert "A[1] is 3 instead of 4" in text
+    assert "polysched fuzz --count 1 --seed 5" in text
+    assert text.endswith(generate(5).text())
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match=r"cannot write .*p5\.c: .*\n  hint: name another folder with --save"):
+        save_wrong([ProgramResult(seed=5, findings=(WRONG,))], CampaignOptions(count=1, seed=5), tmp_path / "file")
+
+
+def test_the_command_ends_with_the_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["fuzz", "--count", "2", "--seed", "4", "--jobs", "1", "--json", str(tmp_path / "r.json"),
+                 "--save", str(tmp_path / "wrong")])
+    assert code == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 programs, 0 wrong, 0 refused"
+    assert json.loads((tmp_path / "r.json").read_text())["programs"] == 2
+
+
+def test_bad_numbers_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--count", "0"]) == 2
+    assert "--count and --jobs must be at least 1" in capsys.readouterr().err

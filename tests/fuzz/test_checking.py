@@ -1,0 +1,103 @@
+"""The checks find what is planted: wrong results, wrong orders, crashes, stray writes, code that does not compile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+import pytest
+
+from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
+from polysched.fuzz.configuration import Configuration, random_configurations
+from polysched.measure.instance_trace import traced_function
+from polysched.target import find_compiler
+
+SOURCE = """
+void f(int n, double A[n], double B[n])
+{
+#pragma scop
+    for (int i = 1; i < n; i++)
+        A[i] = A[i - 1] + B[i];
+#pragma endscop
+}
+"""
+TILED = Configuration(scheduler="pluto", sizes=2)
+PLAN = Plan(run=({"n": 5}, {"n": 8}), small=({"n": 4},), threads=(2,))
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    prepared = prepare("f", SOURCE, [TILED])
+    assert isinstance(prepared, Subject)
+    return prepared
+
+
+def findings(subject: Subject) -> list[tuple[str, str]]:
+    return [(f.configuration, f.kind) for f in check([subject], {"f": PLAN}, compiler=find_compiler())]
+
+
+def with_text(subject: Subject, text: str) -> Subject:
+    """The subject with other emitted C."""
+    original, emitted, traced = subject.versions
+    return replace(subject, versions=(original, replace(emitted, text=text), traced))
+
+
+def test_a_right_program_has_no_findings(subject: Subject) -> None:
+    assert findings(subject) == []
+
+
+def test_a_wrong_result_is_found(subject: Subject) -> None:
+    wrong = with_text(subject, SOURCE.replace("A[i - 1] +", "A[i - 1] -"))
+    found = check([wrong], {"f": PLAN}, compiler=find_compiler())
+    assert {(f.configuration, f.kind) for f in found} == {(TILED.label, "result")}
+    assert found[0].detail.startswith("A[1] is ")
+    assert found[0].detail.endswith("at n=5, 2 threads")
+    assert found[0].is_wrong
+
+
+def test_an_illegal_schedule_is_found_by_all_three_witnesses(subject: Subject) -> None:
+    tiled = subject.tiled[TILED.label]
+    backwards = isl.Schedule(f'{{ domain: "{subject.scop.domain}", child: {{ schedule: '
+                             '"[n] -> [{ S0[i] -> [-i] }]" } }')
+    illegal = replace(tiled, tree=backwards)
+    original, emitted, traced = subject.versions
+    versions = (original, replace(emitted, text=SOURCE.replace("int i = 1; i < n; i++", "int i = n - 1; i > 0; i--")),
+                replace(traced, text=traced_function(illegal, name="traced")))
+    wrong = replace(subject, tiled={TILED.label: illegal}, versions=versions)
+    assert {kind for _, kind in findings(wrong)} == {"result", "interpreter", "order"}
+
+
+@pytest.mark.parametrize(("statement", "kind", "detail"), [
+    ("*(volatile int *)0 = 1;", "run", "crashed with SIGSEGV"),
+    ("A[n] = 1.0;", "run", "wrote outside A"),
+    ("undeclared = 1;", "compile", "undeclared"),
+])
+def test_other_faults_of_the_emitted_code_are_found(subject: Subject, statement: str, kind: str, detail: str) -> None:
+    found = check([with_text(subject, SOURCE.replace("#pragma endscop", statement))], {"f": PLAN},
+                  compiler=find_compiler())
+    assert found
+    assert {(f.configuration, f.kind) for f in found} == {(TILED.label, kind)}
+    assert detail in found[0].detail
+
+
+def test_one_program_that_does_not_compile_leaves_the_others_checked(subject: Subject) -> None:
+    bad = with_text(subject, SOURCE.replace("#pragma endscop", "undeclared = 1;"))
+    good = prepare("g", SOURCE, [TILED])
+    assert isinstance(good, Subject)
+    found = check([bad, good], {"f": PLAN, "g": PLAN}, compiler=find_compiler())
+    assert [(f.subject, f.kind) for f in found] == [("f", "compile")]
+
+
+def test_a_refusal_is_no_wrong_program() -> None:
+    refused = prepare("f", SOURCE.replace("A[i - 1]", "A[*&i]"), [TILED])
+    assert isinstance(refused, Finding)
+    assert (refused.configuration, refused.kind, refused.is_wrong) == (ORIGINAL, "refused", False)
+
+
+def test_the_configurations_of_a_program_cover_every_scheduler() -> None:
+    drawn = [c for seed in range(40) for c in random_configurations(seed)]
+    assert {c.scheduler for c in drawn} == {"pluto", "isl", "original", "feautrier"}
+    assert {c.vector_bits for c in drawn} == {0, 128, 256, 512}
+    assert {c.fusion for c in drawn} == {"none", "smart", "max", "typed"}
+    assert len({c.sizes for c in drawn}) == 7
+    assert random_configurations(3) == random_configurations(3)

@@ -1,0 +1,111 @@
+"""Random programs: always the same for a number, always valid C inside its arrays, and smaller when asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polysched.fuzz.batch import Version, arguments_for, compile_batch
+from polysched.fuzz.generator import Shape, generate
+from polysched.fuzz.program import Affine, Guard, Loop, Program, Reference, Statement, Term, walk
+from polysched.fuzz.shrinking import shrink, smaller
+from polysched.scop import from_c_text
+from polysched.target import find_compiler
+
+ZERO = Affine()
+N = Affine((("n", 1),), -1)
+I = Affine((("i", 1),))  # noqa: E741
+J = Affine((("j", 1),))
+
+
+def loop(iterator: str, *body: Loop | Guard | Statement, lower: Affine = ZERO, upper: Affine = N, step: int = 1,
+         downward: bool = False) -> Loop:
+    return Loop(iterator, (lower,), (upper,), step, downward, body)
+
+
+def assign(target: Reference, *terms: Term, op: str = "=") -> Statement:
+    return Statement(target, op, terms)
+
+
+def test_a_number_gives_one_program() -> None:
+    assert generate(7).text() == generate(7).text()
+    assert len({generate(seed).text().split("(", 1)[1] for seed in range(50)}) == 50
+
+
+def test_subscripts_are_moved_into_the_array() -> None:
+    back = assign(Reference("A", (I,)), Term("1", Reference("A", (I.plus(Affine((), -2)),))))
+    text = Program("f", ("n",), {"A": "double"}, (loop("i", back),)).text()
+    assert "double A[n + 2]" in text
+    assert "A[i + 2] = A[i];" in text
+
+
+def test_a_difference_of_iterators_is_moved_by_a_parameter() -> None:
+    difference = assign(Reference("A", (I.plus(J, -1),)), Term("1"))
+    text = Program("f", ("n",), {"A": "int"}, (loop("i", loop("j", difference)),)).text()
+    assert "int A[2 * n + 1]" in text
+    assert "A[i - j + n - 1] = 1;" in text
+
+
+def test_everything_that_a_program_can_hold_prints() -> None:
+    s = Reference("s")
+    body = (Loop("i", (Affine((), 1), Affine((("m", 1),))), (N, Affine((), 4)), 2, True, (
+        Guard(((I, 3), (I.plus(N, -1), None)), "||", (assign(s, Term("2", I), Term("3", None, True), op="+="),),
+              (Statement(s, "=", (Term("1", s),), modulus=7, when=s),)),
+        Statement(s, "=", (Term("1"),), choose=True))),)
+    text = Program("f", ("n", "m"), {"s": "int"}, body).text()
+    assert "for (i = ((n - 1) < (4) ? (n - 1) : (4)); i >= ((1) > (m) ? (1) : (m)); i -= 2) {" in text
+    assert "if ((i) % 3 == 0 || i - n + 1 >= 0) {" in text
+    assert "s += 2 * (i) - 3;" in text
+    assert "if (s > 3) s = (s) % 7;" in text
+    assert "s = s > 1 ? s : 1;" in text
+    assert "int s_out[1]" in text
+
+
+@pytest.mark.parametrize("first", [0, 60])
+def test_programs_compile_and_their_accesses_stay_inside(first: int, tmp_path: Path) -> None:
+    programs = [generate(seed, shape=Shape(data_dependent=0.2)) for seed in range(first, first + 60)]
+    versions = [Version(label=f"v{p.name}", text=p.text(), function=p.name) for p in programs]
+    compile_batch(versions, name="programs", folder=tmp_path, compiler=find_compiler())
+
+
+def test_the_front_end_reads_most_of_them() -> None:
+    statements = 0
+    for seed in range(20):
+        program = generate(seed, shape=Shape(data_dependent=0.0))
+        if not any(isinstance(node, Statement) for node in walk(program.body)):
+            continue
+        if seed == 12:  # nothing of it ever runs
+            continue
+        scop = from_c_text(program.text())
+        statements += len(scop.statements)
+        assert scop.source is not None
+        assert scop.source.signature is not None
+        assert arguments_for(scop.source.signature, {"n": 3, "m": 4})
+    assert statements > 30
+
+
+def test_shrinking_keeps_what_fails_and_drops_the_rest() -> None:
+    program = generate(7)
+
+    def fails(candidate: Program) -> bool:
+        return any(isinstance(node, Statement) and node.op == "+=" for node in walk(candidate.body))
+
+    assert fails(program)
+    small = shrink(program, fails)
+    assert fails(small)
+    assert len(list(walk(small.body))) == 1
+    assert not any(fails(candidate) for candidate in smaller(small))
+
+
+def test_shrinking_stops_after_its_tries() -> None:
+    program = generate(7)
+    tried = []
+    shrink(program, lambda candidate: tried.append(candidate) is not None, most_tries=5)
+    assert len(tried) == 5
+
+
+def test_a_loop_that_goes_leaves_its_first_iteration() -> None:
+    body = assign(Reference("A", (I,)), Term("1", I))
+    program = Program("f", ("n",), {"A": "int"}, (loop("i", body, lower=Affine((), 2)),))
+    assert any("A[0] = 1 * (2);" in candidate.text() for candidate in smaller(program))
