@@ -4,8 +4,9 @@ from polysched.scheduling.algorithms import ALGORITHMS
 from polysched.scheduling.isl_scheduler import isl_schedule
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
-from polysched.scheduling.pluto_scheduler import feautrier, pluto
+from polysched.scheduling.pluto_scheduler import by_strategy, feautrier, pluto
 from polysched.scheduling.schedule import Schedule, SolverReport
+from polysched.scheduling.strategy import STRATEGIES, Strategy
 
-__all__ = ["ALGORITHMS", "Schedule", "SchedulerOptions", "SolverReport", "feautrier", "isl_schedule", "original",
-           "pluto"]
+__all__ = ["ALGORITHMS", "STRATEGIES", "Schedule", "SchedulerOptions", "SolverReport", "Strategy", "by_strategy",
+           "feautrier", "isl_schedule", "original", "pluto"]

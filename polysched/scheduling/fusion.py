@@ -8,7 +8,7 @@ and sequential code generation", 1993.
 from __future__ import annotations
 
 from polysched.dependence.legality import Active
-from polysched.scheduling.rows import NON_NEGATIVE, Group, Row, find_row
+from polysched.scheduling.rows import NON_NEGATIVE, Row, find_row
 from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
 
 
@@ -45,6 +45,8 @@ def _fused_band(search: Search, first: Band | None, second: Band, active: list[A
     if first is None:
         return None
     policy = search.options.fusion
+    if any(set(apart) & set(first.names) and set(apart) & set(second.names) for apart in search.strategy.apart):
+        return None
     if policy != "max" and _depth(search, first, found) != _depth(search, second, found):
         return None
     if policy != "max" and len(first.rows) != len(second.rows):
@@ -81,8 +83,7 @@ def _extended_band(search: Search, first: Band, second: Band, active: list[Activ
     have = {n: found[n] for n in second.names}
     rows: list[Row] = []
     for row in first.rows:
-        group = Group(statements=tuple(search.problem.spaces[n] for n in second.names),
-                      components=second.components, edges=edges, found=have, fixed=row.of)
+        group = search.group(second.names, second.components, edges, have, fixed=row.of)
         outcome = find_row(group, NON_NEGATIVE, search.options, search.count)
         if not isinstance(outcome, Row) or outcome.costs[-1] != (0, 0):
             return None

@@ -12,12 +12,15 @@ Verdoolaege and Janssens, "Scheduling for PPCG", report CW 706, 2017, section 3.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from itertools import pairwise
 
 import islpy as isl
 
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, carrier, check_legal, equal_parts, member_values
+from polysched.errors import UsageError
 from polysched.scheduling.components import ordered_components
 from polysched.scheduling.fusion import fuse
 from polysched.scheduling.integer_program import SolveCount
@@ -33,6 +36,7 @@ from polysched.scheduling.rows import (
 )
 from polysched.scheduling.schedule import Schedule, SolverReport
 from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
+from polysched.scheduling.strategy import Strategy
 
 
 def pluto(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:
@@ -57,15 +61,36 @@ def feautrier(dependences: Dependences, *, options: SchedulerOptions | None = No
                       modes=(FEAUTRIER, NON_NEGATIVE, NEGATIVE, UNBOUNDED))
 
 
+def by_strategy(dependences: Dependences, strategy: Strategy, *, options: SchedulerOptions | None = None) -> Schedule:
+    """Find the schedule that a strategy describes.
+
+    Raises
+    ------
+    UsageError : the strategy names a statement or an iterator that there is not, or gives rows that are illegal.
+
+    Source: Consolaro et al., PolyTOPS, CGO 2024.
+    """
+    known = {s.name for s in dependences.scop.statements}
+    if unknown := strategy.statements() - known:
+        raise UsageError(f"the strategy names a statement {sorted(unknown)[0]!r} that the program lacks",
+                         where=dependences.scop.name, hint=f"it has {', '.join(sorted(known))}")
+    options = options or SchedulerOptions()
+    if strategy.fusion is not None:
+        options = replace(options, fusion=strategy.fusion)
+    return run_ladder(dependences, options, algorithm="strategy", strategy=strategy,
+                      modes=(NON_NEGATIVE, NEGATIVE, UNBOUNDED, FEAUTRIER))
+
+
 def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm: str,
-               modes: tuple[RowMode, ...]) -> Schedule:
+               modes: tuple[RowMode, ...], strategy: Strategy | None = None) -> Schedule:
     """Schedule all statements; the modes are tried in order wherever a row is wanted."""
     started = time.perf_counter()
     count, rungs = SolveCount(), dict[str, None]()
 
     def compute() -> isl.Schedule:
-        problem = make_problem(dependences, input_dependences=options.input_dependences)
-        search = Search(problem=problem, options=options, modes=modes, count=count, rungs=rungs)
+        problem = make_problem(dependences, input_dependences=options.input_dependences, weighed=strategy is not None)
+        search = Search(problem=problem, options=options, modes=modes, count=count, rungs=rungs,
+                        strategy=strategy or Strategy())
         names = tuple(problem.spaces)
         tree = _schedule_below(search, names, initial_active(problem), dict.fromkeys(names, ()))
         check_legal(dependences, tree, what=f"{algorithm} schedule")
@@ -83,7 +108,10 @@ def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm
 
 def _schedule_below(search: Search, names: Names, active: list[Active], found: Found) -> isl.Schedule:
     """The subtree for some statements, given the rows above it and what these leave active."""
-    components = tuple(ordered_components(names, [(a.dependence.source, a.dependence.sink) for a in active]))
+    order = [(a.dependence.source, a.dependence.sink) for a in active]
+    if not any(found.values()):
+        order += _together(search.strategy)
+    components = tuple(ordered_components(names, order))
     groups: list[tuple[tuple[Names, ...], Band | None]] = []
     for component in components:
         inside = among(active, component)
@@ -121,6 +149,12 @@ def _schedule_group(search: Search, members: tuple[Names, ...], band: Band | Non
     return node.get_schedule()
 
 
+def _together(strategy: Strategy) -> list[tuple[str, str]]:
+    """Edges both ways between statements that shall share a band: one component then."""
+    pairs = [pair for group in strategy.together for pair in pairwise(group)]
+    return pairs + [(b, a) for a, b in pairs]
+
+
 def _domain(search: Search, names: Names) -> isl.UnionSet:
     domain = isl.UnionSet.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
     for name in names:
@@ -137,4 +171,3 @@ def _join(children: list[isl.Schedule], names: list[Names], active: list[Active]
     for child in children[1:]:
         tree = tree.sequence(child) if ordered else tree.set(child)
     return tree
-

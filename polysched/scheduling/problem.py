@@ -66,8 +66,8 @@ def _cones_within_budget(relation: isl.Map, parameters: isl.Space) -> tuple[Cone
     return found if found is not None else cones(isl.Map.universe(relation.get_space()), parameters)
 
 
-def make_problem(dependences: Dependences, *, input_dependences: bool = False) -> Problem:
-    """Collect the spaces of the statements, and the input dependences on request."""
+def make_problem(dependences: Dependences, *, input_dependences: bool = False, weighed: bool = False) -> Problem:
+    """Collect the spaces of the statements; the input dependences and the weights of iterators on request."""
     inputs = tuple(Active(dependence=d, relation=d.relation, ordered=False) for d in dependences.pairs
                    if d.kind is DependenceKind.INPUT) if input_dependences else ()
     if input_dependences and not inputs and not dependences.inputs:
@@ -76,7 +76,7 @@ def make_problem(dependences: Dependences, *, input_dependences: bool = False) -
     scop = dependences.scop
     unbounded = _without_upper_limits(scop.context)
     return Problem(dependences=dependences, inputs=inputs, unbounded_context=unbounded,
-                   spaces={s.name: _space(scop, s, unbounded) for s in scop.statements})
+                   spaces={s.name: _space(scop, s, unbounded, weighed=weighed) for s in scop.statements})
 
 
 def _without_upper_limits(context: isl.Set) -> isl.Set:
@@ -100,7 +100,7 @@ def initial_active(problem: Problem) -> list[Active]:
     return all_active(problem.dependences)
 
 
-def _space(scop: Scop, statement: Statement, unbounded: isl.Set) -> StatementSpace:
+def _space(scop: Scop, statement: Statement, unbounded: isl.Set, *, weighed: bool) -> StatementSpace:
     domain = statement.domain.gist_params(scop.context).intersect_params(unbounded)
     domain = domain.align_params(scop.context.get_space())
     constants, parameters = [0], [0]
@@ -111,7 +111,38 @@ def _space(scop: Scop, statement: Statement, unbounded: isl.Set) -> StatementSpa
                 value = constraint.get_coefficient_val(isl.dim_type.param, position)
                 parameters.append(abs(int(value.to_python())))
     return StatementSpace(name=statement.name, domain=domain, equalities=_equalities(domain),
+                          contiguous=_contiguous(statement) if weighed else (),
+                          smaller=_smaller(domain) if weighed else (),
                           largest_constant=max(constants), largest_parameter=max(parameters))
+
+
+def _contiguous(statement: Statement) -> tuple[int, ...]:
+    """Per iterator the number of accesses whose last subscript moves by one element with it."""
+    counts = [0] * statement.depth
+    for access in statement.accesses:
+        dimensions = access.relation.dim(isl.dim_type.out)
+        if not dimensions or not access.exact or not access.relation.is_single_valued():
+            continue
+        pieces = access.relation.as_pw_multi_aff().get_at(dimensions - 1).get_pieces()
+        for k in range(statement.depth):
+            steps = [piece.get_coefficient_val(isl.dim_type.in_, k) for _, piece in pieces]
+            counts[k] += all(step.is_one() or step.is_negone() for step in steps)
+    return tuple(counts)
+
+
+SIZE = 1000
+"""The value that every parameter has when the lengths of loops are compared."""
+
+
+def _smaller(domain: isl.Set) -> tuple[int, ...]:
+    """Per iterator how many of the other loops are longer, with every parameter at one large size."""
+    for k in range(domain.dim(isl.dim_type.param)):
+        domain = domain.fix_val(isl.dim_type.param, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, SIZE))
+    depth = domain.dim(isl.dim_type.set)
+    if domain.is_empty() or not domain.is_bounded():
+        return (0,) * depth
+    lengths = [int(domain.dim_max_val(k).sub(domain.dim_min_val(k)).to_python()) for k in range(depth)]
+    return tuple(sum(other > length for other in lengths) for length in lengths)
 
 
 def _equalities(domain: isl.Set) -> tuple[tuple[int, ...], ...]:

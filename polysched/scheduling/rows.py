@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polysched.errors import UsageError
 from polysched.scheduling.farkas import Cone, ConeRow
 from polysched.scheduling.integer_program import (
     Infeasible,
@@ -27,6 +28,7 @@ from polysched.scheduling.integer_program import (
 )
 from polysched.scheduling.linear_algebra import null_space
 from polysched.scheduling.options import SchedulerOptions
+from polysched.scheduling.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,6 +40,8 @@ class StatementSpace:
     name : the statement.
     domain : its domain within the context, parameters aligned with the context.
     equalities : iterator parts of the equations that hold on the domain; directions that need no row.
+    contiguous : per iterator, how many accesses walk an innermost array dimension with it.
+    smaller : per iterator, how many loops of the statement are longer.
     largest_constant, largest_parameter : the largest absolute constant and parameter coefficient among the
         domain's constraints, from which the bounds on w and u follow.
     """
@@ -47,6 +51,8 @@ class StatementSpace:
     equalities: tuple[tuple[int, ...], ...]
     largest_constant: int
     largest_parameter: int
+    contiguous: tuple[int, ...] = ()
+    smaller: tuple[int, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -138,6 +144,7 @@ class Group:
     edges : the active dependences between them.
     found : per statement the iterator parts of the rows found so far.
     fixed : rows of further statements that edges touch, already decided.
+    strategy : what the user wants of the schedule; `depth` is the dimension that the row is for.
     """
 
     statements: tuple[StatementSpace, ...]
@@ -145,6 +152,31 @@ class Group:
     edges: tuple[Edge, ...]
     found: Mapping[str, tuple[tuple[int, ...], ...]]
     fixed: Mapping[str, StatementRow] = field(default_factory=dict)
+    strategy: Strategy = field(default_factory=Strategy)
+    depth: int = 0
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The statements whose row the strategy gives."""
+        return tuple(s.name for s in self.statements if s.name in self.strategy.at(self.depth).rows)
+
+
+def coefficients(space: StatementSpace, values: Mapping[str, int]) -> StatementRow:
+    """A row from coefficients by name; the constant is named `1`.
+
+    Raises
+    ------
+    UsageError : a name is neither an iterator of the statement nor a parameter.
+    """
+    domain = space.domain
+    iterators = [domain.get_dim_name(isl.dim_type.set, i) for i in range(space.depth)]
+    parameters = [domain.get_dim_name(isl.dim_type.param, i) for i in range(space.parameter_count)]
+    for name in values:
+        if name not in (*iterators, *parameters, "1"):
+            raise UsageError(f"{space.name} has no iterator or parameter {name!r}",
+                             hint=f"it has {', '.join(str(n) for n in (*iterators, *parameters))}")
+    return StatementRow(tuple(values.get(str(n), 0) for n in iterators),
+                        tuple(values.get(str(n), 0) for n in parameters), values.get("1", 0))
 
 
 def missing_directions(space: StatementSpace, found: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
@@ -168,9 +200,10 @@ class _RowProgram:
         self.parameters: dict[str, list[int]] = {}
         self.constant: dict[str, int] = {}
         self.parameter_count = group.statements[0].parameter_count
+        self.wanted = group.strategy.at(group.depth)
+        self.unit = self.program.variable(1, 1)   # carries what fixed rows contribute
         for space in group.statements:
             self._add_statement(space)
-        self.unit = self.program.variable(1, 1)   # carries what fixed rows contribute
         self.component_of = {name: k for k, names in enumerate(group.components) for name in names}
         self.component_of.update(dict.fromkeys(group.fixed, -1))
         self.bounds = self._add_bounds() if mode.bounded or mode.carry else []
@@ -193,6 +226,10 @@ class _RowProgram:
         return Row(of=rows, costs=costs)
 
     def _add_statement(self, space: StatementSpace) -> None:
+        given = self.wanted.rows.get(space.name)
+        if given is not None:
+            self._add_given_row(space, given)
+            return
         most, shift = self.options.max_coefficient, self.options.max_shift
         low = -1 if self.mode.negative else 0
         self.iterators[space.name] = self.program.variables(space.depth, low * most, most)
@@ -203,6 +240,16 @@ class _RowProgram:
         if directions and not self.mode.carry:
             own = self.iterators[space.name]
             self.program.add_some_nonzero([dict(zip(own, d, strict=True)) for d in directions])
+        for forbidden in self.wanted.forbidden.get(space.name, ()):
+            others = null_space((coefficients(space, forbidden).iterators,), space.depth)
+            own = self.iterators[space.name]
+            self.program.add_some_nonzero([dict(zip(own, d, strict=True)) for d in others])
+
+    def _add_given_row(self, space: StatementSpace, given: Mapping[str, int]) -> None:
+        row = coefficients(space, given)
+        self.iterators[space.name] = [self.program.variable(v, v) for v in row.iterators]
+        self.parameters[space.name] = [self.program.variable(v, v) for v in row.parameters]
+        self.constant[space.name] = self.program.variable(row.constant, row.constant)
 
     def _add_bounds(self) -> list[tuple[list[int], int]]:
         """u and w per component and, last, between components; their limits follow from the domains."""
@@ -265,13 +312,56 @@ class _RowProgram:
 
     def _set_objective(self) -> None:
         shifts = [v for own in self.parameters.values() for v in own]
-        tiers = [{f: -1 for f in self.carried if f is not None},
-                 {v: 1 for u, _ in self.bounds for v in u},
-                 {w: 1 for _, w in self.bounds if w >= 0},
+        names = tuple(dict.fromkeys((*(("feautrier",) if self.mode.carry else ()), *self.wanted.cost, "proximity")))
+        tiers = [self._vector_costs(), *(tier for name in names for tier in self._costs(name)),
                  self._size_costs(dict.fromkeys(shifts, 1)),
                  self._size_costs({v: OUTER_FIRST + k for own in self.iterators.values() for k, v in enumerate(own)}),
                  self._size_costs(dict.fromkeys(self.constant.values(), 1))]
         self.program.tiers = [tier for tier in tiers if tier]
+
+    def _costs(self, name: str) -> list[dict[int, int]]:
+        """The objective tiers of one cost function."""
+        match name:
+            case "feautrier":
+                return [{f: -1 for f in self.carried if f is not None}]
+            case "parallel":
+                return [self._carrying_groups()]
+            case "contiguity":
+                return [self._iterator_costs({s.name: s.contiguous for s in self.group.statements})]
+            case "big-loops-first":
+                return [self._iterator_costs({s.name: s.smaller for s in self.group.statements})]
+            case "weights":
+                weights = self.group.strategy.weights
+                return [self._iterator_costs({s.name: coefficients(s, weights.get(s.name, {})).iterators
+                                              for s in self.group.statements})]
+            case _:
+                return [{v: 1 for u, _ in self.bounds for v in u}, {w: 1 for _, w in self.bounds if w >= 0}]
+
+    def _iterator_costs(self, weights: Mapping[str, tuple[int, ...]]) -> dict[int, int]:
+        return {self._absolute(v): weight for name, own in weights.items()
+                for v, weight in zip(self.iterators[name], own, strict=True) if weight}
+
+    def _carrying_groups(self) -> dict[int, int]:
+        """One flag per bound, set where the bound is not zero."""
+        flags: dict[int, int] = {}
+        for u, w in self.bounds:
+            if w < 0:
+                continue
+            flag = self.program.variable(0, 1)
+            for variable in (*u, w):
+                self.program.add_row({flag: self.program.bounds[variable][1], variable: -1})
+            flags[flag] = 1
+        return flags
+
+    def _vector_costs(self) -> dict[int, int]:
+        """Use of the iterator that should be the vector loop, while the statement has other directions left."""
+        costs = {}
+        for space in self.group.statements:
+            wanted = self.group.strategy.vectorize.get(space.name)
+            if wanted is not None and len(missing_directions(space, self.group.found[space.name])) > 1:
+                row = coefficients(space, {wanted: 1}).iterators
+                costs.update({self._absolute(v): c for v, c in zip(self.iterators[space.name], row, strict=True) if c})
+        return costs
 
     def _size_costs(self, weights: Mapping[int, int]) -> dict[int, int]:
         """Weighted absolute values; of two values of equal size the positive one is the cheaper."""

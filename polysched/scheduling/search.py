@@ -7,19 +7,23 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from polysched.dependence.legality import Active
+from polysched.errors import UsageError
 from polysched.scheduling.integer_program import OutOfBudget, SolveCount
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.problem import Problem
 from polysched.scheduling.rows import (
+    FEAUTRIER,
     NON_NEGATIVE,
     REVERSING,
     Edge,
     Group,
     Row,
     RowMode,
+    StatementRow,
     find_row,
     missing_directions,
 )
+from polysched.scheduling.strategy import Strategy
 
 Names: TypeAlias = tuple[str, ...]
 Found: TypeAlias = Mapping[str, tuple[tuple[int, ...], ...]]
@@ -44,6 +48,7 @@ class Search:
     problem: Problem
     options: SchedulerOptions
     modes: tuple[RowMode, ...]
+    strategy: Strategy = field(default_factory=Strategy)
     count: SolveCount = field(default_factory=SolveCount)
     rungs: dict[str, None] = field(default_factory=dict)
     edge_cache: dict[int, tuple[Active, tuple[Edge, ...]]] = field(default_factory=dict)
@@ -62,6 +67,13 @@ class Search:
         return tuple(found)
 
 
+    def group(self, names: Names, components: tuple[Names, ...], edges: tuple[Edge, ...], have: Found,
+              fixed: Mapping[str, StatementRow] | None = None) -> Group:
+        """The statements that get their next row together."""
+        return Group(statements=tuple(self.problem.spaces[n] for n in names), components=components, edges=edges,
+                     found=have, fixed=fixed or {}, strategy=self.strategy, depth=max(len(have[n]) for n in names))
+
+
 def find_band(search: Search, components: tuple[Names, ...], active: list[Active], found: Found,
               *, accept: Callable[[Row], bool] = lambda _: True) -> Band | None:
     """Rows for a group until every statement has full rank or no further row fits the band."""
@@ -72,8 +84,7 @@ def find_band(search: Search, components: tuple[Names, ...], active: list[Active
         have = {n: (*found[n], *(r.of[n].iterators for r in rows)) for n in names}
         if all(not missing_of(search, n, have) for n in names):
             break
-        group = Group(statements=tuple(search.problem.spaces[n] for n in names), components=components,
-                      edges=edges, found=have)
+        group = search.group(names, components, edges, have)
         row, mode = _next_row(search, group, first=not rows)
         if row is None or mode is None or not accept(row):
             break
@@ -92,6 +103,8 @@ def _next_row(search: Search, group: Group, *, first: bool) -> tuple[Row | None,
     """
     several = len(group.components) > 1
     modes = search.modes
+    if "feautrier" in search.strategy.at(group.depth).cost and FEAUTRIER not in modes[:1]:
+        modes = (FEAUTRIER, *(m for m in modes if m != FEAUTRIER))
     if several and search.options.fusion != "max":
         modes = (NON_NEGATIVE, REVERSING)
     if not group.edges:
@@ -107,6 +120,9 @@ def _next_row(search: Search, group: Group, *, first: bool) -> tuple[Row | None,
             return outcome, mode
         if isinstance(outcome, OutOfBudget):
             search.note(f"{mode.name} ran out of {outcome.deterministic_seconds} solver seconds")
+    if group.given and first and not several:
+        raise UsageError(f"the rows given for {', '.join(group.given)} at dimension {group.depth} are not legal there",
+                         hint="give rows to every statement that they depend on, or leave them to the scheduler")
     return None, None
 
 

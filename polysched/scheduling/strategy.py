@@ -1,0 +1,142 @@
+"""Strategies: a scheduler configured per dimension, as a Python value or a JSON file.
+
+A strategy says which cost functions decide a row, in order, which rows are given or forbidden, and which
+statements stay together or apart.  The named schedulers are strategies too (`STRATEGIES`).
+
+    {"dimensions": [{"cost": ["contiguity", "proximity"]},
+                    {"cost": ["proximity"], "rows": {"S1": {"j": 1}}}],
+     "fusion": "smart", "together": [["S0", "S1"]], "vectorize": {"S1": "j"}}
+
+The costs of the last entry of `dimensions` hold for all further ones.  Cost functions, each minimised:
+
+    proximity        growth and size of dependence distances (Pluto)
+    feautrier        dependences not carried by the row (Feautrier)
+    parallel         groups of statements whose row carries a dependence
+    contiguity       use of iterators that walk an innermost array dimension: they go inward
+    big-loops-first  use of iterators of small loops: they go inward
+    weights          the user's own cost per statement and iterator, from `weights`
+
+Source: Consolaro, Cohen et al., "PolyTOPS: reconfigurable and flexible polyhedral scheduler", CGO 2024.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from polysched.errors import UsageError
+from polysched.scheduling.options import FUSION_POLICIES
+
+COSTS = ("proximity", "feautrier", "parallel", "contiguity", "big-loops-first", "weights")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dimension:
+    """What holds for one schedule dimension.
+
+    Parameters
+    ----------
+    cost : cost functions, the most important first.
+    rows : given rows: per statement the coefficient per iterator or parameter, and of the constant as `1`;
+        what is not named is 0.
+    forbidden : directions that must not be chosen, in any multiple, per statement: the coefficients per iterator.
+    """
+
+    cost: tuple[str, ...] = ("proximity",)
+    rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    forbidden: Mapping[str, tuple[Mapping[str, int], ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.cost:
+            if name not in COSTS:
+                raise UsageError(f"no cost function {name!r}", hint=f"one of {', '.join(COSTS)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy:
+    """How a schedule is to be found.
+
+    Parameters
+    ----------
+    dimensions : per schedule dimension, outermost first; the last one's costs hold for all further ones.
+    fusion : fusion policy; None leaves it to the options.
+    together : statements that share a band from the outermost dimension on.
+    apart : statements that share no band.
+    vectorize : per statement the iterator that should come last.
+    weights : per statement the cost of a unit of each iterator, for the cost function `weights`.
+    """
+
+    dimensions: tuple[Dimension, ...] = (Dimension(),)
+    fusion: str | None = None
+    together: tuple[tuple[str, ...], ...] = ()
+    apart: tuple[tuple[str, ...], ...] = ()
+    vectorize: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.dimensions:
+            raise UsageError("a strategy needs at least one dimension")
+        if self.fusion is not None and self.fusion not in FUSION_POLICIES:
+            raise UsageError(f"no fusion policy {self.fusion!r}", hint=f"one of {', '.join(FUSION_POLICIES)}")
+
+    def at(self, depth: int) -> Dimension:
+        """What holds for the dimension at this depth, from 0; given and forbidden rows hold for one only."""
+        if depth < len(self.dimensions):
+            return self.dimensions[depth]
+        return Dimension(cost=self.dimensions[-1].cost)
+
+    def statements(self) -> set[str]:
+        """Every statement that the strategy names."""
+        named = {s for group in (*self.together, *self.apart) for s in group}
+        for dimension in self.dimensions:
+            named |= set(dimension.rows) | set(dimension.forbidden)
+        return named | set(self.vectorize) | set(self.weights)
+
+    @classmethod
+    def from_json(cls, text: str) -> Strategy:
+        """Read a strategy file.
+
+        Raises
+        ------
+        UsageError : it is no JSON, or has an unknown field, cost function or policy.
+        """
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise UsageError("the strategy is no JSON", witness=str(error)) from error
+        known = _fields(cls, value, "strategy")
+        dimensions = known.pop("dimensions", [{}])
+        if not isinstance(dimensions, list):
+            raise UsageError("a strategy's dimensions are a list", witness=json.dumps(dimensions)[:60])
+        made = []
+        for entry in dimensions:
+            given = _fields(Dimension, entry, "dimension")
+            if "cost" in given:
+                given["cost"] = tuple(given["cost"])
+            given["forbidden"] = {s: tuple(rows) for s, rows in given.get("forbidden", {}).items()}
+            made.append(Dimension(**given))
+        for name in ("together", "apart"):
+            known[name] = tuple(tuple(group) for group in known.get(name, ()))
+        return cls(dimensions=tuple(made), **known)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "pluto": Strategy(),
+    "feautrier": Strategy(dimensions=(Dimension(cost=("feautrier", "proximity")),)),
+    "contiguous": Strategy(dimensions=(Dimension(cost=("contiguity", "proximity")),)),
+    "big-loops-first": Strategy(dimensions=(Dimension(cost=("big-loops-first", "proximity")),)),
+}
+"""Strategies by name; `pluto` and `feautrier` give the schedules of the schedulers of those names."""
+
+
+def _fields(kind: type, value: Any, what: str) -> dict[str, Any]:
+    """The object's entries, all of them fields of `kind`."""
+    if not isinstance(value, dict):
+        raise UsageError(f"a {what} is a JSON object", witness=json.dumps(value)[:60])
+    known = [f.name for f in fields(kind)]
+    for name in value:
+        if name not in known:
+            raise UsageError(f"a {what} has no field {name!r}", hint=f"its fields are {', '.join(known)}")
+    return dict(value)

@@ -1,0 +1,110 @@
+"""Strategies: named schedulers as strategies, given and forbidden rows, fusion commands, and refusals."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from polysched.dependence import Dependences, analyse, violation
+from polysched.errors import UsageError
+from polysched.scheduling import STRATEGIES, Strategy, by_strategy, feautrier, pluto
+from polysched.scheduling.tree_text import tree_text
+from polysched.scop import from_c_file, from_c_text
+
+KERNELS = Path(__file__).parent.parent / "kernels"
+
+
+def kernel(name: str) -> Dependences:
+    return analyse(from_c_file(KERNELS / f"{name}.c"))
+
+
+def text(dependences: Dependences, **strategy: object) -> str:
+    schedule = by_strategy(dependences, Strategy.from_json(json.dumps(strategy)))
+    assert violation(dependences, schedule.tree) is None
+    return tree_text(schedule.tree)
+
+
+COPY = """void copy(int n, double A[n][n], double B[n][n], double s[1]) {
+#pragma scop
+for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+        A[j][i] = B[j][i];
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi_2d", "lu", "correlation", "nussinov", "doitgen"])
+def test_named_schedulers_are_strategies(name: str) -> None:
+    dependences = kernel(name)
+    assert tree_text(by_strategy(dependences, STRATEGIES["pluto"]).tree) == tree_text(pluto(dependences).tree)
+    assert tree_text(by_strategy(dependences, STRATEGIES["feautrier"]).tree) == tree_text(feautrier(dependences).tree)
+
+
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
+@pytest.mark.parametrize("program", ["mm2", "fdtd_2d", "gemver", "trisolv"])
+def test_every_named_strategy_is_legal(name: str, program: str) -> None:
+    dependences = kernel(program)
+    assert violation(dependences, by_strategy(dependences, STRATEGIES[name]).tree) is None
+
+
+def test_contiguity_brings_the_unit_stride_inward() -> None:
+    copy = analyse(from_c_text(COPY))
+    assert text(copy) == "band permutable\n  parallel    S0: i\n  parallel    S0: j\n"
+    assert text(copy, dimensions=[{"cost": ["contiguity"]}]) == (
+        "band permutable\n  parallel    S0: j\n  parallel    S0: i\n")
+
+
+def test_big_loops_go_outward() -> None:
+    small_first = analyse(from_c_text(COPY.replace("i < n", "i < 8")))
+    assert text(small_first, dimensions=[{"cost": ["big-loops-first"]}]) == (
+        "band permutable\n  parallel    S0: j\n  parallel    S0: i\n")
+
+
+def test_weights_and_vector_loops() -> None:
+    gemm = kernel("gemm")
+    weighted = text(gemm, dimensions=[{"cost": ["weights"]}], weights={"S1": {"i": 5, "j": 3}})
+    assert weighted.index("S1: p") < weighted.index("S1: j") < weighted.index("S1: i")
+    assert text(gemm, vectorize={"S1": "i"}).rstrip().endswith("S1: i")
+
+
+def test_parallel_cost_prefers_carrying_nothing() -> None:
+    assert text(kernel("gemm"), dimensions=[{"cost": ["parallel"]}]) == text(kernel("gemm"))
+
+
+def test_given_rows() -> None:
+    copy = analyse(from_c_text(COPY))
+    found = text(copy, dimensions=[{"rows": {"S0": {"i": 1, "j": 2, "1": 3}}}])
+    assert found.splitlines()[1].endswith("S0: 3 + i + 2j")
+
+
+def test_forbidden_rows() -> None:
+    copy = analyse(from_c_text(COPY))
+    found = text(copy, dimensions=[{"forbidden": {"S0": [{"i": 1}, {"j": 1}]}}])
+    assert found.splitlines()[1].endswith("S0: i + j")
+
+
+def test_together_and_apart() -> None:
+    gemver = kernel("gemver")
+    assert "  S0, S1\n" in text(gemver)
+    assert "  S0, S1\n" not in text(gemver, apart=[["S0", "S1"]])
+    gemm = kernel("gemm")
+    assert text(gemm, together=[["S0", "S1"]]).startswith("band permutable\n  parallel    S0: i, S1: i\n")
+    assert text(gemver, fusion="none").count("band") == 4
+
+
+@pytest.mark.parametrize(("strategy", "message"), [
+    ("{", "no JSON"),
+    ("[]", "a strategy is a JSON object"),
+    ('{"dimension": []}', "a strategy has no field 'dimension'"),
+    ('{"dimensions": []}', "at least one dimension"),
+    ('{"dimensions": {}}', "dimensions are a list"),
+    ('{"dimensions": [{"costs": []}]}', "a dimension has no field 'costs'"),
+    ('{"dimensions": [{"cost": ["speed"]}]}', "no cost function 'speed'"),
+    ('{"fusion": "best"}', "no fusion policy 'best'"),
+    ('{"vectorize": {"S9": "i"}}', "names a statement 'S9'"),
+    ('{"vectorize": {"S1": "q"}}', "S1 has no iterator or parameter 'q'"),
+    ('{"dimensions": [{"rows": {"S1": {"p": -1}}}]}', "rows given for S1 at dimension 0 are not legal"),
+])
+def test_refusals(strategy: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        by_strategy(kernel("gemm"), Strategy.from_json(strategy))
