@@ -95,7 +95,7 @@ def measure(schedule: Schedule, edges: tuple[int, ...] | str, sizes: Mapping[str
     scop = schedule.scop
     tiled = tile(schedule, TilingOptions(sizes=edges, parallel=False, parameters=sizes))
     assert scop.source is not None
-    text = splice(scop.source.text, [emit(tiled, options=EmitOptions(openmp=False))])
+    text = splice(scop.source.text, [emit(tiled, options=EmitOptions(openmp=False, vector_bits=host().vector_bits))])
     measured = compare_and_time(Subject(scops=(scop,), transformed_text=text), sizes,
                                 options=MeasureOptions(threads=1, pairs=pairs, budget_seconds=30))
     if measured.timing is None:

@@ -42,7 +42,7 @@ class CorePorts:
     """What one core can do per cycle, for the projected cost model.
 
     The defaults are those of a current wide x86-64 core (two fused multiply-add pipes of latency 4, two
-    loads and one store of a full vector per cycle); `Target.ports` can be given by hand.
+    loads and one store of a full vector per cycle, 512 instructions in flight); `Target.ports` can be given by hand.
     """
 
     issue_per_cycle: int = 4
@@ -51,6 +51,7 @@ class CorePorts:
     loads_per_cycle: int = 2
     stores_per_cycle: int = 1
     divide_cycles: int = 16
+    window: int = 512
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from typing import Protocol
 
 from polysched.target.target import Target
@@ -25,7 +24,7 @@ from polysched.tiling.lower_bound import lower_bound
 from polysched.tiling.nest import Nest
 from polysched.tiling.plan import BandPlan, plan_structure
 from polysched.tiling.strides import Stride
-from polysched.tiling.tile_search import ROW_CYCLES
+from polysched.tiling.tile_search import row_cycles
 from polysched.tiling.traffic import Level, traffic_bytes
 
 
@@ -64,39 +63,25 @@ class Projected:
 
     def seconds(self, plan: BandPlan) -> float:
         structure = plan_structure(plan)
-        core = (self.core_cycles(plan, structure) + self.start_cycles(plan, structure)) / self.target.frequency_hz
+        core = self.core_cycles(plan, structure) / self.target.frequency_hz
         return max(core, sum(self.transfer_seconds(plan, structure)))
 
     def core_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
-        """Arithmetic and loads of all instances, spread over the pipes; vectors where the row allows them."""
-        nest, ports = plan.nest, self.target.ports
-        if plan.shape is not None:
+        """Arithmetic and loads of all instances spread over the pipes, starts of rows, and waiting along them."""
+        nest, ports, shape = plan.nest, self.target.ports, plan.shape
+        instances = nest.instances * nest.density
+        last = structure[-1].loop if shape is None else shape.inner[-1]
+        edge = min(nest.extents[last], plan.edges[last] or nest.extents[last])
+        beside = row_cycles(nest, shape, last, edge, self.target)
+        if shape is not None:
             lanes = self.target.lanes(8 * _element_bytes(nest))
-            return plan.shape.cycles * _operations(nest) / 2 / lanes
-        last = structure[-1].loop
+            return instances * (shape.cycles * nest.operations / 2 / lanes + beside)
         strides = [r.stride(last) for r in nest.references]
         vector = nest.row_independent[last] and Stride.OTHER not in strides
         lanes = self.target.lanes(8 * _element_bytes(nest)) if vector else 1
         loads = sum(s is not Stride.INVARIANT for s in strides) + sum(r.writes for r in nest.references)
-        per_instance = max(nest.operations / ports.fma_pipes, loads / ports.loads_per_cycle)
-        if not nest.row_independent[last]:
-            per_instance = max(per_instance, ports.fma_latency_cycles * self.chain(nest))
-        return nest.instances * nest.density * per_instance / lanes
-
-    def chain(self, nest: Nest) -> float:
-        """Dependent operations from one iteration of a sequential row to the next: at least the last one."""
-        return max(1.0, nest.operations / 4)
-
-    def start_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
-        """Starting and leaving the innermost loops."""
-        edges = list(plan.nest.extents)
-        times = 1.0
-        for level in structure[:-1]:
-            times *= -(-edges[level.loop] // level.step)
-            edges[level.loop] = min(level.step, edges[level.loop])
-        if plan.shape is not None:
-            times /= plan.shape.row_count * prod(min(edges[k], plan.nest.extents[k]) for k in plan.shape.inner)
-        return times * min(1.0, plan.nest.density) * ROW_CYCLES
+        pipes = max(nest.operations / ports.fma_pipes, loads / ports.loads_per_cycle)
+        return instances * (pipes / lanes + beside)
 
     def transfer_seconds(self, plan: BandPlan, structure: tuple[Level, ...]) -> list[float]:
         """Per cache level, the time in which the next level out delivers what it needs."""

@@ -64,7 +64,7 @@ class TileProblem:
     shape : the register block, if there is one.
     granules : per loop, the number that its edge is a multiple of.
     innermost : the loop that runs innermost among the points (with a register block, its inner loop).
-    row_lines : cost of starting an innermost loop, in lines.
+    row_lines : what an instance costs beside the data, in lines, by the edge of the innermost loop (`row_cycles`).
     orders : the orders of tile loops to try.
     threads : cores that share the tiles of the first loop of an order; 1 without threads.
     wavefront : the first two loops are skewed, so both need enough tiles.
@@ -76,7 +76,7 @@ class TileProblem:
     shape: RegisterShape | None
     granules: tuple[int, ...]
     innermost: int
-    row_lines: float
+    row_lines: Callable[[int], float]
     orders: tuple[tuple[int, ...], ...]
     threads: int
     wavefront: bool
@@ -95,19 +95,32 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
     """
     cache = target.cache(level) or target.caches[-1]
     first = target.caches[0]
-    row_cycles: float = ROW_CYCLES
-    if shape is not None:
-        innermost = shape.inner[-1]
-        lanes = target.lanes(64)
-        block = shape.row_count * max(1, shape.column_count // lanes)
-        row_cycles = (ROW_CYCLES + 2 * block / target.ports.loads_per_cycle) / (shape.row_count * shape.column_count)
+    innermost = innermost if shape is None else shape.inner[-1]
     line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(level + 1 if target.cache(level + 1) else 0)
     return TileProblem(
         nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE),
         shape=shape, granules=_granules(nest, shape, target, innermost), innermost=innermost,
-        row_lines=row_cycles / line_cycles,
+        row_lines=lambda edge: row_cycles(nest, shape, innermost, edge, target) / line_cycles,
         orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(nest, parallel if not wavefront else ()),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes)
+
+
+def row_cycles(nest: Nest, shape: RegisterShape | None, innermost: int, edge: int, target: Target) -> float:
+    """Cycles per instance for starting the innermost loop, and for waiting along a row that is sequential.
+
+    A register block is loaded and stored around its row.  Each operation of a sequential row waits for the one
+    before it; the processor works on as many rows at once as its window of instructions holds, so short rows
+    wait less.
+    """
+    ports = target.ports
+    if shape is not None:
+        block = shape.row_count * max(1, shape.column_count // target.lanes(64))
+        return (ROW_CYCLES + 2 * block / ports.loads_per_cycle) / (shape.row_count * shape.column_count * edge)
+    if nest.row_independent[innermost]:
+        return ROW_CYCLES / edge
+    chain = ports.fma_latency_cycles * max(1.0, nest.operations / 2)
+    rows_at_once = max(1.0, ports.window / (2 * max(1, nest.operations) * edge))
+    return ROW_CYCLES / edge + chain / rows_at_once
 
 
 def _granules(nest: Nest, shape: RegisterShape | None, target: Target, innermost: int) -> tuple[int, ...]:
@@ -249,11 +262,10 @@ class _Builder:
 
     def cost(self) -> Any:
         """Lines moved by all references, and the start-up of the innermost loops."""
-        start = self.problem.nest.instances * self.problem.row_lines
-        pairs = candidate_edges(self.problem, self.problem.innermost, self.order)
-        overhead = self.model.new_int_var(0, int(start) + 1, "overhead")
-        self.model.add_allowed_assignments([self.edges[self.problem.innermost].value, overhead],
-                                           [(edge, int(start / edge)) for edge, _ in pairs])
+        pairs = [(edge, int(self.problem.nest.instances * self.problem.row_lines(edge)))
+                 for edge, _ in candidate_edges(self.problem, self.problem.innermost, self.order)]
+        overhead = self.model.new_int_var(0, max(lines for _, lines in pairs), "overhead")
+        self.model.add_allowed_assignments([self.edges[self.problem.innermost].value, overhead], pairs)
         return sum(transfers(r) * self.moved(r).value for r in self.problem.nest.references) + overhead
 
     def moved(self, reference: Reference) -> _Quantity:

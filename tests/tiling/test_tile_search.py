@@ -27,7 +27,7 @@ def in_lines(nest, edges, order, capacity):
 
 def test_the_search_finds_what_enumeration_finds():
     nest = product_nest(96)
-    search = problem(nest, row_lines=0.0)
+    search = problem(nest, row_lines=lambda edge: 0.0)
     found = choose_tile(search)
     assert found is not None
     best = min(
@@ -41,7 +41,7 @@ def test_the_search_finds_what_enumeration_finds():
 
 def test_the_tile_fits_its_cache_and_says_so():
     nest = product_nest(1024)
-    found = choose_tile(problem(nest, row_lines=0.0))
+    found = choose_tile(problem(nest, row_lines=lambda edge: 0.0))
     assert working_set_bytes(nest, found.edges, 64) <= 1.1 * problem(nest).capacity_bytes
     assert "capacity of the tile's cache" in found.binding
 
@@ -77,3 +77,12 @@ def test_skewed_nests_keep_their_order_and_powers_of_two():
 
 def test_nothing_is_chosen_when_nothing_fits():
     assert choose_tile(problem(product_nest(1024), capacity_bytes=64)) is None
+
+
+def test_sequential_rows_are_kept_short():
+    # a chain along every loop: the processor overlaps short rows, never one long row with itself
+    nest = replace(product_nest(1024), operations=10)
+    sequential = tile_problem(nest, SMALL, shape=None, innermost=1, level=2, parallel=(), wavefront=False, threads=1)
+    free = tile_problem(replace(nest, row_independent=(True,) * 3), SMALL, shape=None, innermost=1, level=2,
+                        parallel=(), wavefront=False, threads=1)
+    assert choose_tile(sequential).edges[1] < choose_tile(free).edges[1]
