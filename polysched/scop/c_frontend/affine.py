@@ -82,6 +82,23 @@ def condition(x: Extraction, node: c_ast.Node, domain: isl.Set) -> isl.Set:
     return affine(x, node, domain).value.ne_set(polyhedra.constant(0))
 
 
+def may_be(x: Extraction, node: c_ast.Node, domain: isl.Set, *, truth: bool) -> isl.Set:
+    """The part of a domain where a condition may be true (or false); data says nothing, affine parts say all."""
+    if isinstance(node, c_ast.UnaryOp) and node.op == "!":
+        return may_be(x, node.expr, domain, truth=not truth)
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
+        left = may_be(x, node.left, domain, truth=truth)
+        if (node.op == "&&") == truth:
+            return may_be(x, node.right, left, truth=truth)
+        return left.union(may_be(x, node.right, domain, truth=truth)).coalesce()
+    try:
+        with x.attempt(strict=True):
+            where = condition(x, node, domain)
+    except NotAffine:
+        return domain
+    return domain.intersect(where) if truth else domain.subtract(where)
+
+
 def convert(x: Extraction, value: Affine, dtype: DType, domain: isl.Set, node: c_ast.Node) -> Affine:
     """The value converted to another integer type; conversions that could change it must not."""
     if dtype == value.dtype:

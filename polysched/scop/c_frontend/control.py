@@ -14,7 +14,7 @@ from pycparser import c_ast
 from polysched.scop import dtypes
 from polysched.scop.body import COMPARISON, LOGICAL, Assign, Binary, Expr, IteratorRef, Literal, Unary
 from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.affine import condition
+from polysched.scop.c_frontend.affine import condition, may_be
 from polysched.scop.c_frontend.assignments import (
     assignment,
     close_statement,
@@ -122,10 +122,11 @@ def _flagged_if(x: Extraction, node: c_ast.If, domain: isl.Set) -> Tree | None:
     value: Expr = test if is_truth else Binary("!=", test, Literal("0", 0, dtypes.INT32), dtypes.INT32)
     reference, dtype = builder.write(identifier(x, flag, node), domain, must=not x.guards)
     trees = [close_statement(x, builder, node, domain, (Assign(reference, value, dtype),))]
+    domains = {negated: may_be(x, node.cond, domain, truth=not negated) for negated in (False, True)}
     for branch, negated in ((node.iftrue, False), (node.iffalse, True)):
         before = dict(x.known)
         x.guards.append(Guard(flag, negated))
-        trees.append(walk(x, branch, domain).tree)
+        trees.append(walk(x, branch, domains[negated]).tree)
         x.guards.pop()
         x.known = before
     forget(x, node)

@@ -24,7 +24,7 @@ from polysched.scop.body import (
     Unary,
 )
 from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.affine import affine, condition, constant_symbol, enumerator, size_of
+from polysched.scop.c_frontend.affine import affine, constant_symbol, enumerator, may_be, size_of
 from polysched.scop.c_frontend.c_types import FunctionType, Scalar
 from polysched.scop.c_frontend.delinearise import subscript_polynomial
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
@@ -183,6 +183,8 @@ def _unary(b: StatementBuilder, node: c_ast.UnaryOp, domain: isl.Set) -> Expr:
 
 def _binary(b: StatementBuilder, node: c_ast.BinaryOp, domain: isl.Set) -> Expr:
     left = expression(b, node.left, domain)
+    if node.op in LOGICAL:
+        domain = may_be(b.x, node.left, domain, truth=node.op == "&&")
     right = expression(b, node.right, domain)
     if node.op in COMPARISON | LOGICAL:
         dtype = dtypes.INT32
@@ -198,15 +200,8 @@ def _binary(b: StatementBuilder, node: c_ast.BinaryOp, domain: isl.Set) -> Expr:
 def _ternary(b: StatementBuilder, node: c_ast.TernaryOp, domain: isl.Set) -> Expr:
     """A choice; where its condition is affine, each side reads only where it is chosen."""
     test = expression(b, node.cond, domain)
-    then_domain = else_domain = domain
-    try:
-        with b.x.attempt(strict=True):
-            where = condition(b.x, node.cond, domain)
-            then_domain, else_domain = domain.intersect(where), domain.subtract(where)
-    except NotAffine:
-        pass
-    then = expression(b, node.iftrue, then_domain)
-    otherwise = expression(b, node.iffalse, else_domain)
+    then = expression(b, node.iftrue, may_be(b.x, node.cond, domain, truth=True))
+    otherwise = expression(b, node.iffalse, may_be(b.x, node.cond, domain, truth=False))
     return Select(test, then, otherwise, usual_conversion(then.dtype, otherwise.dtype))
 
 

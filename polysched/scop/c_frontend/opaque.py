@@ -7,6 +7,7 @@ from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Assign, BodyStatement, If, While
+from polysched.scop.c_frontend.affine import may_be
 from polysched.scop.c_frontend.assignments import (
     assign,
     close_statement,
@@ -67,8 +68,9 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
         return tuple(s for item in getattr(node, items) or () for s in guarded(b, item, domain))
     if isinstance(node, c_ast.If):
         test = expression(b, node.cond, domain)
+        then_domain, else_domain = (may_be(x, node.cond, domain, truth=truth) for truth in (True, False))
         forget(x, node)
-        return (If(test, guarded(b, node.iftrue, domain), guarded(b, node.iffalse, domain)),)
+        return (If(test, guarded(b, node.iftrue, then_domain), guarded(b, node.iffalse, else_domain)),)
     if isinstance(node, c_ast.While):
         return (_repeated(b, node, domain),)
     if isinstance(node, c_ast.DoWhile):

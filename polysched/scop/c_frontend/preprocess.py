@@ -20,6 +20,7 @@ STUB_HEADERS = Path(__file__).parent / "stub_headers"
 EXTENSIONS = ("-D__attribute__(x)=", "-D__extension__=", "-D__inline=inline", "-D__inline__=inline",
               "-D__restrict=restrict", "-D__restrict__=restrict", "-D__const=const", "-D__signed__=signed",
               "-D__volatile__=volatile", "-D__POLYSCHED_FRONTEND__=1", "-U__OPTIMIZE__")
+_MARKER = re.compile(r'^(# \d+ ")([^"\n]*\\[0-7]{3}[^"\n]*)', re.M)
 _MISSING = re.compile(r"fatal error: '?([^':]+)'?(?:: No such file or directory| file not found)")
 _MESSAGE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)$", re.M)
 
@@ -104,8 +105,17 @@ def _checked(source: SourceFile, arguments: list[str], path: str) -> str:
     except CompileError as error:
         raise SourceSyntaxError(error.problem, where=source.path, witness=error.witness) from None
     if done.returncode == 0:
-        return done.stdout.replace(f'"{path}"', f'"{source.path}"') if path != source.path else done.stdout
+        text = _MARKER.sub(_readable_marker, done.stdout)
+        return text.replace(f'"{path}"', f'"{source.path}"') if path != source.path else text
     raise _refusal(source, done.stderr.replace(path, source.path))
+
+
+def _readable_marker(marker: re.Match[str]) -> str:
+    """A line marker with the bytes that the compiler wrote as octal numbers put back."""
+    raw = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), marker[2])
+    if raw == marker[2]:
+        return marker[0]
+    return marker[1] + raw.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 
 def _refusal(source: SourceFile, messages: str) -> SourceSyntaxError:
@@ -118,13 +128,6 @@ def _refusal(source: SourceFile, messages: str) -> SourceSyntaxError:
     if missing := _MISSING.search(found[0]):
         return SourceSyntaxError(
             f"the include file {missing[1]!r} was not found", where=where, witness=found[0],
-            hint="name its folder with -I; of the standard headers, those that polysched brings are "
-                 + ", ".join(standard_headers()))
+            hint="name its folder with -I; the standard headers come with polysched, those of a system are not read")
     return SourceSyntaxError(f"the C compiler refuses the file: {found['text']}", where=where, witness=found[0],
                              hint="mend the file until the compiler accepts it, or pass the -I and -D it needs")
-
-
-def standard_headers() -> tuple[str, ...]:
-    """Names of the standard headers that can be included."""
-    return tuple(sorted(str(p.relative_to(STUB_HEADERS)) for p in STUB_HEADERS.rglob("*.h")
-                        if not p.name.startswith("_")))

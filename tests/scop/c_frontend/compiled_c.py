@@ -56,7 +56,8 @@ def run_both(text, folder, values, *, seed=0, **options):
                         else CTYPES[p.dtype.name](arguments[p.name].item()) for p in signature.parameters))
     memory = {}
     for array in scop.arrays:
-        base = re.match(r"[(\s\w*)\[\]]*?(\w+)", array.c_element)[1]
+        words = re.findall(r"\w+", array.c_element)
+        base = next((w for w in words if w in interpreted), array.name)
         if array.storage is Storage.LOCAL:
             continue
         memory[array.name] = (interpreted[base] if base in interpreted

@@ -254,6 +254,26 @@ void f(int n, double A[n][n], double x[n]) {
   }
 #pragma endscop
 }""",
+    "rows through a cast": """
+void f(int n, int m, double *A, double B[n][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      ((double (*)[m])A)[i][j] += ((double (*)[m])B)[i][j];
+      B[i][j] -= (*((double (*)[m])A + n - 1 - i))[j];
+    }
+#pragma endscop
+}""",
+    "conditions protect their reads": """
+void f(int n, double x[n], int z[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    z[i] = i > 0 && x[i - 1] > 0 || i < n - 1 && x[i + 1] > 0;
+    if (x[i] > 0 && i > 1) x[i - 2] = 1; else if (i < n - 2) x[i + 2] -= 1;
+    x[i] += i == 0 ? 1 : x[i - 1];
+  }
+#pragma endscop
+}""",
     "linearised subscripts": """
 void f(int n, int m, double *A, double *B) {
 #pragma scop
@@ -282,7 +302,7 @@ def test_same_as_compiled(agree, name, n):
     values = {"n": n, "m": 5, "alpha": 1.5, "floor": n, "mod": 5, "exists": 1, "x": None, "y": None, "A": None}
     if name == "pointers and pointer arithmetic":
         values |= {"x": (n,), "y": (n,), "A": (n, n)}
-    if name == "linearised subscripts":
+    if name in ("linearised subscripts", "rows through a cast"):
         values |= {"A": (n * 5,), "B": (n * 5,)}
     agree(PROGRAMS[name], **values)
 

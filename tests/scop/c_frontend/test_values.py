@@ -179,3 +179,11 @@ def test_signature():
     assert signature.parameters[2].restrict
     assert signature.parameters[3].constant
     assert signature.parameters[1].dtype.name == "float32"
+
+
+def test_reads_that_a_condition_protects_stay_inside_the_array():
+    scop = one("for (int i = 0; i < n; i++) if (x[i] > 0 && i > 0) A[i - 1] = i < n - 1 ? A[i + 1] : 0;")
+    reached = {a.reference: a.relation.range() for a in scop.statements[0].accesses if a.array == "A"}
+    inside = isl.Set("[n] -> { A[a] : 0 <= a < n }")
+    assert len(reached) == 2
+    assert all(r.is_subset(inside) for r in reached.values())
