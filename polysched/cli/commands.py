@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from polysched.cli import c2c, compare, demo, deps, extract, fuzz, run, tile
+from polysched.cli import c2c, compare, completion, demo, deps, doctor, extract, fuzz, machine, run, tile
 
 
 class Command(Protocol):
@@ -25,4 +25,4 @@ class Command(Protocol):
         """Do it; the exit code."""
 
 
-COMMANDS: tuple[Command, ...] = (demo, c2c, run, compare, extract, deps, tile, fuzz)
+COMMANDS: tuple[Command, ...] = (demo, c2c, run, compare, machine, extract, deps, tile, fuzz, doctor, completion)

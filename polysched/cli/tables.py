@@ -58,10 +58,17 @@ def times_table(measurement: Measurement) -> Table:
         table.add_column(heading, justify="right" if heading else "left")
     if flops:
         table.add_column("GFLOP/s", justify="right")
+    peak = measurement.peak_flop_per_second
+    if flops and peak:
+        table.add_column("of peak", justify="right")
     for name, samples, median in (("original", timing.original, timing.original_seconds),
                                   ("polysched", timing.transformed, timing.transformed_seconds)):
         row = [name, *(f"{s:.6f}" for s in (median, _least(samples), _largest(samples)))]
-        table.add_row(*row, *([f"{flops / median / 1e9:.2f}"] if flops else []))
+        if flops:
+            row.append(f"{flops / median / 1e9:.2f}")
+        if flops and peak:
+            row.append(f"{flops / median / peak:.1%}")
+        table.add_row(*row)
     return table
 
 

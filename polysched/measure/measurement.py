@@ -110,6 +110,8 @@ class Measurement:
     timing : None unless the verification passed.
     failure : what went wrong in the child process; empty when nothing did.
     work : None when it could not be counted within its budget.
+    peak_flop_per_second : of as many cores as there are threads, for the type of the results; None when
+        `polysched machine` has not measured it.
     machine, conditions, libraries, git_revision : where and with what.
     started : when, in UTC (ISO 8601).
     """
@@ -128,6 +130,7 @@ class Measurement:
     timing: Timing | None
     failure: str
     work: Work | None
+    peak_flop_per_second: float | None
     machine: Machine
     conditions: Conditions
     libraries: Mapping[str, str]
@@ -138,6 +141,19 @@ class Measurement:
     def __post_init__(self) -> None:
         if self.timing is not None and not self.verified:
             raise ValueError("an unverified result has no time")
+
+    @property
+    def flop_per_second(self) -> float | None:
+        """What the transformed code reached; None when it was not timed or the work not counted."""
+        if self.timing is None or self.work is None:
+            return None
+        return self.work.flop_count / max(self.timing.transformed_seconds, 1e-9)
+
+    @property
+    def share_of_peak(self) -> float | None:
+        """The reached operations per second as a share of the machine's."""
+        reached = self.flop_per_second
+        return None if reached is None or not self.peak_flop_per_second else reached / self.peak_flop_per_second
 
     @property
     def verified(self) -> bool:

@@ -15,6 +15,7 @@ from polysched.errors import UsageError
 from polysched.measure.building import DEFAULT_FLAGS, Binary, compile_shared, compiles
 from polysched.measure.call_interface import TIMER, Origin, Slot, probe, wrapper
 from polysched.measure.comparison import ArrayComparison
+from polysched.measure.inputs import FLOATS
 from polysched.measure.isolation import ChildEnd, End, Limits, run_isolated
 from polysched.measure.machine import (
     available_cores,
@@ -25,9 +26,11 @@ from polysched.measure.machine import (
     versions,
 )
 from polysched.measure.measurement import FORMAT_VERSION, Build, Measurement, Verification
+from polysched.measure.peak import cached_peaks
 from polysched.measure.problem_size import ProblemSize, choose_size
 from polysched.measure.slots import check_memory, location, make_slots
 from polysched.measure.statistics import Sample, Timing
+from polysched.measure.threads import thread_environment
 from polysched.measure.work import count_work
 from polysched.measure.workspace import workspace
 from polysched.scop.scop import Scop
@@ -174,12 +177,6 @@ def build_both(subject: Subject, slots: Sequence[Slot], *, folder: Path, compile
                            what=f"the code emitted for {subject.path}"))
 
 
-def thread_environment(threads: int, *, pin: bool) -> dict[str, str]:
-    """The OpenMP variables of a measured process."""
-    values = {"OMP_NUM_THREADS": str(threads), "OMP_DYNAMIC": "false"}
-    return values | ({"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"} if pin else {})
-
-
 def _preprocessor(subject: Subject) -> list[str]:
     region = subject.scops[0].source
     assert region is not None
@@ -220,14 +217,23 @@ def _measurement(subject: Subject, size: ProblemSize, options: MeasureOptions, b
     timing = None
     if verification is not None and verification.passed and not failure:
         timing = read_timing(ended.reports, threads=threads, cpus=cpus, cold_cache=options.cold_cache)
+    peaks = cached_peaks(binaries[0].compiler)
     return Measurement(
         experiment=experiment, source=str(subject.path), function=subject.signature.name, sizes=dict(size.spelled),
         threads=threads, cold_cache=options.cold_cache, options=subject.options, steps=subject.steps,
         original=_build(binaries[0], subject.original_text),
         transformed=_build(binaries[1], subject.transformed_text),
         verification=verification, timing=timing, failure=failure, work=count_work(subject.scops, size.values),
+        peak_flop_per_second=None if peaks is None else peaks.operations_per_second(
+            result_type(verification), threads),
         machine=describe_machine(), conditions=describe_conditions(), libraries=versions(),
         git_revision=git_revision(Path(__file__).parent), started=started)
+
+
+def result_type(verification: Verification | None) -> str:
+    """The floating-point type of what the original code changes; empty when it changes none."""
+    arrays = verification.arrays if verification is not None else ()
+    return next((c.dtype for c in sorted(arrays, key=lambda c: -c.elements) if c.changed and c.dtype in FLOATS), "")
 
 
 def _experiment(subject: Subject, size: ProblemSize, compiler: Compiler, options: MeasureOptions, threads: int) -> str:

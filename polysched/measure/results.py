@@ -31,7 +31,7 @@ def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
     """The Measurement as JSON values, with what follows from it beside it under `derived`."""
     value = _to_json(measurement)
     assert isinstance(value, dict)
-    timing, verification, work = measurement.timing, measurement.verification, measurement.work
+    timing, verification = measurement.timing, measurement.verification
     derived: dict[str, Any] = {"verified": measurement.verified}
     if verification is not None:
         derived |= {"largest_absolute": _to_json(verification.largest_absolute),
@@ -40,8 +40,7 @@ def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
         derived |= {"original_seconds": timing.original_seconds, "transformed_seconds": timing.transformed_seconds,
                     "ratio": timing.ratio, "ratio_interval": _to_json(timing.ratio_interval),
                     "disturbed_pairs": list(timing.disturbed)}
-        if work is not None:
-            derived["flop_per_second"] = work.flop_count / max(timing.transformed_seconds, 1e-9)
+        derived |= {"flop_per_second": measurement.flop_per_second, "share_of_peak": measurement.share_of_peak}
     return value | {"derived": derived}
 
 

@@ -32,7 +32,7 @@ MEASUREMENT = Measurement(
                               well_conditioned=True),
     timing=Timing(original=(SAMPLE,) * 3, transformed=(SAMPLE,) * 3, warmups=((SAMPLE, SAMPLE),), threads=2,
                   cpus=(0, 1)),
-    failure="", work=Work(flop_count=18, bytes_moved=96),
+    failure="", work=Work(flop_count=18, bytes_moved=96), peak_flop_per_second=144.0,
     machine=Machine(cpu="a", isa=("avx2",), cores=2, caches={"L1d": 32768}, memory_bytes=1 << 30, system="Linux"),
     conditions=Conditions(governor="performance", load=0.5), libraries={"islpy": "1"}, git_revision="abc",
     started="2026-01-01T00:00:00+00:00")
@@ -40,6 +40,13 @@ MEASUREMENT = Measurement(
 
 def test_every_field_survives() -> None:
     assert measurement_from_json(json.loads(json.dumps(measurement_to_json(MEASUREMENT)))) == MEASUREMENT
+
+
+def test_the_share_of_the_peak_follows() -> None:
+    assert MEASUREMENT.flop_per_second == 18 / 0.25
+    assert MEASUREMENT.share_of_peak == 0.5
+    assert measurement_to_json(MEASUREMENT)["derived"]["share_of_peak"] == 0.5
+    assert dataclasses.replace(MEASUREMENT, peak_flop_per_second=None).share_of_peak is None
 
 
 def test_a_failed_result_survives_and_has_no_time() -> None:

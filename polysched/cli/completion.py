@@ -1,0 +1,94 @@
+"""`polysched completion`: a script that makes a shell complete commands, options and their choices."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+NAME = "completion"
+HELP = "Print a completion script for bash, zsh or fish."
+EPILOG = """\
+examples:
+  source <(polysched completion bash)
+  polysched completion zsh > ~/.zfunc/_polysched
+  polysched completion fish > ~/.config/fish/completions/polysched.fish"""
+
+BASH = """\
+_polysched() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
+  case "${{COMP_WORDS[1]}} $previous" in
+{choices}
+  esac
+  if [ -n "$words" ]; then COMPREPLY=($(compgen -W "$words" -- "$current")); return; fi
+  if [ "$COMP_CWORD" -eq 1 ]; then words="{commands}"
+  else
+    case "${{COMP_WORDS[1]}}" in
+{options}
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  case "$current" in -*) ;; *) COMPREPLY+=($(compgen -f -- "$current")) ;; esac
+}}
+complete -o filenames -F _polysched polysched
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    from polysched.cli.entry import make_parser
+    commands = dict(subcommands(make_parser()))
+    if arguments.shell == "fish":
+        print(fish_script(commands), end="")
+    elif arguments.shell == "zsh":
+        print("#compdef polysched\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script(commands), end="")
+    else:
+        print(bash_script(commands), end="")
+    return 0
+
+
+def subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every subcommand with its parser."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+def bash_script(commands: dict[str, argparse.ArgumentParser]) -> str:
+    """The script for bash."""
+    options, choices = [], []
+    for name, parser in commands.items():
+        words = [option for action in parser._actions for option in action.option_strings]
+        words += [str(c) for action in parser._actions if not action.option_strings for c in action.choices or ()]
+        options.append(f'      {name}) words="{" ".join(words)}" ;;')
+        for action in parser._actions:
+            if action.choices and action.option_strings:
+                patterns = "|".join(f'"{name} {option}"' for option in action.option_strings)
+                choices.append(f'    {patterns}) words="{" ".join(map(str, action.choices))}" ;;')
+    return BASH.format(commands=" ".join(commands), options="\n".join(options), choices="\n".join(choices))
+
+
+def fish_script(commands: dict[str, argparse.ArgumentParser]) -> str:
+    """The script for fish."""
+    lines = []
+    for name, parser in commands.items():
+        lines.append(f"complete -c polysched -n __fish_use_subcommand -a {name} -d {_quoted(parser.description or '')}")
+        for action in parser._actions:
+            values = f" -xa '{' '.join(map(str, action.choices))}'" if action.choices else ""
+            names = "".join(f" -l {o[2:]}" if o.startswith("--") else f" -s {o[1:]}" for o in action.option_strings)
+            if names or values:
+                lines.append(f"complete -c polysched -n '__fish_seen_subcommand_from {name}'{names}{values}"
+                             f" -d {_quoted((action.help or '') % _help_values(action))}")
+    return "\n".join(lines) + "\n"
+
+
+def _help_values(action: argparse.Action) -> dict[str, object]:
+    return {"default": action.default, "prog": "polysched"}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

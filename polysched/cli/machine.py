@@ -1,0 +1,72 @@
+"""`polysched machine`: what this machine is, and what it can do at most."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+from polysched.cli.progress import progress
+
+if TYPE_CHECKING:
+    from polysched.measure.machine import Machine
+    from polysched.measure.peak import Peaks
+
+NAME = "machine"
+HELP = "Describe this machine and measure its peak: operations by element type, bandwidth by cache level."
+EPILOG = """\
+examples:
+  polysched machine
+  polysched machine --again --json
+
+the figures are measured once per machine and compiler and kept in the user's cache folder; results quote
+percentages of them"""
+
+GIGA = 1e9
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--again", action="store_true", help="measure although there are figures already")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: the first that is found)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print description and peaks."""
+    from polysched.measure.machine import describe_conditions, describe_machine
+    from polysched.measure.peak import is_busy, peaks
+    from polysched.target import find_compiler
+    compiler = find_compiler(arguments.cc)
+    machine, conditions, busy = describe_machine(), describe_conditions(), is_busy()
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        found = peaks(compiler, again=arguments.again, on_report=shown.report)
+    if arguments.json:
+        print(json.dumps({"machine": dataclasses.asdict(machine), "conditions": dataclasses.asdict(conditions),
+                          "peaks": dataclasses.asdict(found)}, indent=2))
+        return 0
+    _print(machine, found)
+    if busy:
+        print(f"the load is {conditions.load}: figures that are measured now are too low, and are not kept")
+    return 0
+
+
+def _print(machine: Machine, found: Peaks) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from polysched.cli.tables import console
+    print(f"{machine.cpu}, {machine.cores} cores, {machine.memory_bytes / 2**30:.1f} GiB, {machine.system}")
+    print(f"extensions: {', '.join(machine.isa) or 'none'}")
+    print("caches: " + ", ".join(f"{name} {size // 1024} KiB" for name, size in machine.caches.items()))
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("", "one core", f"{found.threads} cores", "unit"):
+        table.add_column(heading, justify="left" if heading in ("", "unit") else "right")
+    for name, rate in found.one_core.items():
+        unit = "GOP/s" if name == "int8" else "GFLOP/s"
+        table.add_row(name, f"{rate / GIGA:.0f}", f"{found.all_cores[name] / GIGA:.0f}", unit)
+    for level, rate in sorted(found.bandwidth.items(), key=lambda item: item[0] or 99):
+        together = f"{found.memory_all_cores / GIGA:.0f}" if level == 0 else ""
+        table.add_row(f"L{level}" if level else "memory", f"{rate / GIGA:.0f}", together, "GB/s read")
+    console().print(table)

@@ -1,0 +1,89 @@
+"""The child process that measures peaks: `python -m polysched.measure.peak_run REQUEST REPORTS`."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polysched.measure.child_side import Reporter, start
+from polysched.measure.inputs import allocate
+
+TRIAL_SECONDS = 0.02
+TRIALS = 9
+
+
+def best_rate(run: Callable[[int], object]) -> float:
+    """Repetitions per second: the best of several trials of at least `TRIAL_SECONDS`."""
+    repetitions = 1
+    while True:
+        started = time.perf_counter()
+        run(repetitions)
+        seconds = time.perf_counter() - started
+        if seconds >= TRIAL_SECONDS:
+            break
+        repetitions = max(2 * repetitions, int(repetitions * 1.2 * TRIAL_SECONDS / max(seconds, 1e-7)))
+        repetitions = min(repetitions, 1 << 40)
+    best = repetitions / seconds
+    for _ in range(TRIALS):
+        started = time.perf_counter()
+        run(repetitions)
+        best = max(best, repetitions / (time.perf_counter() - started))
+    return best
+
+
+def measure_arithmetic(library: ctypes.CDLL, operations: dict[str, float], threads: int, reporter: Reporter) -> None:
+    """Operations per second of one core and of all, by element type."""
+    for name, count in operations.items():
+        reporter.phase(f"measuring {name} arithmetic")
+        kernel = getattr(library, f"peak_{name}")
+        kernel.argtypes = [ctypes.c_long]
+        kernel.restype = None
+        one = count * best_rate(kernel)
+        library.peak_threads.argtypes = [ctypes.c_void_p, ctypes.c_long]
+        library.peak_threads.restype = None
+        address = ctypes.cast(kernel, ctypes.c_void_p)
+
+        def together(repetitions: int, address: ctypes.c_void_p = address) -> None:
+            library.peak_threads(address, repetitions)
+
+        reporter.report(arithmetic=name, one=one, all=threads * count * best_rate(together))
+
+
+def measure_bandwidth(library: ctypes.CDLL, level: int, byte_count: int, threads: int, reporter: Reporter) -> None:
+    """Bytes per second read from a working set of this size, by one core; out of memory also by all."""
+    reporter.phase(f"measuring the bandwidth of {f'L{level}' if level else 'memory'}")
+    step = int(library.stream_step())
+    words = max(step, byte_count // 8 // step * step)
+    array = allocate("float64", (words,)).values
+    array[...] = np.linspace(0, 1, words)
+    library.stream.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_long]
+    library.stream.restype = None
+    rate = 8.0 * words * best_rate(lambda repetitions: library.stream(array.ctypes.data, words, repetitions))
+    result: dict[str, Any] = {"bandwidth": level, "one": rate}
+    if level == 0 and threads > 1:
+        library.stream_threads.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_long, ctypes.c_int]
+        library.stream_threads.restype = None
+        per_call = words // threads // step * step * threads
+        result["all"] = 8.0 * per_call * best_rate(
+            lambda repetitions: library.stream_threads(array.ctypes.data, words, repetitions, threads))
+    reporter.report(**result)
+
+
+def main() -> None:
+    """Measure everything that the request names."""
+    request, reporter = start(sys.argv)
+    library = ctypes.CDLL(request["library"])
+    library.stream_step.restype = ctypes.c_long
+    measure_arithmetic(library, request["operations"], request["threads"], reporter)
+    for level, byte_count in request["working_sets"]:
+        measure_bandwidth(library, level, byte_count, request["threads"], reporter)
+    reporter.report(end="finished")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""`polysched machine`, `doctor` and `completion`."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from polysched.cli.commands import COMMANDS
+from tests.cli.command import polysched
+
+
+def test_doctor_finds_what_the_main_job_needs(tmp_path: Path) -> None:
+    done = polysched("doctor", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert any(line.startswith("ok") and "C compiler" in line for line in lines)
+    assert any(line.startswith("ok") and "OpenMP" in line and "2 threads ran" in line for line in lines)
+    assert any("qemu-aarch64" in line for line in lines)
+    assert not list(tmp_path.iterdir())
+
+
+def test_doctor_misses_a_compiler(tmp_path: Path) -> None:
+    done = polysched("doctor", "--cc", "no-such-cc", folder=tmp_path)
+    assert done.returncode == 2
+    assert "missing" in done.stdout
+    assert "no-such-cc" in done.stdout
+
+
+def test_no_colours_where_they_are_not_wanted(tmp_path: Path) -> None:
+    for environment in ({"NO_COLOR": "1", "FORCE_COLOR": ""}, {}):
+        assert "\x1b[" not in polysched("doctor", folder=tmp_path, environment=environment).stdout
+
+
+def test_machine_prints_cached_figures(tmp_path: Path) -> None:
+    program = ("import sys\nfrom polysched.measure import peak\n"
+               "figures = peak.Peaks(one_core={'float32': 4e9}, all_cores={'float32': 8e9},\n"
+               "                     bandwidth={1: 2e9, 0: 1e9}, memory_all_cores=3e9, threads=2, compiler='gcc')\n"
+               "peak.measure_peaks = lambda compiler, on_report=None: figures\npeak.is_busy = lambda: False\n"
+               "from polysched.cli import main\nsys.exit(main(['machine', *sys.argv[1:]]))")
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["float32", "4", "8", "GFLOP/s"] in rows
+    assert ["memory", "1", "3", "GB/s", "read"] in rows
+    again = polysched("machine", "--json", folder=tmp_path, environment={"XDG_CACHE_HOME": str(tmp_path)})
+    assert '"float32": 4000000000.0' in again.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(("words", "expected"), [
+    (("polysched", "c"), "c2c compare completion"), (("polysched", "run", "--sch"), "--scheduler"),
+    (("polysched", "run", "--scheduler", "p"), "pluto"), (("polysched", "completion", "z"), "zsh")])
+def test_bash_completes(tmp_path: Path, words: tuple[str, ...], expected: str) -> None:
+    script = polysched("completion", "bash", folder=tmp_path).stdout
+    ask = f'COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}; _polysched; echo "${{COMPREPLY[*]}}"'
+    done = subprocess.run(["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.strip() == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_is_completed(tmp_path: Path, shell: str) -> None:
+    script = polysched("completion", shell, folder=tmp_path).stdout
+    assert all(command.NAME in script for command in COMMANDS)
+
+
+def test_an_unknown_shell_or_command_is_refused(tmp_path: Path) -> None:
+    for arguments in (("completion", "cmd"), ("nonsense",), ()):
+        done = polysched(*arguments, folder=tmp_path)
+        assert done.returncode == 2
+        assert "usage: " in done.stderr

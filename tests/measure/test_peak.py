@@ -1,0 +1,98 @@
+"""Peaks: the programs compile and compute, figures are cached per machine and compiler, and no time is judged."""
+
+import ctypes
+import json
+from pathlib import Path
+
+import pytest
+
+from polysched.measure import peak
+from polysched.measure.building import compile_shared
+from polysched.measure.peak import Peaks, cache_file, cached_peaks, measure_peaks, peaks, working_sets
+from polysched.measure.peak_source import peak_program
+from polysched.target import CacheLevel, Target, find_compiler, host
+
+FIGURES = Peaks(one_core={"float32": 4e9}, all_cores={"float32": 8e9}, bandwidth={1: 2e9, 0: 1e9},
+                memory_all_cores=1.5e9, threads=2, compiler="gcc")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_the_programs_compile_for_every_width(tmp_path: Path, bits: int) -> None:
+    text, operations = peak_program(bits, frozenset())
+    library = compile_shared(text, name="peak", folder=tmp_path, compiler=find_compiler(), flags=("-O2",))
+    loaded = ctypes.CDLL(str(library.path))
+    assert set(operations) == {"float32", "float64"}
+    assert operations["float32"] == 2 * operations["float64"]
+    assert loaded.stream_step() % (bits // 64) == 0
+
+
+def test_the_instructions_of_this_machine_are_used() -> None:
+    _, operations = peak_program(host().vector_bits, host().features)
+    assert ("int8" in operations) == bool(host().features & {"avx512_vnni", "avx_vnni", "asimddp"})
+
+
+def test_working_sets_fit_their_level() -> None:
+    caches = (CacheLevel(level=1, size_bytes=1 << 15), CacheLevel(level=2, size_bytes=1 << 20))
+    assert working_sets(Target(caches=caches)) == [(1, 1 << 14), (2, 1 << 19), (0, 64 << 20)]
+
+
+@pytest.mark.slow
+def test_this_machine_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Target(caches=(CacheLevel(level=1, size_bytes=1 << 15),), vector_bits=host().vector_bits,
+                   features=host().features)
+    monkeypatch.setattr(peak, "host", lambda: small)
+    found = measure_peaks(find_compiler())
+    assert set(found.bandwidth) == {0, 1}
+    assert {"float32", "float64"} <= set(found.one_core)
+    assert all(rate > 0 for rate in (*found.one_core.values(), *found.all_cores.values(), *found.bandwidth.values()))
+
+
+def test_figures_are_measured_once_unless_the_machine_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+
+    def measure(compiler: object, on_report: object = None) -> Peaks:
+        measured.append(compiler)
+        return FIGURES
+
+    monkeypatch.setattr(peak, "measure_peaks", measure)
+    monkeypatch.setattr(peak, "is_busy", lambda: True)
+    assert peaks(find_compiler()) == FIGURES
+    assert cached_peaks(find_compiler()) is None
+    monkeypatch.setattr(peak, "is_busy", lambda: False)
+    assert peaks(find_compiler()) == FIGURES
+    assert cached_peaks(find_compiler()) == FIGURES
+    assert peaks(find_compiler()) == FIGURES
+    assert len(measured) == 2
+    peaks(find_compiler(), again=True)
+    assert len(measured) == 3
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", json.dumps({"format_version": 99})])
+def test_a_broken_cache_is_measured_again(content: str) -> None:
+    path = cache_file(find_compiler())
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    assert cached_peaks(find_compiler()) is None
+
+
+def test_a_cache_that_cannot_be_written_is_remarked(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "cache").write_text("a file")
+    monkeypatch.setattr(peak, "measure_peaks", lambda compiler, on_report=None: FIGURES)
+    monkeypatch.setattr(peak, "is_busy", lambda: False)
+    assert peaks(find_compiler()) == FIGURES
+    assert "could not be kept" in caplog.text
+
+
+def test_a_target_takes_the_figures() -> None:
+    target = FIGURES.of_target(Target())
+    assert target.peak_flops(32, "float32") == 4e9
+    assert target.bandwidth(1) == 2e9
+    assert FIGURES.operations_per_second("float32", 1) == 4e9
+    assert FIGURES.operations_per_second("float32", 2) == 8e9
+    assert FIGURES.operations_per_second("float16", 2) is None
