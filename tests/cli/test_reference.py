@@ -1,0 +1,19 @@
+"""docs/command_line.md says what the program does."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from polysched.cli.commands import COMMANDS
+from polysched.cli.reference import command_line_page
+
+PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+
+
+def test_the_page_is_up_to_date(golden: Callable[[Path, str], None]) -> None:
+    golden(PAGE, command_line_page())
+
+
+def test_every_command_has_examples_and_a_description() -> None:
+    for command in COMMANDS:
+        assert "polysched " + command.NAME in command.EPILOG, command.NAME
+        assert command.HELP.endswith("."), command.NAME
