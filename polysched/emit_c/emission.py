@@ -8,6 +8,7 @@ from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.expressions import local_declarations
 from polysched.emit_c.facts import Facts
+from polysched.emit_c.held_elements import hold_elements
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
 from polysched.emit_c.loops import If, Panel, loop_names
@@ -54,6 +55,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
                             loop_names=loop_names(loops))
     if options.vector_bits and options.trace is None:
         loops = separate_register_tiles(loops, facts, _separation(printer))
+    if options.trace is None:
+        loops = hold_elements(loops, facts, printer.promotes)
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))

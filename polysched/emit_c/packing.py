@@ -152,7 +152,9 @@ def _clipped(array: Array, subscripts: Sequence[Linear], vector: Edge, tiles: Ti
             if not (facts.imply(Comparison(">=", form, constant(0))) and facts.imply(Comparison("<", form, end))):
                 return None
         elif step == 1 and not variables(rest) & {loop.variable for loop in tiles.loops}:
-            lower, upper = extreme("max", [lower, rest * -1]), extreme("min", [upper, end - rest])
+            if not facts.imply(Comparison(">=", vector.base + rest, constant(0))):
+                lower = extreme("max", [lower, rest * -1])
+            upper = extreme("min", [upper, end - rest])
         else:
             return None
     return lower, upper

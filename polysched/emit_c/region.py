@@ -27,7 +27,7 @@ from polysched.emit_c.loops import (
 )
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
-from polysched.emit_c.statements import INDENT, print_body
+from polysched.emit_c.statements import INDENT, braced, print_body
 from polysched.emit_c.tile_accesses import Point, iterators_at, packed_at
 from polysched.emit_c.tile_code import TileCode
 from polysched.emit_c.tracing import LANES, THREADS, instance_call, unordered_loop
@@ -95,7 +95,8 @@ class RegionPrinter:
 
     def _among_others(self, child: Node, place: Place) -> list[str]:
         lines = self.lines(child, place)
-        return ["{", *_indent(lines), "}"] if isinstance(child, Let | RegisterTile | Packed) else lines
+        declares = isinstance(child, Let | RegisterTile | Packed) and not lines[0].startswith(("if (", "for ("))
+        return ["{", *_indent(lines), "}"] if declares else lines
 
     def _for(self, loop: For, place: Place) -> list[str]:
         wanted = pragmas(loop, above=place.above, threads=self.options.openmp, simd=self.options.simd,
@@ -107,13 +108,13 @@ class RegionPrinter:
                        LANES: self.options.simd and runs_in_lanes(loop)}
             kinds = [kind for kind, applies in reasons.items() if applies]
             return unordered_loop(self.options.trace, kinds, head, body)
-        return [*comment, *wanted, *_braced(head, body)]
+        return [*comment, *wanted, *braced(head, body)]
 
     def _if(self, node: If, place: Place) -> list[str]:
         head = f"if ({self.index.condition(node.condition)})"
         then = self.lines(node.then, Place(place.above, place.facts.given(node.condition)))
         if node.otherwise is None:
-            return _braced(head, then)
+            return braced(head, then)
         otherwise = self.lines(node.otherwise, place)
         return [f"{head} {{", *_indent(then), "} else {", *_indent(otherwise), "}"]
 
@@ -125,8 +126,11 @@ class RegionPrinter:
             if tile.panels:
                 raise
             return self.lines(as_loops(tile), place)
-        shape = " x ".join(str(edge.count) for edge in tile.edges)
-        comment = [f"/* register tile of {shape} */"] if self.options.comments else []
+        comment = []
+        if self.options.comments and tile.edges:
+            comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)} */"]
+        elif self.options.comments:
+            comment = self.comments.before(tile.loops[0], above=place.above)
         bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges
                  if not edge.is_own_variable]
         return [*comment, *bases, *lines]
@@ -140,6 +144,10 @@ class RegionPrinter:
         except NotVectorised:
             return False
         return True
+
+    def promotes(self, tile: RegisterTile, facts: Facts) -> bool:
+        """Whether a tile has a form that holds an element in a register around all its loops."""
+        return self.has_form(tile, facts) and self._tile_code(tile, facts).holds_elements()
 
     def _tile_code(self, tile: RegisterTile, facts: Facts) -> TileCode:
         for edge in tile.edges:
@@ -164,7 +172,7 @@ class RegionPrinter:
 
     def _copy(self, node: Node, panel: Panel) -> list[str]:
         if isinstance(node, For):
-            return _braced(loop_head(node, self.index), self._copy(node.body, panel))
+            return braced(loop_head(node, self.index), self._copy(node.body, panel))
         if not isinstance(node, StatementInstance):
             raise ValueError("a panel is filled by loops around one statement instance")
         printer = self._printer(node, Point(()))
@@ -184,15 +192,6 @@ class RegionPrinter:
             position = self.scop.statements.index(printer.statement)
             lines.insert(0, instance_call(self.options.trace, position, node.iterators, self.index))
         return lines
-
-
-def _braced(head: str, body: list[str]) -> list[str]:
-    """Braces only where the body is more than one plain line or one loop of plain lines."""
-    if not body:
-        return [f"{head};"]
-    if len(body) == 1 and body[0].endswith(";"):
-        return [head, INDENT + body[0]]
-    return [f"{head} {{", *_indent(body), "}"]
 
 
 def _indent(lines: list[str]) -> list[str]:

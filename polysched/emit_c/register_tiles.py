@@ -102,7 +102,8 @@ class _Range:
     ----------
     edge : the edge when full.
     lowers, uppers : further bounds (first point at least, end at most) that are fixed around the tile.
-    moving_lowers, moving_uppers : those that depend on the loops between block and tile, or on other edges.
+    moving_lowers, moving_uppers : those that depend on the loops between block and tile.
+    cross_lowers, cross_uppers : those that depend on other edges and on nothing else inside the block.
     """
 
     edge: Edge
@@ -110,6 +111,13 @@ class _Range:
     uppers: tuple[Linear, ...]
     moving_lowers: tuple[Linear, ...]
     moving_uppers: tuple[Linear, ...]
+    cross_lowers: tuple[Linear, ...] = ()
+    cross_uppers: tuple[Linear, ...] = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the points do not depend on anything inside the block."""
+        return not (self.moving_lowers or self.moving_uppers or self.cross_lowers or self.cross_uppers)
 
     @property
     def end(self) -> Linear:
@@ -146,12 +154,13 @@ def _nest(top: For) -> _Nest | None:
     if not edge_loops or not straight or any(loop.guard is not None for loop in (*loops, *edge_loops)):
         return None
     inside = frozenset(loop.variable for loop in (*loops, *edge_loops))
-    ranges = [_range(loop, inside) for loop in edge_loops]
+    between = frozenset(loop.variable for loop in loops)
+    ranges = [_range(loop, inside, between) for loop in edge_loops]
     known = tuple(r for r in ranges if r is not None)
     return _Nest(loops=tuple(loops), ranges=known, body=node) if len(known) == len(ranges) else None
 
 
-def _range(loop: For, inside: frozenset[str]) -> _Range | None:
+def _range(loop: For, inside: frozenset[str], between: frozenset[str]) -> _Range | None:
     """The edge that a register loop is when full, and its other bounds."""
     lowers, uppers = arms_of(loop.lower, "max"), arms_of(loop.upper, "min")
     for low in lowers:
@@ -164,9 +173,15 @@ def _range(loop: For, inside: frozenset[str]) -> _Range | None:
                 other_uppers = [arm for arm in uppers if arm != high]
                 return _Range(edge=edge, lowers=tuple(a for a in other_lowers if not depends_on(a, inside)),
                               uppers=tuple(a for a in other_uppers if not depends_on(a, inside)),
-                              moving_lowers=tuple(a for a in other_lowers if depends_on(a, inside)),
-                              moving_uppers=tuple(a for a in other_uppers if depends_on(a, inside)))
+                              moving_lowers=tuple(a for a in other_lowers if depends_on(a, between)),
+                              moving_uppers=tuple(a for a in other_uppers if depends_on(a, between)),
+                              cross_lowers=tuple(a for a in other_lowers if _crosses(a, inside, between)),
+                              cross_uppers=tuple(a for a in other_uppers if _crosses(a, inside, between)))
     return None
+
+
+def _crosses(arm: Linear, inside: frozenset[str], between: frozenset[str]) -> bool:
+    return depends_on(arm, inside) and not depends_on(arm, between)
 
 
 def _tiles(nest: _Nest, facts: Facts, how: Separation) -> Node | None:
@@ -185,7 +200,7 @@ def _tiles(nest: _Nest, facts: Facts, how: Separation) -> Node | None:
             lets.append((name, upper))
             upper = variable(name)
         spans.append((lower, upper))
-    tiles = _cover(nest, wholes, spans, facts)
+    tiles = _cover(nest, wholes, spans, facts, how)
     if tiles is None or not all(how.has_form(n, facts) for n in _first_tile(tiles)):
         return None
     for name, value in reversed(lets):
@@ -208,7 +223,7 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     tiles_of = TileBlock(
         reuse=reuse, loops=nest.loops, edges=tuple(r.edge for r in nest.ranges), body=nest.body,
         columns=(extreme("max", [last.edge.base, *last.lowers]), extreme("min", [last.end, *last.uppers])),
-        rectangular=not any(r.moving_lowers or r.moving_uppers for r in nest.ranges))
+        rectangular=all(r.is_fixed for r in nest.ranges))
     panels = how.panels_for(tiles_of, facts.inside(reuse))
     tiles = _tiles(replace(nest, panels=panels), facts.inside(reuse), how) if panels else None
     if tiles is None:
@@ -249,18 +264,30 @@ def _used(node: Node) -> frozenset[str]:
 
 
 def _cover(nest: _Nest, wholes: Sequence[tuple[Comparison, ...]], spans: Sequence[tuple[Linear, Linear]],
-           facts: Facts) -> Node | None:
+           facts: Facts, how: Separation) -> Node | None:
     """All points: rows in full or one by one, columns (the last edge) in full or in halves, quarters, ..."""
-    rows = list(range(len(nest.ranges) - 1))
-    full = [r.edge for r in nest.ranges]
-    many = _columns(nest, tuple(full), wholes[-1], spans[-1], facts)
-    conditions = tuple(c for row in rows for c in wholes[row])
+    rows = range(len(nest.ranges) - 1)
+    full = tuple(r.edge for r in nest.ranges)
+    last = nest.ranges[-1]
+    crossing = [*(Comparison(">=", last.edge.base, low) for low in last.cross_lowers),
+                *(Comparison(">=", high, last.end) for high in last.cross_uppers)]
+    everywhere = _spread(crossing, full[:-1])
+    if everywhere is None or any(nest.ranges[row].cross_lowers or nest.ranges[row].cross_uppers for row in rows):
+        return None
+    many = _columns(nest, full, wholes[-1], spans[-1], facts)
+    conditions = (*(c for row in rows for c in wholes[row]), *(c for c in everywhere if not facts.imply(c)))
     if many is None or not conditions:
         return many
     single = [replace(full[row], base=variable(full[row].variable), count=1) for row in rows]
-    one = _columns(nest, (*single, full[-1]), wholes[-1], spans[-1], facts)
+    lower = extreme("max", [spans[-1][0], *last.cross_lowers])
+    upper = extreme("min", [spans[-1][1], *last.cross_uppers])
+    end = how.taken.fresh(f"{last.edge.variable}_row_end")
+    one = _columns(nest, (*single, full[-1]), (*wholes[-1], *crossing), (
+        lower, variable(end) if crossing else upper), facts)
     if one is None:
         return None
+    if crossing:
+        one = Let(end, upper, one)
     for row in reversed(rows):
         one = For(full[row].variable, spans[row][0], spans[row][1], 1, one)
     return If(junction("&&", conditions), many, one)

@@ -33,3 +33,12 @@ def _assignment(item: Assign, printer: ExpressionPrinter) -> str:
 
 def _indented(body: tuple[BodyStatement, ...], printer: ExpressionPrinter) -> list[str]:
     return [INDENT + line for line in print_body(body, printer)]
+
+
+def braced(head: str, body: list[str]) -> list[str]:
+    """Braces only where the body is more than one plain line or one loop of plain lines."""
+    if not body:
+        return [f"{head};"]
+    if len(body) == 1 and body[0].endswith(";"):
+        return [head, INDENT + body[0]]
+    return [f"{head} {{", *(INDENT + line for line in body), "}"]

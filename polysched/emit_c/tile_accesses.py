@@ -80,9 +80,10 @@ def reach(array: Array, access: Access, iterators: Mapping[str, Linear], vector:
 def packed_at(tile: RegisterTile, point: Point) -> dict[str, tuple[str, tuple[Linear, ...]]]:
     """Where the packed accesses of a tile find their elements at a point."""
     offsets = dict(point.offsets)
-    values = {edge.variable: edge.base + offsets.get(edge.variable, 0) for edge in tile.edges}
-    return {panel.reference: (panel.name, tuple(substitute(form, values) for form in panel.subscripts))
-            for panel in tile.panels}
+    bases = {edge.variable: edge.base + offsets.get(edge.variable, 0) for edge in tile.edges}
+    return {panel.reference: (panel.name, tuple(
+        min(substitute(form, bases), substitute(form, point.substitution()), key=lambda f: len(variables(f)))
+        for form in panel.subscripts)) for panel in tile.panels}
 
 
 def packed_reach(name: str, subscripts: tuple[Linear, ...], lanes: int) -> Reach:

@@ -25,7 +25,7 @@ from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import RegisterTile, StatementInstance, instances
 from polysched.emit_c.names import TakenNames, identifier_of
-from polysched.emit_c.statements import INDENT
+from polysched.emit_c.statements import braced
 from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, packed_at, packed_reach, points, reach
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
@@ -78,6 +78,12 @@ class TileCode:
         body = self._body(registers, frozenset(a.generic.array for a in accesses if a.writes), lanes)
         written = frozenset(key for a in accesses if a.writes for key in a.keys)
         return self._nest(0, body, _Held(registers, levels, written), self.facts)
+
+    def holds_elements(self) -> bool:
+        """Whether some element that is not a variable already lives in a register around all loops of the tile."""
+        levels = promotion_levels(self.tile, self._accesses(self._lanes()), self.facts)
+        return any(level == 0 and not self.scop.array(array).c_element.isidentifier()
+                   for array, level in levels.items())
 
     @property
     def _edge(self) -> str | None:
@@ -135,7 +141,10 @@ class TileCode:
             keys = list(dict.fromkeys(k for a in accesses if a.generic.array == array for k in a.keys
                                       if not _depends(k, moving)))
             for number, key in enumerate(keys):
-                name = self.taken.fresh(offset_name(identifier_of(array), key, keys[0], number), frozenset(used))
+                alone = len(keys) == 1 and not self.tile.edges
+                stem = identifier_of(array)
+                wish = f"{stem}_held" if alone else offset_name(stem, key, keys[0], number)
+                name = self.taken.fresh(wish, frozenset(used))
                 used.add(name)
                 registers[key] = Piece(CText(name), self.scop.array(array).dtype, key.lanes is Lanes.UNIT)
         return registers
@@ -159,7 +168,7 @@ class TileCode:
             return body
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
-        lines = [f"{loop_head(loop, self.index)} {{", *(INDENT + line for line in inner), "}"]
+        lines = braced(loop_head(loop, self.index), inner)
         around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
         if not around:
             return lines
@@ -167,8 +176,8 @@ class TileCode:
                  *lines,
                  *(f"{self._memory(key, piece)} = {piece.text};" for key, piece in around if key in held.written)]
         if not facts.runs(loop):
-            condition = self.index.condition(Comparison("<", loop.lower, loop.upper))
-            return [f"if ({condition}) {{", *(INDENT + line for line in lines), "}"]
+            condition = Comparison(">", loop.upper, loop.lower)
+            return braced(f"if ({self.index.condition(condition)})", lines)
         return lines
 
     def _type(self, key: Reach, piece: Piece) -> str:

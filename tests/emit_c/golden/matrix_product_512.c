@@ -190,9 +190,8 @@
             for (long j = j_end - (j_end - 32 * j_tile) % 4; j < j_end; j++) {
               /* register tile of 1 x 1 */
               float C_0_0 = C[i][j];
-              for (long k = 0; k < p; k++) {
+              for (long k = 0; k < p; k++)
                 C_0_0 += 1.5f * A[i][k] * B[k][j];
-              }
               C[i][j] = C_0_0;
             }
           }

@@ -16,8 +16,12 @@ if (n >= 2) {
           } else {
             t[j - 1][j] = t[j - 1][j] > t[j][j - 1] ? t[j - 1][j] : t[j][j - 1];
           }
-          for (long k = 1 - i_rev; k < j; k++)
-            t[-i_rev][j] = t[-i_rev][j] > t[-i_rev][k] + t[k + 1][j] ? t[-i_rev][j] : t[-i_rev][k] + t[k + 1][j];
+          if (j > 1 - i_rev) {
+            int t_held = t[-i_rev][j];
+            for (long k = 1 - i_rev; k < j; k++)
+              t_held = t_held > t[-i_rev][k] + t[k + 1][j] ? t_held : t[-i_rev][k] + t[k + 1][j];
+            t[-i_rev][j] = t_held;
+          }
         }
       }
     }

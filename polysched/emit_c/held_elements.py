@@ -1,0 +1,56 @@
+"""Scalar replacement in plain loops: an element that an innermost loop updates again and again lives in a variable.
+
+Rewrite:  for k: s[i] = s[i] + a[k]  ->  double held = s[i];  for k: held = held + a[k];  s[i] = held
+
+This is a register tile without edges: the same proof that nothing else touches the element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from polysched.emit_c.facts import Facts
+from polysched.emit_c.index import Comparison, variable
+from polysched.emit_c.loops import Block, For, If, Let, Node, Packed, RegisterTile, StatementInstance, walk_nodes
+
+Promotes = Callable[[RegisterTile, Facts], bool]
+
+
+def hold_elements(node: Node, facts: Facts, promotes: Promotes) -> Node:
+    """Turn innermost loops that update an element of their surroundings into register tiles.
+
+    Parameters
+    ----------
+    promotes : whether a tile holds some written element in a register around all its loops.
+    """
+    match node:
+        case For():
+            return _loop(node, facts, promotes)
+        case Block():
+            return Block(tuple(hold_elements(child, facts, promotes) for child in node.children))
+        case If():
+            otherwise = None if node.otherwise is None else hold_elements(node.otherwise, facts, promotes)
+            return replace(node, then=hold_elements(node.then, facts.given(node.condition), promotes),
+                           otherwise=otherwise)
+        case Let():
+            known = Comparison("==", variable(node.variable), node.value)
+            return replace(node, body=hold_elements(node.body, facts.given(known), promotes))
+        case Packed():
+            return replace(node, body=hold_elements(node.body, facts, promotes))
+        case _:
+            return node
+
+
+def _loop(loop: For, facts: Facts, promotes: Promotes) -> Node:
+    inner = hold_elements(loop.body, facts.inside(loop), promotes)
+    plain = not (loop.mark.simd or loop.mark.parallel) and loop.guard is None
+    if not plain:
+        return replace(loop, body=inner)
+    if isinstance(inner, RegisterTile) and not inner.edges:
+        larger = replace(inner, loops=(replace(loop, body=Block(())), *inner.loops))
+        return larger if promotes(larger, facts) else replace(loop, body=inner)
+    if all(isinstance(n, Block | StatementInstance) for n in walk_nodes(inner)):
+        tile = RegisterTile(loops=(replace(loop, body=Block(())),), edges=(), body=inner)
+        return tile if promotes(tile, facts) else replace(loop, body=inner)
+    return replace(loop, body=inner)
