@@ -11,6 +11,7 @@ import islpy as isl
 
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.emission import emit_with_storage
+from polysched.emit_c.names import taken_names
 from polysched.emit_c.region import ALIGNMENT_BYTES
 from polysched.emit_c.statements import INDENT
 from polysched.errors import UsageError
@@ -40,10 +41,11 @@ class CFunction:
 
 
 def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | None = None) -> CFunction:
-    """Generate `void name(parameters..., arrays...)`.
+    """Generate `void name(parameters..., arrays...)`, or `int name(...)` when it allocates temporaries.
 
-    An array is a pointer to its elements, rows contiguous; a scalar that the region only reads is passed by
-    value, one that it writes as a pointer.
+    The result is 0, or 1 when there was no memory and nothing was computed.  An array is a pointer to its
+    elements, rows contiguous; a scalar that the region only reads is passed by value, one that it writes as
+    a pointer.
 
     Raises
     ------
@@ -56,11 +58,17 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     locals_ = [array for array in scop.arrays if array.storage is Storage.LOCAL]
     heap = frozenset(array.name for array in locals_ if not _fits_stack(array))
     source, local_names = emit_with_storage(tiled, options=options or EmitOptions(), elsewhere=heap)
-    signature = FunctionSignature(name=name, parameters=_parameters(scop))
-    body = [*(line for array in locals_ if array.name in heap for line in _allocated(array, local_names[array.name])),
-            *source.text.splitlines(),
-            *(f"free({local_names[array.name]});" for array in locals_ if array.name in heap)]
-    head = f"void {name}({', '.join(p.c_declaration for p in signature.parameters) or 'void'})"
+    signature = FunctionSignature(name=name, parameters=_parameters(scop), return_type="int" if heap else "void")
+    temporaries = [(array, local_names[array.name]) for array in locals_ if array.name in heap]
+    body = source.text.splitlines()
+    if temporaries:
+        there = " && ".join(called for _, called in temporaries)
+        status = taken_names(scop).fresh("polysched_status")
+        body = [*(_allocated(array, called) for array, called in temporaries), f"const int {status} = {there} ? 0 : 1;",
+                f"if (!{status}) {{", *(_placed(line) for line in body), "}",
+                *(f"free({called});" for _, called in temporaries), f"return {status};"]
+    arguments = ", ".join(p.c_declaration for p in signature.parameters) or "void"
+    head = f"{signature.return_type} {name}({arguments})"
     lines = [*_prototypes(scop, heap), f"{head} {{", *(_placed(line) for line in body), "}"]
     return CFunction(source=source, text="".join(f"{line}\n" for line in lines), signature=signature)
 
@@ -117,14 +125,13 @@ def _constant_value(extent: isl.PwAff) -> int:
     return max(pieces)
 
 
-def _allocated(array: Array, name: str) -> list[str]:
+def _allocated(array: Array, name: str) -> str:
     """The declaration of an array on the heap, rows contiguous and aligned to a cache line."""
     rows = "".join(f"[{extent}]" for extent in array.c_extents[1:])
     pointer = f"(*{name}){rows}" if rows else f"*{name}"
     bytes_ = " * ".join([*(f"({extent})" for extent in array.c_extents), f"sizeof({array.dtype.c_name})"])
     rounded = f"((unsigned long)({bytes_}) + {2 * ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
-    return [f"{array.dtype.c_name} {pointer} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});",
-            f"if (!{name})", f"{INDENT}abort();"]
+    return f"{array.dtype.c_name} {pointer} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});"
 
 
 def _prototypes(scop: Scop, heap: frozenset[str]) -> list[str]:
@@ -138,5 +145,5 @@ def _prototypes(scop: Scop, heap: frozenset[str]) -> list[str]:
             arguments = ", ".join(argument.dtype.c_name for argument in call.arguments) or "void"
             lines.append(f"{call.dtype.c_name} {function}({arguments});")
     if heap:
-        lines += ["void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);", "void abort(void);"]
+        lines += ["void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);"]
     return lines

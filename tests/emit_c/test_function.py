@@ -49,7 +49,10 @@ def test_temporaries_are_allocated_and_math_functions_declared(tmp_path: Path) -
     values = np.random.default_rng(2).standard_normal((5, 13))
     out = np.empty_like(values)
     places = {"n": ctypes.c_long(5), "m": ctypes.c_long(13), "x": ctypes.c_void_p(values.ctypes.data)}
-    load(text, tmp_path).run(*(places.get(name, ctypes.c_void_p(out.ctypes.data)) for name in order))
+    library = load(text, tmp_path)
+    assert library.run(*(places.get(name, ctypes.c_void_p(out.ctypes.data)) for name in order)) == 0
+    places["n"] = ctypes.c_long(1 << 52)
+    assert library.run(*(places.get(name, ctypes.c_void_p(out.ctypes.data)) for name in order)) == 1, "no memory"
     shifted = np.exp(values - values.max(axis=1, keepdims=True))
     assert np.allclose(out, shifted / shifted.sum(axis=1, keepdims=True), rtol=1e-14), text
 

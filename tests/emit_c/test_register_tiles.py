@@ -166,6 +166,14 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, PACKED),
+    "sums of rows, several at a time": ("""void f(int n, int m, int p, double C[n], double A[n][p], double B[p]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < p; k++)
+      C[i] += A[i][k] * B[k];
+#pragma endscop
+}
+""", (("floor(i/8)", tile(0)), ("k", point(2)), ("i", edge(0, 8)))),
     "no reuse": ("""void f(int n, int m, int p, float C[n][m], const float A[n][p], const float B[p][m]) {
 #pragma scop
   for (int i = 0; i < n; i++)
