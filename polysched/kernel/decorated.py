@@ -100,7 +100,7 @@ class Kernel:
         """The specialisation for a call's arguments and for how they share memory."""
         types = argument_types(self._source, values)
         checks.check_types(self.function.__name__, types, values)
-        found = self._specialised(types, ())
+        found = self._specialised(types, (), values)
         shared = checks.overlaps(found.python, values)
         if shared.partial is not None:
             first, second = shared.partial
@@ -108,7 +108,7 @@ class Kernel:
                 f"{self.function.__name__}: {first} and {second} overlap, and one of them is written",
                 hint="pass a copy of one of them, or use fallback=True")
         if shared.same:
-            found = self._specialised(types, shared.same)
+            found = self._specialised(types, shared.same, values)
         self._last = found
         return found
 
@@ -126,23 +126,25 @@ class Kernel:
             checks.check_sizes(name, found.python, sizes)
             return found, None
         if not checks.check_sizes(name, found.python, sizes):
-            found = self._for_sizes(found, sizes)
+            found = self._for_sizes(found, sizes, values)
         fits = checks.contains(found.python.scop.context, sizes)
         self._last = found
         return found, sizes if fits else None
 
-    def _specialised(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...]) -> Specialisation:
+    def _specialised(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
+                     values: Mapping[str, Any] | None) -> Specialisation:
         """The specialisation for argument types; extracted once per process."""
         with self._lock:
             key = (tuple(types.items()), same)
             known = self._known.get(key)
             if known is not None and _captured_now(self.function, known.python) == known.python.captured:
                 return known
-            self._known[key] = self._extracted(types, same, None)
+            self._known[key] = self._extracted(types, same, values)
             self._variants.pop(key, None)
             return self._known[key]
 
-    def _for_sizes(self, found: Specialisation, sizes: Mapping[str, int]) -> Specialisation:
+    def _for_sizes(self, found: Specialisation, sizes: Mapping[str, int],
+                   values: Mapping[str, Any]) -> Specialisation:
         """A specialisation whose context has these sizes, if there is one; else the given one."""
         with self._lock:
             key = (tuple(found.types.items()), found.same)
@@ -152,12 +154,12 @@ class Kernel:
                     return variant
             if len(variants) >= MOST_VARIANTS:
                 return found
-            variants.append(self._extracted(found.types, found.same, sizes))
+            variants.append(self._extracted(found.types, found.same, values))
             return variants[-1]
 
     def _extracted(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
-                   hint: Mapping[str, int] | None) -> Specialisation:
-        python = extract(self._source, types, same=dict(same), hint=hint)
+                   values: Mapping[str, Any] | None) -> Specialisation:
+        python = extract(self._source, types, same=dict(same), values=values)
         return Specialisation(python, self.options, self._key_parts(python, types, same), types, same)
 
     def _key_parts(self, python: PythonScop, types: Mapping[str, ArgumentType],
@@ -178,7 +180,7 @@ class Kernel:
         if args or kwargs:
             return self._fitting(bound_arguments(self._source, args, kwargs))
         if self._last is None:
-            self._last = self._specialised(argument_types(self._source, None), ())
+            self._last = self._specialised(argument_types(self._source, None), (), None)
         return self._last
 
     @property

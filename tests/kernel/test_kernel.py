@@ -282,3 +282,18 @@ def test_large_temporaries_are_not_on_the_stack() -> None:
     expected = (x * 2)[::-1]
     twice(x)
     np.testing.assert_array_equal(x, expected)
+
+
+def test_sizes_that_the_first_call_did_not_have() -> None:
+    @polysched.kernel
+    def add(x, y, n):
+        for i in range(min(n, len(x))):
+            x[i] += y[i]
+    for n, extents in ((5, (9, 9)), (9, (4, 4)), (3, (9, 4)), (4, (9, 4)), (0, (2, 2)), (20, (9, 12))):
+        x, y = RNG.random(extents[0]), RNG.random(extents[1])
+        expected = x.copy()
+        add.function(expected, y, n)
+        add(x, y, n)
+        np.testing.assert_allclose(x, expected)
+    with pytest.raises(UsageError, match="add: the shapes do not fit"):
+        add(RNG.random(9), RNG.random(4), 5)

@@ -209,10 +209,20 @@ class Region:
                 break
             simple = self.context.subtract(wider).intersect(usual).gist(usual.intersect(self.context)).coalesce()
             kept = simple.intersect(self.context)
-            if simple.n_basic_set() < needed.n_basic_set() and not kept.is_empty() and kept.is_subset(good):
+            if simple.n_basic_set() < needed.n_basic_set() and self._keeps_usual(good, kept) and kept.is_subset(good):
                 needed = simple
         self.assume(self._one_piece(needed), kind=kind, text=text, exact=False)
         return True
+
+    def _usual_sizes(self) -> list[Mapping[str, int]]:
+        """Sizes that a context should keep: those hinted at, else large equal ones."""
+        typical = dict.fromkeys(self.parameters, TYPICAL_SIZE)
+        return [self.hint, {**typical, **self.hint}] if self.hint else [typical]
+
+    def _keeps_usual(self, good: isl.Set, kept: isl.Set) -> bool:
+        """Whether a smaller condition still has the usual sizes, if the exact one has them."""
+        sizes = self._usual_sizes()[0]
+        return not kept.is_empty() and (with_sizes(good, sizes).is_empty() or not with_sizes(kept, sizes).is_empty())
 
     def _one_piece(self, condition: isl.Set) -> isl.Set:
         """One basic set of a condition: the one that has the sizes that were hinted at, else large equal sizes.
@@ -223,10 +233,9 @@ class Region:
         pieces = [isl.Set.from_basic_set(piece) for piece in condition.get_basic_sets()]
         if len(pieces) <= 1:
             return condition
-        usual = dict.fromkeys(self.parameters, TYPICAL_SIZE)
-        for sizes in (self.hint, usual):
+        for sizes in self._usual_sizes():
             for piece in pieces:
-                if sizes and not with_sizes(piece.intersect(self.context), sizes).is_empty():
+                if not with_sizes(piece.intersect(self.context), sizes).is_empty():
                     return piece
         return pieces[0]
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import islpy as isl
+import numpy as np
 
 from polysched.errors import PolyschedError
 from polysched.scop.body import ARITHMETIC, Binary, Load, assignments, statement_expressions, walk
 from polysched.scop.construction import values
-from polysched.scop.construction.region import Region, with_sizes
+from polysched.scop.construction.region import Region
 from polysched.scop.construction.values import Value
 from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64, DType
 from polysched.scop.python_frontend.environment import Environment, Restart, Stored, outer_names
@@ -99,13 +100,7 @@ class PythonScop:
 
     def sizes_of(self, values: Mapping[str, Any]) -> dict[str, int]:
         """The Scop's parameters for arguments of the function, by name."""
-        sizes = {a.target: int(values[a.name]) for a in self.arguments if a.is_size}
-        for argument in self.arguments:
-            if argument.extents:
-                for extent, size in zip(argument.extents, values[argument.name].shape, strict=True):
-                    if extent.parameter is not None:
-                        sizes[extent.parameter] = size
-        return sizes
+        return sizes_of(self.arguments, values)
 
 
 def from_python(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Scop:
@@ -130,22 +125,27 @@ def from_python(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Scop
 
 def extract_for(source: FunctionSource, arguments: Mapping[str, Any]) -> PythonScop:
     """Lower a function for the types and sizes of arguments, by name."""
-    types = argument_types(source, arguments)
-    found = extract(source, types)
-    sizes = found.sizes_of(arguments)
-    if with_sizes(found.scop.context, sizes).is_empty():
-        return extract(source, types, hint=sizes)
-    return found
+    return extract(source, argument_types(source, arguments), values=arguments)
+
+
+def sizes_of(arguments: Sequence[Argument], values: Mapping[str, Any]) -> dict[str, int]:
+    """The values of a Scop's parameters for arguments of its function, by name."""
+    sizes = {a.target: int(values[a.name]) for a in arguments if a.is_size}
+    for argument in arguments:
+        for extent, size in zip(argument.extents, np.shape(values[argument.name]), strict=False):
+            if extent.parameter is not None:
+                sizes[extent.parameter] = size
+    return sizes
 
 
 def extract(source: FunctionSource, types: Mapping[str, ArgumentType], *, same: Mapping[str, str] | None = None,
-            hint: Mapping[str, int] | None = None) -> PythonScop:
+            values: Mapping[str, Any] | None = None) -> PythonScop:
     """Lower a function whose argument types are known.
 
     Parameters
     ----------
     same : array arguments that are the same array as an earlier one, by name.
-    hint : values of parameters that the Scop's context should have, where it leaves out rare cases.
+    values : arguments, by name, whose sizes the Scop's context should have where it leaves out rare cases.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def extract(source: FunctionSource, types: Mapping[str, ArgumentType], *, same: 
     forced = {n.target.id for n in ast.walk(source.tree)
               if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
     for _ in range(MOST_PASSES):
-        attempt = _Attempt(source, types, same or {}, Region(source.tree.name, hint=hint), known, forced)
+        attempt = _Attempt(source, types, same or {}, known, forced, values)
         try:
             return attempt.run()
         except Restart:
@@ -167,12 +167,14 @@ class _Attempt:
     """One pass over a function, with what the passes before found out about its variables."""
 
     def __init__(self, source: FunctionSource, types: Mapping[str, ArgumentType], same: Mapping[str, str],
-                 region: Region, known: dict[str, tuple[DType, bool]], forced: set[str]) -> None:
+                 known: dict[str, tuple[DType, bool]], forced: set[str], values: Mapping[str, Any] | None) -> None:
         self.source, self.types, self.same = source, types, same
-        self.region = region
+        self.region = Region(source.tree.name)
         self.arguments: list[Argument] = []
         self.symbols: dict[str, str] = {}
         env = self._bind_arguments()
+        if values is not None:
+            self.region.hint = sizes_of(self.arguments, values)
         self.lowering = Lowering(source, self.region, env, outer_names(source.function), known, forced)
 
     def run(self) -> PythonScop:
