@@ -29,7 +29,7 @@ from polysched.scop.c_frontend.expressions import expression
 from polysched.scop.c_frontend.extraction import Affine, Extraction, Guard, Known, LoopExit, NotAffine
 from polysched.scop.c_frontend.initialisers import initial_assignments
 from polysched.scop.c_frontend.loops import LoopDomain, LoopHead, enter, first_value, loop_head
-from polysched.scop.c_frontend.opaque import needs_flags, opaque_statement, refused
+from polysched.scop.c_frontend.opaque import bounds_depend_on_data, needs_flags, opaque_statement, refused
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 
@@ -177,6 +177,8 @@ def _keep_counter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Tree | No
 
 
 def _for(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
+    if x.loops and bounds_depend_on_data(x, node, domain):
+        return opaque_statement(x, node, domain)
     head = loop_head(x, node, domain)
     initial = first_value(x, head, domain)
     trees = [_set_counter(x, head, domain)]

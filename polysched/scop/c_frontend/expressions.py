@@ -154,7 +154,7 @@ def _variable(b: StatementBuilder, node: c_ast.ID, domain: isl.Set) -> Expr:
     known = x.known.get(symbol)
     if known is not None and known.expression is not None:
         return known.expression
-    if symbol in x.bindings.iterators and symbol not in x.materialised:
+    if symbol in x.bindings.iterators - x.materialised - x.stored_counters:
         raise x.refuse(f"the loop counter `{node.name}` is read outside its loop", node,
                        hint="use the loop's bound, or copy the counter into another variable")
     if constant_symbol(x, symbol, domain) is None:

@@ -113,6 +113,7 @@ class Extraction:
     open_statements: list[OpenStatement] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     known: dict[Symbol, Known] = field(default_factory=dict)
+    stored_counters: set[Symbol] = field(default_factory=set)
     pointers: dict[Symbol, c_ast.Node] = field(default_factory=dict)
     guards: list[Guard] = field(default_factory=list)
     exits: list[LoopExit] = field(default_factory=list)

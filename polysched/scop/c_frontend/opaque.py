@@ -18,7 +18,7 @@ from polysched.scop.c_frontend.assignments import (
     open_statement,
     unchained,
 )
-from polysched.scop.c_frontend.bindings import describe
+from polysched.scop.c_frontend.bindings import stepped_name
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.order import Tree
@@ -82,10 +82,43 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
     if isinstance(node, c_ast.Decl):
         return _declared(b, node, domain)
     if isinstance(node, c_ast.For):
-        raise x.refuse("a for loop inside a while loop", node.init or node,
-                       witness=f"for (...; {describe(node.cond) if node.cond else ''}; ...)",
-                       hint="write both as for loops with affine bounds, or both as while loops")
+        return _counted(b, node, domain)
     raise refused(x, node)
+
+
+def _counted(b: StatementBuilder, node: c_ast.For, domain: isl.Set) -> tuple[BodyStatement, ...]:
+    """A `for` loop as the `while` loop that it stands for (C11 6.8.5.3); its counter is a variable like any other."""
+    x = b.x
+    if node.cond is None:
+        raise x.refuse("a loop without a condition", node.init or node, witness="for (;;)",
+                       hint="give the loop a condition")
+    forget(x, node)
+    stored = x.stored_counters
+    x.stored_counters = stored | x.bindings.assigned.get(node, frozenset())
+    before = guarded(b, node.init, domain)
+    test = expression(b, node.cond, domain)
+    repeated = guarded(b, node.stmt, domain)
+    after = guarded(b, node.next, domain)
+    x.stored_counters = stored
+    return (*before, While(test, (*repeated, *after)))
+
+
+def bounds_depend_on_data(x: Extraction, node: c_ast.For, domain: isl.Set) -> bool:
+    """Whether a loop's first value or condition reads memory or a scalar that the region changes.
+
+    Bounds that are not affine in parameters and counters alone are no such case: they are refused.
+    """
+    counter = stepped_name(node.next)
+    heads = [node.init, node.cond] if isinstance(node.init, c_ast.Assignment | c_ast.DeclList) else [node.cond]
+    for head in heads:
+        for part in everything(head):
+            if isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op == "*"):
+                return True
+            if isinstance(part, c_ast.ID) and part.name != counter and part in x.bindings.meaning:
+                symbol = x.bindings.meaning[part]
+                if symbol in x.bindings.written and symbol not in x.known and x.loop_of(symbol) is None:
+                    return True
+    return False
 
 
 def _repeated(b: StatementBuilder, node: c_ast.While | c_ast.DoWhile, domain: isl.Set) -> While:

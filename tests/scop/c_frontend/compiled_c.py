@@ -57,7 +57,7 @@ def run_both(text, folder, values, *, seed=0, **options):
     memory = {}
     for array in scop.arrays:
         words = re.findall(r"\w+", array.c_element)
-        base = next((w for w in words if w in interpreted), array.name)
+        base = next((w for w in words if w in interpreted and interpreted[w].ndim), array.name)
         if array.storage is Storage.LOCAL:
             continue
         memory[array.name] = (interpreted[base] if base in interpreted

@@ -254,6 +254,19 @@ void f(int n, double A[n][n], double x[n]) {
   }
 #pragma endscop
 }""",
+    "loops with bounds from memory": """
+void f(int n, double x[n], double y[n], int row[9], int col[5]) {
+  int j, k;
+#pragma scop
+  for (int i = 0; i + 1 < n; i++) {
+    for (j = row[i] % 3; j < row[i + 1]; j++)
+      for (k = 0; k < 2; k++) y[i] += x[col[j]] * k;
+    int last = row[i];
+    for (int k = last; k > 0; k -= 2) { if (y[k] > 0) x[k] -= 1; }
+  }
+  x[j] += k;
+#pragma endscop
+}""",
     "rows through a cast": """
 void f(int n, int m, double *A, double B[n][m]) {
 #pragma scop

@@ -113,7 +113,8 @@ def test_no_alias_is_assumed_only_where_c_allows_overlap():
 
 def test_storage_and_spelling():
     scop = from_c_text("double total; void f(int n, double A[n]) {\n double w[3];\n#pragma scop\n"
-                       "for (int i = 0; i < n; i++) { double t = A[i]; w[i % 3] = t; total += t; }\n#pragma endscop\n}\n")
+                       "for (int i = 0; i < n; i++) { double t = A[i]; w[i % 3] = t; total += t; }\n"
+                       "#pragma endscop\n}\n")
     found = {a.name: (a.storage, a.c_element, a.dtype.name) for a in scop.arrays}
     assert found == {"A": (Storage.ARGUMENT, "A[{}]", "float64"), "t": (Storage.LOCAL, "t", "float64"),
                      "w": (Storage.OUTER, "w[{}]", "float64"), "total": (Storage.OUTER, "total", "float64")}
@@ -121,7 +122,8 @@ def test_storage_and_spelling():
 
 def test_names_are_safe_for_isl_and_keep_their_spelling():
     scop = from_c_text("void f(int floor, int mod, double S0[floor], double or[floor]) {\n#pragma scop\n"
-                       "for (int exists = 0; exists < floor - mod; exists++) S0[exists] = or[mod];\n#pragma endscop\n}\n")
+                       "for (int exists = 0; exists < floor - mod; exists++) S0[exists] = or[mod];\n"
+                       "#pragma endscop\n}\n")
     assert [p.spelling for p in scop.parameters] == ["floor", "mod"]
     assert {a.c_element for a in scop.arrays} == {"S0[{}]", "or[{}]"}
     assert isl.Schedule(str(scop.schedule)).get_domain().is_equal(scop.schedule.get_domain())
@@ -169,7 +171,8 @@ def test_declared_pure_functions_are_called():
 
 def test_signature():
     scop = from_c_text("typedef float real;\nstruct s { int a; };\nstatic int f(int n, real alpha, "
-                       "double A[restrict 5][n], const int *k, struct s *t) {\n#pragma scop\nA[0][0] = k[0];\n#pragma endscop\nreturn 0;\n}\n")
+                       "double A[restrict 5][n], const int *k, struct s *t) {\n"
+                       "#pragma scop\nA[0][0] = k[0];\n#pragma endscop\nreturn 0;\n}\n")
     signature = scop.source.signature
     assert (signature.name, signature.static, signature.return_type) == ("f", True, "int")
     kinds = [(p.name, p.kind, p.c_extents) for p in signature.parameters]
