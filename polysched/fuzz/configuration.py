@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c import EmitOptions
+from polysched.fuzz.hand_steps import random_steps
 from polysched.scheduling.algorithms import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES, SchedulerOptions
 from polysched.scop.scop import Scop
@@ -32,6 +33,7 @@ class Configuration:
     fusion : its fusion policy.
     sizes, nested : as in `TilingOptions`.
     vector_bits : width of explicit vectors, with register tiles; 0 for none of both.
+    steps : so many random legal primitives are applied to the schedule before it is tiled, by `steps_seed`.
     """
 
     scheduler: str
@@ -39,6 +41,8 @@ class Configuration:
     sizes: Sizes = "off"
     nested: bool = False
     vector_bits: int = 0
+    steps: int = 0
+    steps_seed: int = 0
 
     @property
     def label(self) -> str:
@@ -46,13 +50,16 @@ class Configuration:
         sizes = self.sizes
         edges = sizes if isinstance(sizes, str) else "x".join(map(str, (sizes,) if isinstance(sizes, int) else sizes))
         words = [self.scheduler, "" if self.fusion == "smart" else self.fusion, edges, "nested" if self.nested else "",
-                 f"v{self.vector_bits}" if self.vector_bits else ""]
+                 f"v{self.vector_bits}" if self.vector_bits else "",
+                 f"steps{self.steps}of{self.steps_seed}" if self.steps else ""]
         return "_".join(word for word in words if word)
 
     def transform(self, scop: Scop, dependences: Dependences | None = None) -> TiledSchedule:
         """The Scop scheduled and tiled this way."""
         options = SchedulerOptions(fusion=self.fusion)
         schedule = ALGORITHMS[self.scheduler](dependences or analyse(scop), options=options)
+        if self.steps:
+            schedule = random_steps(schedule, seed=self.steps_seed, count=self.steps)
         target = replace(host(), vector_bits=self.vector_bits)
         return tile(schedule, TilingOptions(sizes=self.sizes, nested=self.nested, register=bool(self.vector_bits),
                                             target=target))
@@ -75,5 +82,7 @@ def random_configurations(seed: int) -> tuple[Configuration, ...]:
              configuration("pluto", tiled=0.5, fusion=source.choice(FUSION_POLICIES)),
              configuration("isl", tiled=0.5),
              configuration("original", tiled=0.5),
-             configuration("feautrier", tiled=0.5))
+             configuration("feautrier", tiled=0.5),
+             Configuration(scheduler=source.choice(("original", "original", "pluto")), steps=source.randint(1, 5),
+                           steps_seed=seed))
     return tuple({c.label: c for c in drawn}.values())

@@ -7,9 +7,12 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
+from polysched.dependence import analyse
 from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration, random_configurations
+from polysched.fuzz.hand_steps import random_steps
 from polysched.measure.instance_trace import traced_function
+from polysched.scheduling import ALGORITHMS
 from polysched.target import find_compiler
 
 SOURCE = """
@@ -101,3 +104,12 @@ def test_the_configurations_of_a_program_cover_every_scheduler() -> None:
     assert {c.fusion for c in drawn} == {"none", "smart", "max", "typed"}
     assert len({c.sizes for c in drawn}) == 7
     assert random_configurations(3) == random_configurations(3)
+
+
+def test_random_steps_are_legal_and_repeatable() -> None:
+    prepared = prepare("f", SOURCE.replace("A[i - 1]", "2 *"), [])
+    assert isinstance(prepared, Subject)
+    schedule = ALGORITHMS["original"](analyse(prepared.scop))
+    applied = {step.NAME for seed in range(25) for step in random_steps(schedule, seed=seed, count=3).steps}
+    assert len(applied) >= 8
+    assert random_steps(schedule, seed=4, count=3).steps == random_steps(schedule, seed=4, count=3).steps
