@@ -20,7 +20,7 @@ import islpy as isl
 from polysched.dependence.budget import ISL_OPERATIONS, with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.reductions import find_reductions, mark_reductions
-from polysched.errors import UsageError
+from polysched.errors import BudgetExceededError, UsageError
 from polysched.scop.body import Load, references, walk
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
@@ -48,6 +48,7 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     Raises
     ------
     UsageError : no such treatment of reductions.
+    BudgetExceededError : even memory-based dependences do not fit the budget.
 
     Source: Feautrier 1991; the anti dependences are those of Bondhugula et al., "lastwriter" in Pluto.
     """
@@ -76,7 +77,10 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
         relation = with_budget(isl_operations, partial(_flow, schedule, question))
         if relation is None:
             fallbacks.append(f"{kind.value} dependences by memory: isl ran out of {isl_operations} operations")
-            relation = _every_earlier(schedule, question)
+            relation = with_budget(ISL_OPERATIONS, partial(_every_earlier, schedule, question))
+        if relation is None:
+            raise BudgetExceededError(f"the {kind.value} dependences need more than {ISL_OPERATIONS} isl operations",
+                                      where=scop.name, hint="make the region smaller, or its subscripts simpler")
         pairs += _pairs(scop, kind, relation)
     return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not fallbacks,
                                        inputs=inputs, relaxed=tuple(r.statement for r in relaxed),

@@ -12,18 +12,18 @@ import islpy as isl
 
 Result = TypeVar("Result")
 
-ISL_OPERATIONS = 20_000_000
-"""The default budget of one computation: some ten seconds; the kernels of the tests need less than a million."""
+ISL_OPERATIONS = 5_000_000
+"""The default budget of one computation: some three seconds; the kernels of the tests need less than a million."""
 
 
 def with_budget(operations: int, compute: Callable[[], Result]) -> Result | None:
     """The value of an isl computation, or None when it needs more than so many isl operations.
 
-    Inside another budget the smaller one holds, and the outer one begins anew after it: what is bounded is
-    every stretch of isl work between two budgets.
+    Inside another budget the smaller one holds.  One that is spent is taken off the outer one, which begins
+    to count anew after it.
     """
     context = isl.DEFAULT_CONTEXT
-    outer = context.get_max_operations()
+    outer = after = context.get_max_operations()
     context.reset_operations()
     context.set_max_operations(min(operations, outer) if outer else operations)
     try:
@@ -31,10 +31,11 @@ def with_budget(operations: int, compute: Callable[[], Result]) -> Result | None
     except isl.Error:
         if not _is_spent():
             raise
+        after = max(1, outer - operations) if outer else 0
         return None
     finally:
         context.reset_operations()
-        context.set_max_operations(outer)
+        context.set_max_operations(after)
 
 
 def _is_spent() -> bool:

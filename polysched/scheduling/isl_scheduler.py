@@ -33,10 +33,14 @@ def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None =
     constraints = (isl.ScheduleConstraints.on_domain(scop.domain).set_context(scop.context)
                    .set_validity(dependences.validity).set_proximity(proximity)
                    .set_coincidence(dependences.validity))
-    tree = with_budget(options.isl_operations, lambda: _with_policy(options.fusion, constraints))
+    reason = f"as written: isl's scheduler ran out of {options.isl_operations} operations"
+    try:
+        tree = with_budget(options.isl_operations, lambda: _with_policy(options.fusion, constraints))
+    except isl.Error as error:   # isl gives up with an error, for instance "unable to carry dependences"
+        tree = None
+        reason = f"as written: isl's scheduler gave up: {error}"
     if tree is None:
         fallback = original(dependences, options=options)
-        reason = f"as written: isl's scheduler ran out of {options.isl_operations} operations"
         return replace(fallback, algorithm="isl", report=replace(
             fallback.report, rungs=(reason,), total_seconds=time.perf_counter() - started))
     solved = time.perf_counter()

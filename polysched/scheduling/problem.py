@@ -15,6 +15,9 @@ from polysched.scheduling.farkas import Cone, cones
 from polysched.scheduling.rows import Edge, StatementRow, StatementSpace
 from polysched.scop.scop import Scop, Statement
 
+CONE_OPERATIONS = 200_000
+"""Budget of isl operations for the cones of one relation: a tenth of a second; most need a tenth of it."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
@@ -43,27 +46,25 @@ class Problem:
         found: dict[Edge, None] = {}
         for part in active:
             pair = part.dependence
-            relation = part.relation.gist_params(self.scop.context).intersect_params(self.unbounded_context)
             edge = Edge(source=pair.source, sink=pair.sink, ordered=part.ordered,
-                        cones=_cones_within_budget(relation, self.scop.context.get_space()))
+                        cones=self._cones_within_budget(part.relation))
             found[edge] = None
         return tuple(found)
 
+    def _cones_within_budget(self, relation: isl.Map) -> tuple[Cone, ...]:
+        """The cones of a relation, or of ever simpler supersets of it when isl's elimination runs away.
 
-CONE_OPERATIONS = 1_000_000
-"""Budget of isl operations for the cones of one relation: half a second; the tests' kernels need a hundredth."""
+        A superset only forbids more schedules.  The last one is everything, for which only equal rows are legal.
+        """
+        found = with_budget(CONE_OPERATIONS, lambda: self._cones(relation.remove_divs()))
+        if found is None:
+            found = with_budget(CONE_OPERATIONS, lambda: self._cones(
+                isl.Map.from_basic_map(relation.remove_divs().simple_hull())))
+        return found if found is not None else self._cones(isl.Map.universe(relation.get_space()))
 
-
-def _cones_within_budget(relation: isl.Map, parameters: isl.Space) -> tuple[Cone, ...]:
-    """The cones of a relation, or of ever simpler supersets of it when isl's elimination runs away.
-
-    A superset only forbids more schedules.  The last one is everything, for which only equal rows are legal.
-    """
-    found = with_budget(CONE_OPERATIONS, lambda: cones(relation, parameters))
-    if found is None:
-        hull = isl.Map.from_basic_map(relation.remove_divs().simple_hull())
-        found = with_budget(CONE_OPERATIONS, lambda: cones(hull, parameters))
-    return found if found is not None else cones(isl.Map.universe(relation.get_space()), parameters)
+    def _cones(self, relation: isl.Map) -> tuple[Cone, ...]:
+        relation = relation.gist_params(self.scop.context).intersect_params(self.unbounded_context)
+        return cones(relation, self.scop.context.get_space())
 
 
 def make_problem(dependences: Dependences, *, input_dependences: bool = False, weighed: bool = False) -> Problem:
