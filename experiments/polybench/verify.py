@@ -29,7 +29,7 @@ from pathlib import Path
 import polysched
 
 SCHEDULERS = ("pluto", "isl")
-TILINGS = {"tiled": "32", "untiled": "off"}
+TILINGS = {"tiled": "32", "untiled": "off", "auto": "auto"}
 DATASETS = ("MINI", "SMALL", "MEDIUM")
 THREADS = (1, 2, 3)
 COMPILER_FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=off", "-fopenmp", "-w")
