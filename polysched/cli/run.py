@@ -161,7 +161,7 @@ def show(measurement: Measurement, *, to_errors: bool = False) -> int:
     from polysched.cli.tables import console, ratio_line, times_table, verification_line
     sizes = ", ".join(f"{name}={value}" for name, value in measurement.sizes.items())
     output = console(stderr=to_errors)
-    output.print(f"{measurement.function}({sizes}) in {measurement.source}", markup=False)
+    output.print(f"{measurement.function}({sizes}) in {Path(measurement.source).name}", markup=False)
     line = verification_line(measurement)
     if measurement.failure:
         raise RunFailedError(measurement.failure, where=measurement.source, hint="see --timeout and --memory")

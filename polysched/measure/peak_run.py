@@ -17,23 +17,27 @@ TRIAL_SECONDS = 0.02
 TRIALS = 9
 
 
-def best_rate(run: Callable[[int], object]) -> float:
-    """Repetitions per second: the best of several trials of at least `TRIAL_SECONDS`."""
-    repetitions = 1
-    while True:
-        started = time.perf_counter()
-        run(repetitions)
-        seconds = time.perf_counter() - started
-        if seconds >= TRIAL_SECONDS:
-            break
-        repetitions = max(2 * repetitions, int(repetitions * 1.2 * TRIAL_SECONDS / max(seconds, 1e-7)))
-        repetitions = min(repetitions, 1 << 40)
-    best = repetitions / seconds
-    for _ in range(TRIALS):
-        started = time.perf_counter()
-        run(repetitions)
-        best = max(best, repetitions / (time.perf_counter() - started))
-    return best
+def best_rate(run: Callable[[int], object], *, expected: float = 0.0) -> float:
+    """Repetitions per second: the best of several trials of at least `TRIAL_SECONDS`.
+
+    The number of repetitions grows until the quicker of two calls takes long enough: a first call may wait for
+    threads to start.
+
+    Parameters
+    ----------
+    expected : repetitions per second, if they are known about.
+    """
+    repetitions = max(1, int(expected * TRIAL_SECONDS))
+    while (seconds := min(_seconds(run, repetitions) for _ in range(2))) < TRIAL_SECONDS:
+        growth = min(100.0, 1.2 * TRIAL_SECONDS / max(seconds, 1e-7))
+        repetitions = max(2 * repetitions, int(repetitions * growth))
+    return repetitions / min(seconds, *(_seconds(run, repetitions) for _ in range(TRIALS)))
+
+
+def _seconds(run: Callable[[int], object], repetitions: int) -> float:
+    started = time.perf_counter()
+    run(repetitions)
+    return time.perf_counter() - started
 
 
 def measure_arithmetic(library: ctypes.CDLL, operations: dict[str, float], threads: int, reporter: Reporter) -> None:
@@ -43,7 +47,7 @@ def measure_arithmetic(library: ctypes.CDLL, operations: dict[str, float], threa
         kernel = getattr(library, f"peak_{name}")
         kernel.argtypes = [ctypes.c_long]
         kernel.restype = None
-        one = count * best_rate(kernel)
+        rate = best_rate(kernel)
         library.peak_threads.argtypes = [ctypes.c_void_p, ctypes.c_long]
         library.peak_threads.restype = None
         address = ctypes.cast(kernel, ctypes.c_void_p)
@@ -51,7 +55,8 @@ def measure_arithmetic(library: ctypes.CDLL, operations: dict[str, float], threa
         def together(repetitions: int, address: ctypes.c_void_p = address) -> None:
             library.peak_threads(address, repetitions)
 
-        reporter.report(arithmetic=name, one=one, all=threads * count * best_rate(together))
+        reporter.report(arithmetic=name, one=count * rate,
+                        all=threads * count * best_rate(together, expected=rate))
 
 
 def measure_bandwidth(library: ctypes.CDLL, level: int, byte_count: int, threads: int, reporter: Reporter) -> None:
