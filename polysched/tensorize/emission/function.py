@@ -10,7 +10,7 @@ from polysched.errors import UsageError
 from polysched.scop.body import Load, walk
 from polysched.tensorize.conformance import fill_in
 from polysched.tensorize.emission.packing import pack_c, unpack_c
-from polysched.tensorize.emission.plan import NestLoop, Place, Plan, content_of, make_plan
+from polysched.tensorize.emission.plan import CACHE_BYTES, NestLoop, Place, Plan, content_of, make_plan
 from polysched.tensorize.emulator import emulator_c
 from polysched.tensorize.exact_arithmetic import PRELUDE
 from polysched.tensorize.match import Match
@@ -26,6 +26,7 @@ class EmissionOptions:
     emulated : call the plain-C emulator in place of the instruction.
     parallel : `omp parallel for` on the outermost spatial loop.
     unroll : register block, in iterations of the two unrolled loops; by the register budget when None.
+    cache_bytes : what one core keeps close; decides the order of loops.
     keep : input operands that are constant: `NAME_prepare_OPERAND(arrays...)` packs one into a buffer that stays, and
         the function itself no longer packs it; one that lies right as it is needs no preparation.
     """
@@ -33,6 +34,7 @@ class EmissionOptions:
     emulated: bool = False
     parallel: bool = True
     unroll: tuple[int, int] | None = None
+    cache_bytes: int = CACHE_BYTES
     keep: tuple[str, ...] = ()
 
 
@@ -72,7 +74,8 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     chosen = options or EmissionOptions()
     if match.intrinsic.library:
         raise UsageError(f"{match.intrinsic.name} is a library function", hint="use library_call")
-    plan = make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll)
+    plan = make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
+                     cache_bytes=chosen.cache_bytes)
     arrays = _arrays(match)
     output = match.intrinsic.output.name
     packed = [p for p in plan.places if p.packed]

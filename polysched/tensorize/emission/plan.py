@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from polysched.scop.body import Expr, Load
@@ -19,6 +19,9 @@ from polysched.tensorize.match import Match
 
 MAX_UNROLL = 16
 LONG_STRIDE_BYTES = 256
+CACHE_BYTES = 1 << 20
+MAX_ORDERED = 5
+RAGGED_COST = 1.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +84,7 @@ class Plan:
 
     @property
     def unrolled(self) -> tuple[NestLoop, ...]:
-        return tuple(loop for loop in self.loops if loop.unroll > 1)
+        return _register_order(loop for loop in self.loops if loop.unroll > 1)
 
     def uses(self, operand: str, loop: NestLoop) -> bool:
         """Whether an operand changes with a loop."""
@@ -106,20 +109,21 @@ def content_of(match: Match, operand: str) -> Expr:
     return match.assignment.expression(operand)
 
 
-def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None) -> Plan:
+def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None,
+              cache_bytes: int = CACHE_BYTES) -> Plan:
     """Choose loops, unrolling and operand places.
 
     Parameters
     ----------
     emulated : the emulator reads operands in their natural layout only and takes them one at a time.
-    unroll : iterations unrolled of the two loops; by the register budget when None.
+    unroll : iterations unrolled of the two loops, as the nest orders them; by the register budget when None.
+    cache_bytes : what one core keeps close; decides the order of the spatial loops.
     """
-    loops = _nest(match)
+    loops = _ordered(match, _nest(match), cache_bytes)
     if not emulated and _blockable(match):
         loops = _blocked(match, loops, unroll)
-    ordered = sorted(loops, key=lambda loop: loop.reduction)
-    places = tuple(_place(match, v.name, ordered, emulated) for v in match.intrinsic.parsed.operands)
-    return Plan(match=match, loops=tuple(ordered), places=places)
+    places = tuple(_place(match, v.name, loops, emulated) for v in match.intrinsic.parsed.operands)
+    return Plan(match=match, loops=tuple(loops), places=places)
 
 
 def _nest(match: Match) -> list[NestLoop]:
@@ -135,6 +139,41 @@ def _nest(match: Match) -> list[NestLoop]:
             loops.append(NestLoop(name=f"t_{'_'.join(group.dimensions)}", count=count, group=at,
                                   reduction=match.intrinsic.output.name not in group.indexes))
     return loops
+
+
+def _ordered(match: Match, loops: list[NestLoop], cache_bytes: int) -> list[NestLoop]:
+    """Spatial loops first, in the order that moves the fewest bytes past the cache; then the reductions.
+
+    An operand that a loop does not change is read again in every iteration of that loop, past the cache unless all
+    that one iteration touches fits (the reuse argument of Wolf and Lam, PLDI 1991, section 2).
+    """
+    spatial = [loop for loop in loops if not loop.reduction]
+    reductions = [loop for loop in loops if loop.reduction]
+    if len(spatial) > MAX_ORDERED:
+        return spatial + reductions
+    orders = itertools.permutations(spatial)
+    best = min(orders, key=lambda order: _bytes_moved(match, [*order, *reductions], cache_bytes))
+    return [*best, *reductions]
+
+
+def _bytes_moved(match: Match, order: list[NestLoop], cache_bytes: int) -> int:
+    operands = match.intrinsic.parsed.operands
+    touched = {v.name: v.elements * v.dtype.bytes for v in operands}   # below the current loop
+    moved = dict(touched)
+    for loop in reversed(order):
+        fits = sum(touched.values()) <= cache_bytes
+        for v in operands:
+            if uses(match, v.name, loop):
+                touched[v.name] *= loop.count
+                moved[v.name] *= loop.count
+            elif not fits:
+                moved[v.name] *= loop.count
+    return sum(moved.values())
+
+
+def _register_order(loops: Iterable[NestLoop]) -> tuple[NestLoop, ...]:
+    """The most unrolled loop outermost: what only the inner one changes stays in fewer registers."""
+    return tuple(sorted(loops, key=lambda loop: -loop.unroll))
 
 
 def _blockable(match: Match) -> bool:
@@ -153,6 +192,8 @@ def _blocked(match: Match, loops: list[NestLoop], wanted: tuple[int, int] | None
             registers, loads = _pressure(match, chosen)
             if registers <= min(o.register.count for o in match.intrinsic.operands):
                 wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
+                if any(loop.count % loop.unroll for loop in chosen):
+                    wasted *= RAGGED_COST   # operands that could be read in place are packed
                 best = min(best, (loads * wasted, chosen), key=lambda b: b[0])
     names = {loop.name: loop for loop in best[1]}
     return [names.get(loop.name, loop) for loop in loops]
@@ -164,7 +205,7 @@ def _factors(loop: NestLoop) -> Iterator[int]:
 
 def _pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float]:
     """Registers that live at once, and cost of loads per execution; an accumulator short of the latency costs too."""
-    unrolled = tuple(loop for loop in unrolled if loop.unroll > 1)
+    unrolled = _register_order(loop for loop in unrolled if loop.unroll > 1)
     executions = math.prod(loop.unroll for loop in unrolled)
     held, loads = 0, 0.0
     inner = unrolled[-1:] if unrolled else ()

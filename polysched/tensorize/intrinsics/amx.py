@@ -9,6 +9,7 @@ CONFIGURE = """{
     struct { unsigned char palette, start, reserved[14]; unsigned short bytes[16]; unsigned char rows[16]; }
         shape = {.palette = 1};
     for (int t = 0; t < 8; t++) { shape.bytes[t] = 64; shape.rows[t] = 16; }
+    asm volatile("" ::: "memory");
     _tile_loadconfig(&shape);
 }"""
 MANUAL = "Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 2"
@@ -16,7 +17,8 @@ INT8 = Isa(name="amx_int8", machine="x86_64", headers=("immintrin.h", "unistd.h"
            flags=("-mamx-tile", "-mamx-int8"), compilers=("x86_64-linux-gnu-gcc",), prepare=PERMISSION, manual=MANUAL)
 BF16 = Isa(name="amx_bf16", machine="x86_64", headers=("immintrin.h", "unistd.h", "sys/syscall.h"),
            flags=("-mamx-tile", "-mamx-bf16"), compilers=("x86_64-linux-gnu-gcc",), prepare=PERMISSION, manual=MANUAL)
-TILE = Register(c_type="", load="_tile_loadd({register}, {pointer}, {stride});",
+# gcc's _tile_loadconfig and _tile_loadd do not say that they read memory: without the barrier stores before them vanish.
+TILE = Register(c_type="", load='asm volatile("" ::: "memory"); _tile_loadd({register}, {pointer}, {stride});',
                 store="_tile_stored({register}, {pointer}, {stride});",
                 zero="_tile_zero({register});", count=8)
 OPERANDS = tuple(Operand(name=n, register=TILE, mode=LoadMode.TILE, stride="rows of 64 bytes, any distance")
