@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from polysched.cli.options import add_source, add_transformation, pipeline_options
+from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.report import file_report
 
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT.c", default=STANDARD_OUTPUT,
                         help="the transformed file (default: standard output)")
     add_transformation(parser)
+    add_verify_order(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_same_file(arguments.source, arguments.json)
     with prepared(arguments.output) as output, prepared(arguments.json) as report:
         transformed = transform_file(arguments.source, pipeline_options(arguments))
+        verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:
             dump_stages(transformed.regions, arguments.dump_stages)
         assert output is not None
