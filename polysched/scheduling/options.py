@@ -21,6 +21,8 @@ class SchedulerOptions:
         deep, costs no distance that grows with a parameter or exceeds `max_shift`, and keeps an outer parallel
         loop; `typed` also keeps every parallel loop.
     input_dependences : also keep reads of one element close together; needs `analyse(..., inputs=True)`.
+    concurrent_start : in how many dimensions tiles of a band without a parallel row shall start together
+        (diamond tiling); 0 keeps the rows of least distance.
     max_coefficient : bound on the absolute value of iterator and parameter coefficients.
     max_shift : bound on the absolute value of constant shifts.
     solver_seconds : budget of one integer program, in the solver's deterministic seconds.
@@ -29,6 +31,7 @@ class SchedulerOptions:
 
     fusion: str = "smart"
     input_dependences: bool = False
+    concurrent_start: int = 0
     max_coefficient: int = 4
     max_shift: int = 10
     solver_seconds: float = 5.0
@@ -37,6 +40,6 @@ class SchedulerOptions:
     def __post_init__(self) -> None:
         if self.fusion not in FUSION_POLICIES:
             raise UsageError(f"no fusion policy {self.fusion!r}", hint=f"one of {', '.join(FUSION_POLICIES)}")
-        if self.max_coefficient < 1 or self.max_shift < 0:
-            raise UsageError("the bounds on coefficients and shifts must be positive",
-                             witness=f"max_coefficient={self.max_coefficient}, max_shift={self.max_shift}")
+        for name, least in (("max_coefficient", 1), ("max_shift", 0), ("concurrent_start", 0)):
+            if getattr(self, name) < least:
+                raise UsageError(f"{name} must be at least {least}", witness=f"{name}={getattr(self, name)}")

@@ -22,6 +22,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, carrier, check_legal, equal_parts, member_values
 from polysched.errors import UsageError
 from polysched.scheduling.components import ordered_components
+from polysched.scheduling.concurrent_start import with_concurrent_start
 from polysched.scheduling.fusion import fuse
 from polysched.scheduling.integer_program import SolveCount
 from polysched.scheduling.options import SchedulerOptions
@@ -136,6 +137,7 @@ def _schedule_group(search: Search, members: tuple[Names, ...], band: Band | Non
             return isl.Schedule.from_domain(_domain(search, names))
         search.note(f"as written for {', '.join(names)}: no row orders what is left")
         return search.problem.scop.schedule.intersect_domain(_domain(search, names))
+    band = with_concurrent_start(search, band, active)
     values = band_values(search.problem, [row.of for row in band.rows])
     members_values = [member_values(values, i) for i in range(len(band.rows))]
     remaining = active

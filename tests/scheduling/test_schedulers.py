@@ -6,6 +6,7 @@ import pytest
 from polysched.dependence import analyse, violation
 from polysched.errors import UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, pluto
+from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from tests.scop_builder import build_scop
 
@@ -109,3 +110,28 @@ def test_without_solver_time_the_ladder_ends_as_written() -> None:
 def test_a_report_says_what_the_analysis_left_out() -> None:
     schedule = pluto(analyse(jacobi(), isl_operations=10))
     assert "flow dependences by memory" in schedule.report.rungs[0]
+
+
+def test_isl_giving_up_is_a_rung() -> None:
+    """isl's scheduler ends with the error `unable to carry dependences` on this program."""
+    dependences = analyse(from_c_text("""
+        void f(int n, unsigned A[2 * n + 3][2 * n + 2], unsigned B[n + 8][8], unsigned C[7], unsigned s_out[1]) {
+        unsigned s = s_out[0];
+        #pragma scop
+        for (int i = 0; i <= n - 3; i += 3)
+            A[2 * i][2 * i] -= 5u * A[i][i] + 3u * C[3];
+        for (int i = 0; i <= 3; i++)
+            B[-i + n + 3][i] += 3u * B[i + 2][2 * i + 1] + C[i + 2];
+        for (int i = 0; i <= 3; i++) {
+            s = 3u * s + B[i + 4][i + 1] + 5u * A[2][1];
+            B[i + 2][i + 3] = 5u * C[2 * i] + 3u * s;
+            B[-i + n + 3][i + 1] = 5u * s;
+        }
+        for (int i = 0; i <= n - 3; i++)
+            s = 1 + 3u * A[2 * i + 1][i + 1];
+        #pragma endscop
+        s_out[0] = s;
+        }"""))
+    schedule = ALGORITHMS["isl"](dependences)
+    assert violation(dependences, schedule.tree) is None
+    assert schedule.report.rungs[0].startswith("as written: isl's scheduler gave up")
