@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,10 +124,16 @@ def _argument(parameter: FunctionParameter, sizes: Mapping[str, int]) -> Argumen
         return Argument(name=parameter.name, dtype=dtype, value=sizes.get(parameter.name, 1))
     if parameter.kind is ParameterKind.FLOATING:
         return Argument(name=parameter.name, dtype=dtype, value=SCALAR_VALUE)
-    shape = tuple(None if e is None else evaluate(e, sizes) for e in parameter.c_extents)
+    values = tuple(sorted(sizes.items()))
+    shape = tuple(None if e is None else _extent(e, values) for e in parameter.c_extents)
     if None in shape:
         raise UsageError(f"the extents of {parameter.c_declaration} are not known at {dict(sizes)}")
     return Argument(name=parameter.name, dtype=dtype, shape=tuple(e for e in shape if e is not None))
+
+
+@cache
+def _extent(text: str, sizes: tuple[tuple[str, int], ...]) -> int | None:
+    return evaluate(text, dict(sizes))
 
 
 def inputs_of(arguments: Sequence[Argument], seed: int) -> dict[str, np.ndarray]:
