@@ -23,13 +23,15 @@ def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
     types = x.context_of_types().params().align_params(model)
     statements = {s.name: _statement(s, model, types) for s in x.open_statements}
     used = {a.array for s in statements.values() for a in s.accesses}
+    schedule, scheduled = _schedule(tree, statements)
+    assert {s.name for s in scheduled} == set(statements), "every statement has its place in the order as written"
     return Scop(
         name=name,
         context=x.context.params().align_params(model).coalesce(),
         parameters=parameters,
         arrays=tuple(_array(a, model) for a in x.arrays.values() if a.name in used),
         statements=tuple(statements.values()),
-        schedule=schedule_of(tree, statements),
+        schedule=schedule,
         assumptions=tuple(_assumption(a, model) for a in (*x.assumptions, *assumptions)),
         source=source,
     )
@@ -82,13 +84,8 @@ def _assumption(assumption: Assumption, model: isl.Space) -> Assumption:
                       parameters=None if parameters is None else parameters.align_params(model))
 
 
-def schedule_of(tree: Tree, statements: dict[str, Statement]) -> isl.Schedule:
-    """The order as written: one band with one member per loop, sequences in between."""
-    schedule, _ = _schedule(tree, statements)
-    return schedule
-
-
 def _schedule(tree: Tree, statements: dict[str, Statement]) -> tuple[isl.Schedule, list[Statement]]:
+    """The order as written, one band with one member per loop and sequences in between, and the statements in it."""
     match tree:
         case Leaf():
             statement = statements[tree.statement.name]

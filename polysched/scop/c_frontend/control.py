@@ -203,8 +203,9 @@ def _for(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
         x.restore(saved)
     x.loops.pop()
     forget(x, node)
+    trees.append(before)
     if body is not None:
-        trees += [before, LoopTree(len(x.loops), inside.step > 0, body)]
+        trees.append(LoopTree(len(x.loops), inside.step > 0, body))
     trees.append(_counter_after(x, head, inside, loop_exit))
     return sequence(trees)
 

@@ -67,6 +67,7 @@ def test_affine_programs(tmp_path, batch):
         log = np.zeros(200_000, dtype=np.int64)
         compiled = run_compiled(library, seed, log)
         interpreted, order = run_interpreted(scop, seed)
+        assert scop.schedule.get_domain().is_equal(scop.domain)
         for name, expected in compiled.items():
             np.testing.assert_array_equal(interpreted[name], expected, err_msg=f"seed {seed}\n{text}")
         logged = logged_instances(log)

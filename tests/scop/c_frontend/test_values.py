@@ -140,6 +140,11 @@ def test_schedule_as_written_has_one_band_member_per_loop():
         "[n, m] -> { S0[i] -> [i, 0, 0] : 0 <= i < n; S1[i, j] -> [i, 1, -j] : 0 <= i < n and 0 <= j < m }"))
 
 
+def test_loop_that_does_nothing_but_can_be_left_has_its_place_in_the_order():
+    scop = one("for (int i = 0; i < n; i++) { if (x[i] > 0) break; }\nA[0] = 1;")
+    assert scop.schedule.get_domain().is_equal(scop.domain)
+
+
 def test_delinearised_when_rows_are_long_enough():
     scop = one("for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) P[i * n + j] = 0;",
                head="int n, int m, double *P")
