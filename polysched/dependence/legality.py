@@ -9,11 +9,13 @@ place have no order.  No lexicographic map over the whole schedule is ever built
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import islpy as isl
 
+from polysched.dependence.budget import ISL_OPERATIONS, with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
-from polysched.errors import IllegalScheduleError, UsageError
+from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 
 
@@ -76,13 +78,32 @@ def violation(dependences: Dependences, tree: isl.Schedule) -> Violation | None:
     return _violation_below(tree.get_root(), [part for part in all_active(dependences) if part.ordered])
 
 
-def check_legal(dependences: Dependences, tree: isl.Schedule, *, what: str = "schedule") -> None:
+LEGALITY_OPERATIONS = 4 * ISL_OPERATIONS
+"""The default budget of isl operations for one legality check; usual ones need a thousandth of it."""
+
+
+def check_legal(dependences: Dependences, tree: isl.Schedule, *, what: str = "schedule",
+                isl_operations: int = LEGALITY_OPERATIONS) -> None:
     """Refuse a schedule tree that breaks a dependence.
 
     Raises
     ------
     IllegalScheduleError : with one violated pair of instances as witness.
+    BudgetExceededError : isl cannot decide it within the budget.
     """
+    if with_budget(isl_operations, partial(_decided, dependences, tree, what)) is None:
+        raise BudgetExceededError(f"whether the {what} is legal needs more than {isl_operations} isl operations",
+                                  where=dependences.scop.name,
+                                  hint="use smaller constants in the schedule, or split it into fewer steps")
+
+
+def _decided(dependences: Dependences, tree: isl.Schedule, what: str) -> bool:
+    require_legal(dependences, tree, what=what)
+    return True
+
+
+def require_legal(dependences: Dependences, tree: isl.Schedule, *, what: str) -> None:
+    """`check_legal` inside a budget that the caller set: IllegalScheduleError, or isl's own error at its end."""
     found = violation(dependences, tree)
     if found is not None:
         raise illegal(dependences, found, what=what)

@@ -12,7 +12,7 @@ import islpy as isl
 
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import DependenceKind, Dependences
-from polysched.dependence.legality import check_legal
+from polysched.dependence.legality import require_legal
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
 from polysched.scheduling.schedule import Schedule, SolverReport
@@ -33,9 +33,18 @@ def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None =
     constraints = (isl.ScheduleConstraints.on_domain(scop.domain).set_context(scop.context)
                    .set_validity(dependences.validity).set_proximity(proximity)
                    .set_coincidence(dependences.validity))
+    solver_seconds = 0.0
+
+    def compute() -> isl.Schedule:
+        nonlocal solver_seconds
+        found = _with_policy(options.fusion, constraints)
+        solver_seconds = time.perf_counter() - started
+        require_legal(dependences, found, what="schedule by isl")
+        return found
+
     reason = f"as written: isl's scheduler ran out of {options.isl_operations} operations"
     try:
-        tree = with_budget(options.isl_operations, lambda: _with_policy(options.fusion, constraints))
+        tree = with_budget(options.isl_operations, compute)
     except isl.Error as error:   # isl gives up with an error, for instance "unable to carry dependences"
         tree = None
         reason = f"as written: isl's scheduler gave up: {error}"
@@ -43,10 +52,8 @@ def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None =
         fallback = original(dependences, options=options)
         return replace(fallback, algorithm="isl", report=replace(
             fallback.report, rungs=(reason,), total_seconds=time.perf_counter() - started))
-    solved = time.perf_counter()
-    check_legal(dependences, tree, what="schedule by isl")
     return Schedule(dependences=dependences, tree=tree, algorithm="isl", report=SolverReport(
-        rungs=("isl",), solves=1, solver_seconds=solved - started, total_seconds=time.perf_counter() - started))
+        rungs=("isl",), solves=1, solver_seconds=solver_seconds, total_seconds=time.perf_counter() - started))
 
 
 def _with_policy(fusion: str, constraints: isl.ScheduleConstraints) -> isl.Schedule:

@@ -8,7 +8,7 @@ import islpy as isl
 
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.legality import check_legal
+from polysched.dependence.legality import require_legal
 from polysched.scheduling.flags import with_exact_flags
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.schedule import Schedule, SolverReport
@@ -33,5 +33,5 @@ def original(dependences: Dependences, *, options: SchedulerOptions | None = Non
 
 def _judged(dependences: Dependences) -> isl.Schedule:
     tree = with_exact_flags(dependences, dependences.scop.schedule)
-    check_legal(dependences, tree, what="schedule as written")
+    require_legal(dependences, tree, what="schedule as written")
     return tree

@@ -19,7 +19,7 @@ import islpy as isl
 
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.legality import Active, carrier, check_legal, equal_parts, member_values
+from polysched.dependence.legality import Active, carrier, equal_parts, member_values, require_legal
 from polysched.errors import UsageError
 from polysched.scheduling.components import ordered_components
 from polysched.scheduling.concurrent_start import with_concurrent_start
@@ -94,7 +94,7 @@ def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm
                         strategy=strategy or Strategy())
         names = tuple(problem.spaces)
         tree = _schedule_below(search, names, initial_active(problem), dict.fromkeys(names, ()))
-        check_legal(dependences, tree, what=f"{algorithm} schedule")
+        require_legal(dependences, tree, what=f"{algorithm} schedule")
         return tree
 
     tree = with_budget(options.isl_operations, compute)

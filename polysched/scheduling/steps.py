@@ -11,8 +11,9 @@ import islpy as isl
 
 from polysched.dependence import analyse, check_legal
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.legality import active_at, band_properties, carrier, member_values, witness_of
+from polysched.dependence.legality import active_at, carrier, member_values, witness_of
 from polysched.errors import IllegalScheduleError, UsageError
+from polysched.scheduling.flags import with_exact_flags
 from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.primitives import (
@@ -72,7 +73,7 @@ def _apply_one(schedule: Schedule, step: Step) -> Schedule:
     encoded = to_isl(tree)
     check_legal(dependences, encoded, what=f"step {step.NAME}")
     _check_promises(dependences, encoded, step)
-    return replace(schedule, dependences=dependences, tree=_with_flags(dependences, encoded),
+    return replace(schedule, dependences=dependences, tree=with_exact_flags(dependences, encoded, permutable=False),
                    steps=(*schedule.steps, step))
 
 
@@ -100,19 +101,6 @@ def _check_promises(dependences: Dependences, tree: isl.Schedule, step: Step) ->
                 where=dependences.scop.name,
                 witness=str(witness_of(broken, "the two run in different iterations of that loop")),
                 hint="choose another loop, or privatize the array if each iteration writes it before it reads it")
-
-
-def _with_flags(dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:
-    """The same tree with the coincident flag of every one-member band computed exactly."""
-    count = sum(1 for node in _nodes(tree.get_root()) if node.get_type() == _TYPE.band)
-    for index in range(count):
-        bands = (n for n in _nodes(tree.get_root()) if n.get_type() == _TYPE.band)
-        node = next(itertools.islice(bands, index, None))
-        found = band_properties(dependences, node)
-        for member, parallel in enumerate(found.parallel):
-            node = node.band_member_set_coincident(member, parallel)
-        tree = node.get_schedule()
-    return tree
 
 
 def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]]) -> Schedule:

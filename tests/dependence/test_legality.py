@@ -4,7 +4,7 @@ import islpy as isl
 import pytest
 
 from polysched.dependence import analyse, band_properties, check_legal, violation
-from polysched.errors import IllegalScheduleError, UsageError
+from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.scop import Scop
 from tests.scop_builder import build_scop, tree_of
 
@@ -93,3 +93,8 @@ def test_band_properties() -> None:
     assert judged.permutable
     assert judged.coincident == (False, True, False)
     assert judged.parallel == (False, True, True)
+
+
+def test_out_of_budget_is_a_refusal() -> None:
+    with pytest.raises(BudgetExceededError, match="whether the step tile is legal needs more than 10 isl operations"):
+        check_legal(analyse(product()), product().schedule, what="step tile", isl_operations=10)
