@@ -75,7 +75,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     if match.intrinsic.library:
         raise UsageError(f"{match.intrinsic.name} is a library function", hint="use library_call")
     plan = make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
-                     cache_bytes=chosen.cache_bytes)
+                     cache_bytes=chosen.cache_bytes, parallel=chosen.parallel)
     arrays = _arrays(match)
     output = match.intrinsic.output.name
     packed = [p for p in plan.places if p.packed]

@@ -14,10 +14,11 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
-from polysched.tensorize.emission.plan import NestLoop, Place, Plan, content_of, uses
+from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable
+from polysched.tensorize.emission.plan import NestLoop, Plan, content_of, uses
 from polysched.tensorize.emulator import expression_c
 from polysched.tensorize.match import Match
-from polysched.tensorize.semantics import C_NAMES, Affine
+from polysched.tensorize.semantics import C_NAMES
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
 
@@ -30,8 +31,12 @@ def pack_c(plan: Plan, operand: str, name: str) -> str:
                      if isinstance(e, Load)})
     c_type = C_NAMES[variable.dtype.name]
     parameters = [f"{c_type} *restrict ps_to", *(f"const {_c(plan.match, a)} *restrict {a}" for a in arrays)]
-    value = _value_c(plan.match, held, variable.dtype)
-    body = _for_each(plan, operand, inside=f"ps_to[ps_at] = {value};", outside="ps_to[ps_at] = 0;")
+    if isinstance(held, Load) and held.dtype == variable.dtype and separable(plan.match, held):
+        array = plan.match.fragment.statement.access(held.reference).array
+        body = list(gather(plan, operand, held, copy=f"ps_to[ps_at] = ps_inside ? {array}[ps_from_at] : 0;"))
+    else:
+        value = _value_c(plan.match, held, variable.dtype)
+        body = _for_each(plan, operand, inside=f"ps_to[ps_at] = {value};", outside="ps_to[ps_at] = 0;")
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
 
 
@@ -42,7 +47,11 @@ def unpack_c(plan: Plan, name: str) -> str:
     held = content_of(plan.match, output.name)
     assert isinstance(held, Load)
     array = plan.match.fragment.statement.access(held.reference).array
-    body = _for_each(plan, output.name, inside=f"{_element_c(plan.match, held)} = ps_from[ps_at];", outside="")
+    if separable(plan.match, held):
+        copy = f"if (ps_inside) {array}[ps_from_at] = ps_from[ps_at];"
+        body = list(gather(plan, output.name, held, copy=copy))
+    else:
+        body = _for_each(plan, output.name, inside=f"{_element_c(plan.match, held)} = ps_from[ps_at];", outside="")
     head = f"static void {name}({c_type} *restrict {array}, const {c_type} *restrict ps_from)"
     return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
 
@@ -67,7 +76,7 @@ def _for_each(plan: Plan, operand: str, *, inside: str, outside: str) -> list[st
     for g in groups:
         put(f"for (long c{g} = 0; c{g} < {match.extent(g)}; c{g}++) {{")
         depth += 1
-    for text in (*_digits(match, groups), f"long ps_at = {_offset(match, operand, mine, place, groups)};"):
+    for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, operand, mine, place)};"):
         put(text)
     conditions = list(_conditions(plan, operand, mine, groups))
     decode = list(_decode(match, operand, mine, groups))
@@ -86,41 +95,6 @@ def _for_each(plan: Plan, operand: str, *, inside: str, outside: str) -> list[st
         depth -= 1
         put("}")
     return lines
-
-
-def _digits(match: Match, groups: list[int]) -> Iterator[str]:
-    """The instruction's dimensions as digits of each group's coordinate."""
-    extents = {d.name: d.extent for d in match.intrinsic.contraction.dimensions}
-    for g in groups:
-        rest = f"c{g}"
-        for name in reversed(match.groups[g].dimensions):
-            extent = extents[name]
-            first = name == match.groups[g].dimensions[0]
-            yield f"long d_{name} = {rest};" if first else f"long d_{name} = {rest} % {extent};"
-            rest = f"{rest} / {extent}"
-
-
-def _offset(match: Match, operand: str, mine: list[NestLoop], place: Place, groups: list[int]) -> str:
-    terms = []
-    for loop in mine:
-        if loop.unroll > 1:
-            terms.append(f"{loop.name} / {loop.unroll} * {place.block_strides[loop.name]}")
-            terms.append(f"{loop.name} % {loop.unroll} * {place.unrolled_strides[loop.name]}")
-        else:
-            terms.append(f"{loop.name} * {place.block_strides[loop.name]}")
-    variable = match.intrinsic.parsed.operand(operand)
-    element = next(x for x in (match.intrinsic.contraction.output, *match.intrinsic.contraction.inputs)
-                   if x.array == operand)
-    size = 1
-    for subscript, extent in reversed(list(zip(element.subscripts, variable.shape, strict=True))):
-        terms.append(f"({_affine_c(subscript)}) * {size}")
-        size *= int(extent)
-    return " + ".join(terms) or "0"
-
-
-def _affine_c(affine: Affine) -> str:
-    parts = [f"{c} * d_{n}" for n, c in affine.terms]
-    return " + ".join([*parts, str(affine.constant)])
 
 
 def _conditions(plan: Plan, operand: str, mine: list[NestLoop], groups: list[int]) -> Iterator[str]:

@@ -76,11 +76,12 @@ class Place:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plan:
-    """Loops in the order in which they run, and the place of every operand."""
+    """Loops in the order in which they run, the place of every operand, and whether threads share the work."""
 
     match: Match
     loops: tuple[NestLoop, ...]
     places: tuple[Place, ...]
+    parallel: bool = False
 
     @property
     def unrolled(self) -> tuple[NestLoop, ...]:
@@ -110,7 +111,7 @@ def content_of(match: Match, operand: str) -> Expr:
 
 
 def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None,
-              cache_bytes: int = CACHE_BYTES) -> Plan:
+              cache_bytes: int = CACHE_BYTES, parallel: bool = False) -> Plan:
     """Choose loops, unrolling and operand places.
 
     Parameters
@@ -118,12 +119,13 @@ def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = 
     emulated : the emulator reads operands in their natural layout only and takes them one at a time.
     unroll : iterations unrolled of the two loops, as the nest orders them; by the register budget when None.
     cache_bytes : what one core keeps close; decides the order of the spatial loops.
+    parallel : packing and nest are shared by threads.
     """
     loops = _ordered(match, _nest(match), cache_bytes)
     if not emulated and _blockable(match):
         loops = _blocked(match, loops, unroll)
     places = tuple(_place(match, v.name, loops, emulated) for v in match.intrinsic.parsed.operands)
-    return Plan(match=match, loops=tuple(loops), places=places)
+    return Plan(match=match, loops=tuple(loops), places=places, parallel=parallel)
 
 
 def _nest(match: Match) -> list[NestLoop]:

@@ -17,7 +17,7 @@ INT8 = Isa(name="amx_int8", machine="x86_64", headers=("immintrin.h", "unistd.h"
            flags=("-mamx-tile", "-mamx-int8"), compilers=("x86_64-linux-gnu-gcc",), prepare=PERMISSION, manual=MANUAL)
 BF16 = Isa(name="amx_bf16", machine="x86_64", headers=("immintrin.h", "unistd.h", "sys/syscall.h"),
            flags=("-mamx-tile", "-mamx-bf16"), compilers=("x86_64-linux-gnu-gcc",), prepare=PERMISSION, manual=MANUAL)
-# gcc's _tile_loadconfig and _tile_loadd do not say that they read memory: without the barrier stores before them vanish.
+# gcc's _tile_loadconfig and _tile_loadd do not say that they read memory: without the barrier, earlier stores vanish.
 TILE = Register(c_type="", load='asm volatile("" ::: "memory"); _tile_loadd({register}, {pointer}, {stride});',
                 store="_tile_stored({register}, {pointer}, {stride});",
                 zero="_tile_zero({register});", count=8)
