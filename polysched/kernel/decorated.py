@@ -114,7 +114,7 @@ class Kernel:
 
     def _checked(self, found: Specialisation,
                  values: Mapping[str, Any]) -> tuple[Specialisation, dict[str, int] | None]:
-        """The sizes of a call after every check; None where some loop or array is empty and Python runs it.
+        """The sizes of a call after every check; None where an array is empty or nothing is computed: Python runs it.
 
         A Scop may leave out cases, for instance that one array is shorter than another; a call with such sizes
         gets a specialisation for them.
@@ -127,9 +127,9 @@ class Kernel:
             return found, None
         if not checks.check_sizes(name, found.python, sizes):
             found = self._for_sizes(found, sizes, values)
-        fits = checks.contains(found.python.scop.context, sizes)
         self._last = found
-        return found, sizes if fits else None
+        compiled = found.python.scop.statements and checks.contains(found.python.scop.context, sizes)
+        return found, sizes if compiled else None
 
     def _specialised(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
                      values: Mapping[str, Any] | None) -> Specialisation:

@@ -25,6 +25,7 @@ from polysched.target import Compiler, find_compiler
 
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
 LIBRARY = "kernel"
+RECORD = "entry.json"
 FUNCTION = "polysched_kernel"
 EXPORTED = "#pragma GCC visibility push(default)\n"
 
@@ -64,7 +65,7 @@ class Specialisation:
         return find_compiler(self.options.cc)
 
     @cached_property
-    def function(self) -> Callable[..., None]:
+    def function(self) -> Callable[..., int | None]:
         """The compiled function, loaded; from the cache when it is there.
 
         Raises
@@ -80,7 +81,8 @@ class Specialisation:
             entry = cache.find_or_build(key, self._build)
             library = ctypes.CDLL(str(entry / f"{LIBRARY}.so"))
         function = getattr(library, FUNCTION)
-        function.restype = None
+        record = json.loads((entry / RECORD).read_text())
+        function.restype = ctypes.c_int if record["return_type"] == "int" else None
         function.argtypes = self._argument_types()
         return function  # type: ignore[no-any-return]
 
@@ -89,8 +91,8 @@ class Specialisation:
         binary = compile_shared(text, name=LIBRARY, folder=folder, compiler=self.compiler, flags=FLAGS,
                                 what=f"the kernel {self.python.scop.name}")
         record = {**self.key_parts, "compiler": str(self.compiler), "flags": list(binary.flags),
-                  "steps": list(self.optimized.steps())}
-        (folder / "entry.json").write_text(json.dumps(record, indent=1, sort_keys=True))
+                  "steps": list(self.optimized.steps()), "return_type": self.c_function.signature.return_type}
+        (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True))
 
     def _argument_types(self) -> list[Any]:
         """The C types of the arguments; the same without emitting anything, so a cached kernel needs no schedule."""
@@ -137,8 +139,14 @@ class Prepared:
         self.passed = passed
 
     def run(self) -> None:
-        """Run the compiled code on the buffers."""
-        self.kernel.function(*self.passed)
+        """Run the compiled code on the buffers.
+
+        Raises
+        ------
+        MemoryError : there is no memory for its temporaries; nothing was computed.
+        """
+        if self.kernel.function(*self.passed):
+            raise MemoryError(f"{self.kernel.python.scop.name}: no memory for the temporaries")
 
     def copy_back(self) -> None:
         """Bring what was written in copies to the caller's arrays."""

@@ -297,3 +297,27 @@ def test_sizes_that_the_first_call_did_not_have() -> None:
         np.testing.assert_allclose(x, expected)
     with pytest.raises(UsageError, match="add: the shapes do not fit"):
         add(RNG.random(9), RNG.random(4), 5)
+
+
+def test_temporaries_that_do_not_fit_the_memory() -> None:
+    resource = pytest.importorskip("resource")
+
+    @polysched.kernel
+    def outer(x, y):
+        t = np.zeros((len(x), len(y)))
+        for i in range(len(x)):
+            for j in range(len(y)):
+                t[i, j] = x[i] * y[j]
+        for i in range(len(x)):
+            x[i] = t[i, i // 2] + t[i // 2, i]
+    small = RNG.random(6)
+    outer(small, small.copy())
+    x, y = np.ones(300_000), np.ones(300_000)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (64 << 30, hard))
+    try:
+        with pytest.raises(MemoryError, match="outer: no memory for the temporaries"):
+            outer(x, y)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    assert x.sum() == 300_000
