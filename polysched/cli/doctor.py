@@ -116,10 +116,13 @@ def _native_check(cc: str | None) -> Check:
 def _machine_checks() -> list[Check]:
     """The machine's extensions, its state, and the performance counters."""
     from polysched.measure.machine import describe_conditions, describe_machine
-    machine, conditions = describe_machine(), describe_conditions()
+    from polysched.measure.perf_counters import PerfCounters
+    machine, conditions, counters = describe_machine(), describe_conditions(), PerfCounters().read()
     return [Check(name="vector extensions", works=bool(machine.isa), detail=", ".join(machine.isa) or "none known"),
             Check(name="frequency governor", works=conditions.governor in ("", "performance"),
                   detail=conditions.governor or "the system does not say"),
+            Check(name="performance counters", works=bool(counters),
+                  detail=", ".join(counters) or "the system lets none be read; results go without"),
             Check(name="idle machine", works=conditions.load < machine.cores / 2,
                   detail=f"load {conditions.load} on {machine.cores} cores")]
 

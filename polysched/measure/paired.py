@@ -306,6 +306,5 @@ def read_timing(reports: Sequence[Mapping[str, Any]], *, threads: int, cpus: tup
                   cold_cache=cold_cache)
 
 
-def _sample(values: Sequence[float]) -> Sample:
-    return Sample(wall_seconds=values[0], thread_cpu_seconds=values[1], process_cpu_seconds=values[2],
-                  involuntary_switches=int(values[3]))
+def _sample(values: Mapping[str, Any]) -> Sample:
+    return Sample(**values)

@@ -20,9 +20,9 @@ import numpy as np
 from polysched.measure.child_side import Reporter, start
 from polysched.measure.comparison import ArrayComparison, compare
 from polysched.measure.inputs import FLOATS, RECIPES, STORAGE_TYPES, GuardedArray, NDArray, allocate, fill, perturb
+from polysched.measure.perf_counters import PerfCounters
 
 PERTURBATION_ROUNDOFFS = 8.0
-WALL, THREAD_CPU, PROCESS_CPU = range(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +63,16 @@ class Program:
         """Use these places as the slots of every call."""
         self._slots = (ctypes.c_void_p * max(1, len(places)))(*(p.work[self.name].ctypes.data for p in places))
 
-    def run(self) -> list[float]:
-        """Call once; wall, main-thread CPU and process CPU seconds, and involuntary context switches."""
+    def run(self, counters: PerfCounters) -> dict[str, Any]:
+        """Call once; the fields of a `measure.statistics.Sample`."""
         out = (ctypes.c_double * 3)()
         switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        before = counters.read()
         self._timed(self._call, self._slots, out)
-        return [*out, resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches]
+        after = counters.read()
+        return {"wall_seconds": out[0], "thread_cpu_seconds": out[1], "process_cpu_seconds": out[2],
+                "involuntary_switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches,
+                "counters": {name: after[name] - count for name, count in before.items()}}
 
 
 def make_places(described: list[dict[str, Any]], programs: list[Program]) -> list[Place]:
@@ -113,6 +117,7 @@ class Session:
         self.request = request
         self.reporter = reporter
         timer = ctypes.CDLL(request["timer"])
+        self.counters = PerfCounters()
         reporter.phase("loading the compiled code")
         self.original = Program("original", request["original"], timer)
         self.candidate = Program("transformed", request["transformed"], timer)
@@ -123,12 +128,12 @@ class Session:
         for program in (self.original, self.candidate):
             program.bind(self.places)
 
-    def run(self, program: Program) -> list[float]:
+    def run(self, program: Program) -> dict[str, Any]:
         """Restore the inputs, call, and check that nothing around the arrays was overwritten."""
         restore(self.places, program)
         if self.flush is not None:
             self.flush += 1
-        return program.run()
+        return program.run(self.counters)
 
     def checked_run(self, program: Program) -> None:
         """Run once outside any timing; report a write outside an array and stop."""

@@ -7,8 +7,8 @@ Statistics, section 3.2): it assumes nothing about the distribution and needs no
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import comb
 
 CONFIDENCE = 0.95
@@ -26,12 +26,14 @@ class Sample:
     thread_cpu_seconds : CPU time of the thread that made the call.
     process_cpu_seconds : CPU time of all threads.
     involuntary_switches : how often the system took a thread from its core.
+    counters : performance counters of all threads, by event; empty where they cannot be read.
     """
 
     wall_seconds: float
     thread_cpu_seconds: float
     process_cpu_seconds: float
     involuntary_switches: int
+    counters: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_disturbed(self) -> bool:

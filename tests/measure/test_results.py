@@ -18,7 +18,8 @@ from polysched.measure.measurement import Build, Measurement, Verification, Work
 from polysched.measure.results import append, measurement_from_json, measurement_to_json, read
 from polysched.measure.statistics import Sample, Timing
 
-SAMPLE = Sample(wall_seconds=0.25, thread_cpu_seconds=0.25, process_cpu_seconds=0.5, involuntary_switches=1)
+SAMPLE = Sample(wall_seconds=0.25, thread_cpu_seconds=0.25, process_cpu_seconds=0.5, involuntary_switches=1,
+                counters={"cycles": 10**9})
 COMPARISON = ArrayComparison(array="A", dtype="float64", elements=6, mismatches=0, not_finite=0, changed=True,
                              largest_absolute=1e-17, largest_relative=2e-16, tolerance=1e-9, worst_index=(1, 2),
                              expected=1.0, got=1.0)
