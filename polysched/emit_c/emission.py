@@ -19,6 +19,7 @@ from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.unskewing import unskew
+from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -55,6 +56,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
                             loop_names=loop_names(loops))
     if options.vector_bits and options.trace is None:
         loops = separate_register_tiles(loops, facts, _separation(printer))
+    if options.vector_bits and options.trace is None:
+        loops = vectorise_loops(loops, facts, Vectorisation(taken=taken, width=printer.vector_width))
     if options.trace is None:
         loops = hold_elements(loops, facts, printer.promotes)
     if guard.condition is not None:

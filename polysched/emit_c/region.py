@@ -32,6 +32,7 @@ from polysched.emit_c.tile_accesses import Point, iterators_at, packed_at
 from polysched.emit_c.tile_code import TileCode
 from polysched.emit_c.tracing import LANES, THREADS, instance_call, unordered_loop
 from polysched.emit_c.vector_expressions import NotVectorised
+from polysched.emit_c.vector_loops import one_vector
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.scop import Scop
 
@@ -127,9 +128,9 @@ class RegionPrinter:
                 raise
             return self.lines(as_loops(tile), place)
         comment = []
-        if self.options.comments and tile.edges:
+        if self.options.comments and tile.loops and tile.edges:
             comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)} */"]
-        elif self.options.comments:
+        if self.options.comments and tile.loops and not tile.edges:
             comment = self.comments.before(tile.loops[0], above=place.above)
         bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges
                  if not edge.is_own_variable]
@@ -148,6 +149,11 @@ class RegionPrinter:
     def promotes(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile has a form that holds an element in a register around all its loops."""
         return self.has_form(tile, facts) and self._tile_code(tile, facts).holds_elements()
+
+    def vector_width(self, loop: For, facts: Facts) -> int:
+        """Iterations that one vector step of a simd loop takes; 0 when its body has no vector form."""
+        width = self._tile_code(one_vector(loop, 2), facts).widest_vector()
+        return width if width > 1 and self.has_form(one_vector(loop, width), facts.inside(loop)) else 0
 
     def _tile_code(self, tile: RegisterTile, facts: Facts) -> TileCode:
         for edge in tile.edges:

@@ -120,6 +120,14 @@ class _Range:
         return not (self.moving_lowers or self.moving_uppers or self.cross_lowers or self.cross_uppers)
 
     @property
+    def starts(self) -> tuple[Linear, ...]:
+        return (self.edge.base, *self.lowers)
+
+    @property
+    def ends(self) -> tuple[Linear, ...]:
+        return (self.end, *self.uppers)
+
+    @property
     def end(self) -> Linear:
         return self.edge.base + self.edge.count
 
@@ -223,7 +231,9 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     tiles_of = TileBlock(
         reuse=reuse, loops=nest.loops, edges=tuple(r.edge for r in nest.ranges), body=nest.body,
         columns=(extreme("max", [last.edge.base, *last.lowers]), extreme("min", [last.end, *last.uppers])),
-        rectangular=all(r.is_fixed for r in nest.ranges))
+        rectangular=all(r.is_fixed for r in nest.ranges) and all(facts.inside(reuse).imply(Comparison("<", low, high))
+                                                                 for r in nest.ranges for low in r.starts
+                                                                 for high in r.ends))
     panels = how.panels_for(tiles_of, facts.inside(reuse))
     tiles = _tiles(replace(nest, panels=panels), facts.inside(reuse), how) if panels else None
     if tiles is None:

@@ -85,6 +85,17 @@ class TileCode:
         return any(level == 0 and not self.scop.array(array).c_element.isidentifier()
                    for array, level in levels.items())
 
+    def widest_vector(self) -> int:
+        """Lanes for the body's widest element type; 0 when an access does not move by one element or none does."""
+        try:
+            dtypes = set(self._dtypes())
+        except NotVectorised:
+            return 0
+        kinds = {a.generic.lanes for a in self._accesses(2)}
+        if not dtypes or not all(has_vectors(d) for d in dtypes) or not kinds <= {Lanes.UNIT, Lanes.UNIFORM}:
+            return 0
+        return self.vector_bits // max(dtype.bits for dtype in dtypes) if Lanes.UNIT in kinds else 0
+
     @property
     def _edge(self) -> str | None:
         return next((edge.variable for edge in self.tile.edges if edge.simd), None)

@@ -10,21 +10,19 @@ for (long j_tile = 0; j_tile <= (n - 1) / 32; j_tile++) {
         for (long j_tile_2 = 2 * j_tile; j_tile_2 <= polysched_min(2 * j_tile + 1, (n - 1) / 16); j_tile_2++) {
           if (i_tile == k_tile) {
             /* points of one tile */
-            for (long k = 8 * i_tile_2; k < polysched_min(m, 32 * k_tile + 32); k++) {
-              for (long i = 8 * i_tile_2; i < polysched_min(8 * i_tile_2 + 8, k); i++) {
+            for (long k = 8 * i_tile_2; k < polysched_min(m, 8 * i_tile_2 + 8); k++) {
+              for (long i = 8 * i_tile_2; i < k; i++) {
                 #pragma omp simd
                 for (long j = 16 * j_tile_2; j < polysched_min(n, 16 * j_tile_2 + 16); j++)
                   B[i][j] += A[i][k] * B[k][j];
               }
-              if (8 * i_tile_2 + 7 >= k) {
-                #pragma omp simd
-                for (long j = 16 * j_tile_2; j < polysched_min(n, 16 * j_tile_2 + 16); j++)
-                  B[k][j] *= A[k][k];
-              }
+              #pragma omp simd
+              for (long j = 16 * j_tile_2; j < polysched_min(n, 16 * j_tile_2 + 16); j++)
+                B[k][j] *= A[k][k];
             }
           }
           /* points of one tile */
-          for (long k = polysched_max(32 * k_tile, 32 * i_tile + 32); k < polysched_min(m, 32 * k_tile + 32); k++) {
+          for (long k = polysched_max(32 * k_tile, 8 * i_tile_2 + 8); k < polysched_min(m, 32 * k_tile + 32); k++) {
             for (long i = 8 * i_tile_2; i < 8 * i_tile_2 + 8; i++) {
               #pragma omp simd
               for (long j = 16 * j_tile_2; j < polysched_min(n, 16 * j_tile_2 + 16); j++)

@@ -1,0 +1,107 @@
+"""Innermost loops with independent iterations -> a loop over whole vectors and a scalar tail.
+
+Rewrite:  for (j = a; j < b; j++) S(j)
+      ->  for (j = a; j + W <= b; j += W) S(j ... j + W - 1) in vectors;  the last (b - a) % W iterations: S(j)
+
+Only where every access stays in place or moves by one element per iteration: what would be gathered is left to
+the compiler's own judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from polysched.emit_c.facts import Facts, arms_of
+from polysched.emit_c.index import Comparison, Linear, Remainder, constant, of_atom, variable
+from polysched.emit_c.loops import (
+    Block,
+    Edge,
+    For,
+    If,
+    Let,
+    Node,
+    Packed,
+    RegisterTile,
+    StatementInstance,
+    block,
+    walk_nodes,
+)
+from polysched.emit_c.names import TakenNames
+
+NARROWEST_TAIL = 4  # iterations; fewer run one by one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vectorisation:
+    """What the rewriting asks of others.
+
+    Parameters
+    ----------
+    taken : names that must not be made up.
+    width : iterations per vector step for a loop with this body and variable; 0 to leave the loop alone.
+    """
+
+    taken: TakenNames
+    width: Callable[[For, Facts], int]
+
+
+def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
+    """Rewrite every suitable simd loop below a node."""
+    match node:
+        case For():
+            straight = all(isinstance(n, Block | StatementInstance) for n in walk_nodes(node.body))
+            if straight and node.mark.simd and not node.mark.parallel and node.is_canonical and node.step == 1:
+                width = how.width(node, facts)
+                return _strips(node, width, how) if width > 1 else node
+            return replace(node, body=vectorise_loops(node.body, facts.inside(node), how))
+        case Block():
+            return Block(tuple(vectorise_loops(child, facts, how) for child in node.children))
+        case If():
+            otherwise = None if node.otherwise is None else vectorise_loops(node.otherwise, facts, how)
+            inside = facts.given(node.condition)
+            return replace(node, then=vectorise_loops(node.then, inside, how), otherwise=otherwise)
+        case Let():
+            known = Comparison("==", variable(node.variable), node.value)
+            return replace(node, body=vectorise_loops(node.body, facts.given(known), how))
+        case Packed():
+            return replace(node, body=vectorise_loops(node.body, facts, how))
+        case _:
+            return node
+
+
+def one_vector(loop: For, width: int) -> RegisterTile:
+    """The tile of `width` iterations from the loop variable on."""
+    edge = Edge(variable=loop.variable, base=variable(loop.variable), count=width, simd=True)
+    return RegisterTile(loops=(), edges=(edge,), body=loop.body)
+
+
+def _strips(loop: For, width: int, how: Vectorisation) -> Node:
+    lets: list[tuple[str, Linear]] = []
+
+    def short(form: Linear, kind: str, suffix: str) -> Linear:
+        if len(arms_of(form, kind)) == 1:
+            return form
+        name = how.taken.fresh(f"{loop.variable}_{suffix}")
+        lets.append((name, form))
+        return variable(name)
+
+    lower, upper = short(loop.lower, "max", "first"), short(loop.upper, "min", "end")
+    length = upper - lower
+    plain = replace(loop.mark, simd=False)
+    parts: list[Node] = [replace(loop, lower=lower, upper=upper - (width - 1), step=width, mark=plain,
+                                 body=one_vector(loop, width))]
+    half = width // 2
+    while half >= NARROWEST_TAIL and not (length.is_constant and length.constant % width == 0):
+        rest = of_atom(Remainder(length, 2 * half))
+        edge = Edge(variable=loop.variable, base=upper - rest, count=half, simd=True)
+        tile = RegisterTile(loops=(), edges=(edge,), body=loop.body)
+        parts.append(If(Comparison(">=", rest, constant(half)), tile))
+        half //= 2
+    if not (length.is_constant and length.constant % width == 0):
+        # A negative length leaves nothing: C's remainder is negative too.
+        parts.append(replace(loop, lower=upper - of_atom(Remainder(length, 2 * half)), upper=upper, mark=plain))
+    node = block(tuple(parts))
+    for name, value in reversed(lets):
+        node = Let(name, value, node)
+    return node

@@ -1,0 +1,67 @@
+"""Simd loops as explicit vectors with tails compute bitwise what the source computes."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.emit_c import EmitOptions, emit, splice
+from polysched.scheduling.marks import LoopMark
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+from tests.emit_c.marked_trees import marked
+
+LOOPS = (("i", LoopMark()), ("j", LoopMark(member=1, simd=True)))
+HEAD = "void f(int n, int m, float A[n][m + 2], float B[n][m + 2], double D[n][m + 2], int K[n][m + 2])"
+BODIES = {
+    "stencil": "A[i][j + 1] = 0.25f * (B[i][j] + B[i][j + 1] + B[i][j + 2]) - (float)D[i][0];",
+    "conversions": "D[i][j] += (double)A[i][j] * K[i][j];",
+    "iterators": "K[i][j] = (i + 2) * j - (K[i][j] >> 2);",
+    "blend": "A[i][j] = B[i][j] < 0.0f || K[i][j] > 3 ? -B[i][j] : A[i][j] * 2.0f;",
+    "integers": "K[i][j] = K[i][j] * 7 ^ (K[i][j] & 15);",
+    "negation": "A[i][j] = -B[i][j] / (1.0f + B[i][j] * B[i][j]);",
+    "remainder": "K[i][j] = K[i][j] % 7 + K[i][j] / 3;",
+}
+
+
+def program(body: str) -> str:
+    return (f"{HEAD} {{\n#pragma scop\n  for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++)\n"
+            f"      {body}\n#pragma endscop\n}}\n")
+
+
+@pytest.mark.parametrize("bits", [128, 512])
+@pytest.mark.parametrize("name", BODIES)
+def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
+    text = program(BODIES[name])
+    source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=bits))
+    assert "vector_size" in source.text, "no vectors were printed"
+    original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
+    for n, m in ((1, 1), (2, 3), (3, 15), (2, 16), (2, 17), (3, 31), (1, 47), (2, 0)):
+        rng = np.random.default_rng(m)
+        shape = (n, m + 2)
+        arrays = [rng.standard_normal(shape).astype(np.float32), rng.standard_normal(shape).astype(np.float32),
+                  rng.standard_normal(shape), rng.integers(-50, 50, shape).astype(np.int32)]
+        results = []
+        for function in (original, ours):
+            copies = [a.copy() for a in arrays]
+            function(n, m, *(ctypes.c_void_p(c.ctypes.data) for c in copies))
+            results.append([c.tobytes() for c in copies])
+        assert results[0] == results[1], f"{(n, m)}\n{source.text}"
+
+
+@pytest.mark.parametrize("body", [
+    "A[i][j] = B[i][m - j];", "A[i][j] = sqrtf(B[i][j]);", "if (K[i][j] > 0) A[i][j] = 1.0f;"])
+def test_what_has_no_good_vector_form_stays_a_simd_loop(body: str) -> None:
+    text = "float sqrtf(float);\n" + program(body)
+    source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512))
+    assert "#pragma omp simd" in source.text
+    assert "vector_size" not in source.text
+
+
+def test_a_conditional_load_that_may_lie_outside_stays_scalar() -> None:
+    text = program("A[i][j] = K[i][j] > 0 ? B[i][j + 3] : 0.0f;")
+    source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512))
+    assert "vector_size" not in source.text
