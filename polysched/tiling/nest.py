@@ -59,6 +59,11 @@ class Nest:
         return len(self.loops)
 
     @property
+    def is_box(self) -> bool:
+        """The instances fill the bounding box, but for a statement or two that run once."""
+        return self.density > 0.9
+
+    @property
     def instances(self) -> int:
         """Iterations of the bounding box."""
         return prod(self.extents)

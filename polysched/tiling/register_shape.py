@@ -19,7 +19,8 @@ from polysched.tiling.strides import Stride
 MOST_ROWS = 14
 MOST_VECTORS = 4
 PARTIAL_BLOCK = 6    # how much slower than a full block the rest at an edge runs, per element
-UNEVEN_ROWS = 1.04   # edges that are no power of two make longer bounds where tiles meet a diagonal
+UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
+UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
 BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
 
 
@@ -29,6 +30,7 @@ class RegisterShape:
 
     Parameters
     ----------
+    statement : the statement that adds into the accumulators.
     rows, columns : the loops of the nest that become rows and (in vectors) columns of the block.
     row_count, column_count : the edges of the block, in elements.
     inner : the loops that run around the block without moving it, outermost first.
@@ -36,6 +38,7 @@ class RegisterShape:
     cycles : predicted cycles per operation of one vector.
     """
 
+    statement: str
     rows: int
     columns: int
     row_count: int
@@ -54,11 +57,12 @@ def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[Registe
     for columns in range(nest.depth):
         for rows in range(nest.depth):
             if rows != columns:
-                found += _shapes(nest, own, rows, columns, target)
+                found += _shapes(nest, statement, own, rows, columns, target)
     return tuple(sorted(found, key=lambda shape: shape.cycles))
 
 
-def _shapes(nest: Nest, own: list[Reference], rows: int, columns: int, target: Target) -> list[RegisterShape]:
+def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns: int,
+            target: Target) -> list[RegisterShape]:
     sums = [r for r in own if r.writes]
     if any(r.stride(columns) is Stride.OTHER for r in sums):
         return []
@@ -76,7 +80,7 @@ def _shapes(nest: Nest, own: list[Reference], rows: int, columns: int, target: T
         for row_count in range(2, MOST_ROWS + 1):
             cycles = _cycles(nest, sums, operands, rows, columns, row_count, vectors, lanes, target)
             if cycles is not None:
-                shapes.append(RegisterShape(rows=rows, columns=columns, row_count=row_count,
+                shapes.append(RegisterShape(statement=statement, rows=rows, columns=columns, row_count=row_count,
                                             column_count=vectors * lanes, inner=inner, outer=outer, cycles=cycles))
     return shapes
 
@@ -102,5 +106,5 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
         extent = nest.extents[loop]
         waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
     if row_count & (row_count - 1):
-        waste *= UNEVEN_ROWS
+        waste *= UNEVEN_ROWS if nest.is_box else UNEVEN_ROWS_BY_A_DIAGONAL
     return waste * (cycles / operations + BYTES_WEIGHT * loaded / (operations * lanes))

@@ -16,6 +16,8 @@ from polysched.tiling.loops import Loop, enter, nest
 from polysched.tiling.plan import BandPlan
 from polysched.tiling.position import Position, is_legal
 
+PART = 8    # iterations of a sum that are told apart when statements share a block
+
 
 def block_of(loop: Loop, size: int, role: Role) -> Loop:
     """The loop over blocks of `size` iterations of a loop."""
@@ -23,17 +25,16 @@ def block_of(loop: Loop, size: int, role: Role) -> Loop:
     return Loop(function=loop.function.scale_down_val(edge).floor(), mark=replace(loop.mark, role=role))
 
 
-def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, tiles: tuple[Loop, ...],
-                  child: Node) -> Node | None:
+def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, child: Node) -> Node | None:
     """The point loops of a band as register blocks; None when that is not legal.
 
     Statements without the block's sum stand beside it, below the block loops, in loops of their own.  Where the
-    dependences between statements allow no such order, the blocks that hold instances of several statements
+    dependences between statements allow no such order, the parts of blocks that hold instances of several statements
     (along the diagonal of a triangular nest, say) keep plain loops, and all others become register blocks.
 
     Parameters
     ----------
-    position : the place below the tile loops `tiles`.
+    position : the place below the tile loops.
     child : what stood below the band.
     """
     shape = plan.shape
@@ -42,10 +43,13 @@ def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, t
               block_of(loops[shape.columns], shape.column_count, Role.TILE)]
     around = (*(loops[k] for k in shape.outer), *(blocks if plan.rows_first else reversed(blocks)))
     below = enter(position, around)
-    for branches in (_by_statement(loops, plan, below), _by_block(loops, plan, below, (*tiles, *around), child)):
-        inner = None if branches is None else _sequence(branches)
-        if inner is not None and is_legal(below, inner):
-            return nest(around, inner)
+    separated = _by_statement(loops, plan, below)
+    if separated is not None and is_legal(below, _sequence(separated)):
+        return nest(around, _sequence(separated))
+    split = _by_block(loops, plan, below, around, child)
+    for branches in () if split is None else (split, split[::-1]):
+        if is_legal(below, _sequence(branches)):
+            return nest(around, _sequence(branches))
     return None
 
 
@@ -61,15 +65,21 @@ def _by_statement(loops: tuple[Loop, ...], plan: BandPlan,
     return tuple((keep, nest(_inner_loops(loops, plan, sums=keep_sums(plan, name)), Leaf())) for name, keep in groups)
 
 
-def _by_block(loops: tuple[Loop, ...], plan: BandPlan, position: Position, outside: tuple[Loop, ...],
+def _by_block(loops: tuple[Loop, ...], plan: BandPlan, position: Position, around: tuple[Loop, ...],
               child: Node) -> tuple[tuple[isl.UnionSet, Node], ...] | None:
-    """One statement's pure blocks as register blocks; all that shares a block with other statements as plain loops."""
-    summing = [part for part in sets_of(position.domain) if keep_sums(plan, part.get_tuple_name())]
-    if len(summing) != 1:
+    """What shares a part of a block with other statements as plain loops, and all the rest as register blocks.
+
+    Parts are cut by the innermost loop of the sum, so that the plain loops stay near the diagonal.  The tile
+    loops outside are left out of the question: blocks mostly lie in one tile, and the sets stay simple.
+    """
+    assert plan.shape is not None
+    summing = [part for part in sets_of(position.domain) if part.get_tuple_name() == plan.shape.statement]
+    if not summing:
         return None
     main = isl.UnionSet.from_set(summing[0])
     others = position.domain.subtract(main)
-    coordinates = multi_union_pw_aff((*position.path, *(loop.function for loop in outside)))
+    part_of_sum = block_of(loops[plan.shape.inner[-1]], PART, Role.POINT)
+    coordinates = multi_union_pw_aff((*position.path, *(loop.function for loop in (*around, part_of_sum))))
     place = isl.UnionMap.from_multi_union_pw_aff(coordinates).intersect_domain(position.domain)
     shared = place.intersect_domain(main).intersect_range(place.intersect_domain(others).range()).domain()
     pure = main.subtract(shared).coalesce()

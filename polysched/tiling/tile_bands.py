@@ -121,7 +121,7 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     tiles = tuple(chain(tiles, *inner))
     below = enter(position, tiles)
     if plan.shape is not None and not place.sunk:
-        block = register_nest(loops, plan, below, tiles, band.child)
+        block = register_nest(loops, plan, below, band.child)
         if block is not None:
             return nest(tiles, block)
     points = tuple(loop for loop, edge in zip(loops, plan.edges, strict=True) if edge != 1)

@@ -176,9 +176,10 @@ def choose_tile(problem: TileProblem) -> TileChoice | None:
 def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> list[tuple[int, int]]:
     """The edges that may be chosen for a loop, each with its number of tiles."""
     extent, granule = problem.nest.extents[loop], problem.granules[loop]
-    steps = [step for step in STEPS if not is_skewed(problem.nest) or step & (step - 1) == 0]
+    plain = problem.nest.is_box and not is_skewed(problem.nest)
+    steps = [step for step in STEPS if plain or step & (step - 1) == 0]
     edges = sorted({granule * step for step in steps if granule * step < extent})
-    if not edges or not is_skewed(problem.nest):
+    if not edges or plain:
         edges.append(-(-extent // granule) * granule)
     pairs = [(edge, -(-extent // edge)) for edge in edges]
     shared = order[:2] if problem.wavefront else order[:1]
