@@ -125,7 +125,7 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
     try:
         child = subprocess.Popen(
             [sys.executable, "-m", module, str(request_file), str(write_end)], cwd=folder,
-            env={**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            env={**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             pass_fds=(write_end,), start_new_session=True)
     except BaseException:
