@@ -18,6 +18,9 @@ from polysched.scheduling.original import original
 from polysched.scheduling.schedule import Schedule, SolverReport
 
 
+ORDERING = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
+
+
 def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:
     """Let isl schedule; when its budget of operations runs out, the schedule as written.
 
@@ -32,7 +35,7 @@ def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None =
         proximity = proximity.union(dependences.of_kind(DependenceKind.INPUT))
     constraints = (isl.ScheduleConstraints.on_domain(scop.domain).set_context(scop.context)
                    .set_validity(dependences.validity).set_proximity(proximity)
-                   .set_coincidence(dependences.validity))
+                   .set_coincidence(dependences.of_kind(*ORDERING)))   # a relaxed reduction is not parallel either
     solver_seconds = 0.0
 
     def compute() -> isl.Schedule:
