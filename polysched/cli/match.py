@@ -43,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "with commas, or none (default: %(default)s)")
     parser.add_argument("--size", type=size, nargs="+", action="extend", default=[], metavar="NAME=VALUE",
                         help="a parameter of the program or an argument of the operator")
+    parser.add_argument("--partial-sums", action="store_true",
+                        help="let reductions fill lanes of the result, added up at the end")
     parser.add_argument("--all", action="store_true", help="print every match, not only the cheapest")
     parser.add_argument("--json", action="store_true", help="JSON with the count and every match")
     parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
@@ -60,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         also |= load_intrinsics(path)
     intrinsic = find_intrinsic(arguments.intrinsic, also=also)
     options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
-                           numerics=numerics(arguments.allow))
+                           numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums)
     sizes = dict(arguments.size)
     scops, left = programs(arguments, sizes)
     found = []
@@ -85,7 +87,7 @@ def show(found: Matches, *, everything: bool) -> None:
         print(f"  {m}")
         print(f"    executed {m.executions} times, {m.utilisation:.0%} of its work used, about "
               f"{m.cost_cycles:.0f} cycles; " + ", ".join(f"{v.operand} {v.mode.value}" for v in m.layouts))
-        for assumption in m.assignment.assumptions:
+        for assumption in m.assumptions:
             print(f"    takes for granted: {assumption}")
     if found.count > 1 and not everything:
         print(f"  and {found.count - 1} more (--all)")

@@ -90,6 +90,7 @@ class Encoding:
     ----------
     assignments : from `bodies`, those with facts included (they are switched off by assumptions).
     fixed_outside : loops that have to stay around the instruction, with the reason.
+    partial_sums : a reduction may fill lanes of the result, which are added up at the end.
     """
 
     fragment: Fragment
@@ -98,6 +99,7 @@ class Encoding:
     rule: Rule = Rule.EXACT
     extents: Extents = Extents.ANY
     fixed_outside: dict[str, str] = field(default_factory=dict)
+    partial_sums: bool = False
     learned: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -141,7 +143,8 @@ class Encoding:
                 return False
         if not indexed or not indexed <= group.indexes:
             return False
-        if (output in group.indexes) != (output in indexed):
+        if output in group.indexes and output not in indexed and not (
+                self.partial_sums and self.intrinsic.contraction.finish is None):
             return False
         extent = self.fragment.loop(loop).extent
         return output in indexed or self.intrinsic.contraction.finish is None or extent == 1
@@ -176,12 +179,17 @@ class Encoding:
         yield from self.learned
 
     def _clauses_of(self, variable: int, assignment: Assignment) -> Iterator[list[int]]:
+        written = self.software_loops(assignment, self.intrinsic.contraction.output.array)
         for position, group in enumerate(self.groups):
+            if self.partial_sums and self.intrinsic.contraction.output.array in group.indexes:
+                yield from ([-self.x[a, position], -self.x[b, position]] for a in self.loops for b in self.loops
+                            if a in written and b not in written)   # lanes are results or partial sums, not both
             fitting = [loop for loop in self.loops if self.admits(assignment, loop, group)]
             yield from ([-variable, -self.x[loop, position]] for loop in self.loops if loop not in fitting)
             usable = [loop for loop in fitting if loop not in self.fixed_outside]
-            if usable:   # a dimension that some loop can fill is filled
-                yield [-variable, *(self.x[loop, position] for loop in usable)]
+            filled = [self.x[loop, position] for loop in usable]
+            for loop in usable:   # a dimension stays empty only when every loop that could fill it is in another one
+                yield [-variable, *filled, *(self.x[loop, g] for g in range(len(self.groups)) if g != position)]
         if self.rule is Rule.AMOS:
             yield from self._one_to_one(variable, assignment)
 

@@ -67,7 +67,8 @@ class IslCheck:
             if not all(self.independent(r, hidden) for r in used):
                 return Refusal(f"operand {operand} would need two elements at one place", hidden)
         lanes = frozenset(n for m, i in zip(loops, indexes, strict=True) if output in i for n in m)
-        if not self.distinct(lanes):
+        written = frozenset(n for i in self.fragment.indices[self.fragment.target] for n in i.loops)
+        if not self.distinct(lanes & written):   # the other lanes hold partial sums, which are added
             return Refusal("two places of the result would hold the same element, so one sum is lost", lanes)
         return _padding(self.fragment, operands, set(mapped))
 

@@ -34,12 +34,14 @@ class MatchOptions:
     rule : `exact` or AMOS's.
     extents : whether loops have to fill the instruction's dimensions.
     numerics : what may change in floating-point results.
+    partial_sums : reductions may fill lanes of the result that are added up at the end.
     limit : stop after this many matches; None for all.
     """
 
     rule: Rule = Rule.EXACT
     extents: Extents = Extents.ANY
     numerics: Numerics = field(default_factory=Numerics)
+    partial_sums: bool = False
     limit: int | None = None
 
 
@@ -64,6 +66,23 @@ class Match:
         """The loops around the instruction, outermost first."""
         inside = {name for members in self.loops for name in members}
         return tuple(loop.name for loop in self.fragment.loops if loop.name not in inside)
+
+    def is_partial(self, group: int) -> bool:
+        """The group's lanes of the result hold partial sums of one element."""
+        part, written = self.groups[group], self.fragment.loops_of(self.result)
+        return self.intrinsic.output.name in part.indexes and any(n not in written for n in self.loops[group])
+
+    @cached_property
+    def result(self) -> Load:
+        """The program's element that the instruction's result is."""
+        return Load(self.fragment.target, self.fragment.update.dtype)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the match takes for granted, in words."""
+        lanes = ("partial sums in lanes are added at the end",) if any(
+            self.is_partial(g) for g in range(len(self.groups))) else ()
+        return (*self.assignment.assumptions, *lanes)
 
     def fused_extent(self, group: int) -> int:
         """Iterations of all loops of a group together."""
@@ -112,7 +131,7 @@ class Match:
             self.fragment, Load(self.fragment.target, self.fragment.update.dtype))
         return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
                 "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
-                "assumptions": list(self.assignment.assumptions), "executions": self.executions,
+                "assumptions": list(self.assumptions), "executions": self.executions,
                 "utilisation": round(self.utilisation, 4), "cost_cycles": round(self.cost_cycles, 1)}
 
     def __str__(self) -> str:
@@ -188,7 +207,9 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
                  refused: list[str], explanations: list[Explanation]) -> Iterator[Match]:
     table = assignments(fragment, intrinsic, options.numerics)
     outside, impossible = loops_kept_outside(fragment, dependences) if table else ({}, "")
-    encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside)
+    encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside,
+                        partial_sums=options.partial_sums and (
+                            fragment.update.dtype.is_integer or options.numerics.reassociate))
     extents = [g.extent for g in encoding.groups]
     checker, indexes = IslCheck(fragment), [g.indexes for g in encoding.groups]
     count = 0

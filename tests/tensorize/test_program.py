@@ -9,7 +9,7 @@ from polysched.errors import IllegalScheduleError
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop
-from polysched.tensorize import find_intrinsic, match, operators
+from polysched.tensorize import MatchOptions, find_intrinsic, match, operators
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.program import tensorize
 from tests.tensorize.compiled import call, compiled
@@ -24,8 +24,9 @@ def filled(scop: Scop, sizes: dict[str, int]) -> dict[str, np.ndarray]:
     return arrays
 
 
-def run_tensorized(scop: Scop, name: str, sizes: dict[str, int], arrays: dict[str, np.ndarray], folder: Path) -> int:
-    found = match(scop, find_intrinsic(name), sizes=sizes)
+def run_tensorized(scop: Scop, name: str, sizes: dict[str, int], arrays: dict[str, np.ndarray], folder: Path,
+                   options: MatchOptions | None = None) -> int:
+    found = match(scop, find_intrinsic(name), options, sizes=sizes)
     assert found.count >= 1, [str(e) for e in found.explanations]
     for i, m in enumerate(found.with_mirrors):
         mine = {k: v.copy() for k, v in arrays.items()}
@@ -107,3 +108,32 @@ for (int t = 1; t < n; t++) {
     with pytest.raises(IllegalScheduleError, match="cannot be taken out") as caught:
         tensorize(found.matches[0])
     assert "loop t carries a dependence between S1 and S0 on C" in str(caught.value)
+
+
+SUMS = {
+    "dot": ("int32_t s[1], const int8_t x[n], const int8_t y[n]", "for (int i = 0; i < n; i++) s[0] += x[i] * y[i];"),
+    "rows": ("int32_t s[m], const int8_t x[m][n], const int8_t y[m][n]",
+             "for (int r = 0; r < m; r++) for (int i = 0; i < n; i++) s[r] += x[r][i] * y[r][i];"),
+    "frames": ("int32_t s[m], const int8_t x[m][n][m], const int8_t y[m][n][m]",
+               "for (int r = 0; r < m; r++) for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
+               "s[r] += x[r][i][j] * y[r][i][j];"),
+}
+
+
+@pytest.mark.parametrize("case", SUMS)
+@pytest.mark.parametrize("name", ["sve256_sdot", "mma_16x16x16_s8", "arm_smmla"])
+def test_partial_sums_in_lanes(case: str, name: str, tmp_path: Path) -> None:
+    """A sum of products fills the lanes of a vector dot product only when lanes may hold partial sums."""
+    declarations, body = SUMS[case]
+    scop = from_c_text(f"#include <stdint.h>\nvoid f(int m, int n, {declarations}) {{\n#pragma scop\n{body}\n"
+                       "#pragma endscop\n}\n")
+    sizes = {"m": 5, "n": 83} if case != "dot" else {"n": 83}
+    sizes = {p.name: sizes[p.name] for p in scop.parameters}
+    arrays = filled(scop, sizes)
+    plain = match(scop, find_intrinsic(name), sizes=sizes)
+    options = MatchOptions(partial_sums=True)
+    total = run_tensorized(scop, name, sizes, arrays, tmp_path, options)
+    found = match(scop, find_intrinsic(name), options, sizes=sizes)
+    lanes = [m for m in found.with_mirrors if "partial sums in lanes are added at the end" in m.assumptions]
+    assert total == len(found.with_mirrors) >= plain.total
+    assert bool(lanes) == (name == "sve256_sdot")

@@ -51,7 +51,14 @@ def unpack_c(plan: Plan, name: str) -> str:
         copy = f"if (ps_inside) {array}[ps_from_at] = ps_from[ps_at];"
         body = list(gather(plan, output.name, held, copy=copy))
     else:
-        body = _for_each(plan, output.name, inside=f"{_element_c(plan.match, held)} = ps_from[ps_at];", outside="")
+        element, partial = _element_c(plan.match, held), _partial_groups(plan.match, output.name)
+        store = f"{element} = ps_from[ps_at];"
+        if partial:
+            first = " && ".join(f"c{g} == 0" for g in partial)
+            through = f"uint{output.dtype.bits}_t" if output.dtype.is_integer else c_type
+            store = (f"{element} = {first} ? ps_from[ps_at] : "
+                     f"({c_type})(({through}){element} + ({through})ps_from[ps_at]);")
+        body = _for_each(plan, output.name, inside=store, outside="")
     head = f"static void {name}({c_type} *restrict {array}, const {c_type} *restrict ps_from)"
     return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
 
@@ -79,7 +86,9 @@ def _for_each(plan: Plan, operand: str, *, inside: str, outside: str) -> list[st
     for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, operand, mine, place)};"):
         put(text)
     conditions = list(_conditions(plan, operand, mine, groups))
-    decode = list(_decode(match, operand, mine, groups))
+    if outside:   # the old value counts once
+        conditions += [f"c{g} == 0" for g in _partial_groups(match, operand)]
+    decode = list(_decode(match, mine, [g for g in groups if g not in _partial_groups(match, operand)]))
     guard = _domain_guard(match, operand, plan)
     if conditions:
         put(f"if ({' && '.join(conditions)}) {{")
@@ -97,8 +106,14 @@ def _for_each(plan: Plan, operand: str, *, inside: str, outside: str) -> list[st
     return lines
 
 
+def _partial_groups(match: Match, operand: str) -> list[int]:
+    """Groups whose coordinate tells partial sums of one element apart."""
+    return [g for g in range(len(match.groups)) if operand == match.intrinsic.output.name and match.is_partial(g)]
+
+
 def _conditions(plan: Plan, operand: str, mine: list[NestLoop], groups: list[int]) -> Iterator[str]:
     match = plan.match
+    groups = [g for g in groups if g not in _partial_groups(match, operand)]
     for loop in mine:
         if loop.group < 0 and loop.blocks * loop.unroll != loop.count:
             yield f"{loop.name} < {loop.count}"
@@ -113,7 +128,7 @@ def _fused(tile: NestLoop | None, match: Match, g: int) -> str:
     return f"c{g}" if tile is None else f"{tile.name} * {match.extent(g)} + c{g}"
 
 
-def _decode(match: Match, operand: str, mine: list[NestLoop], groups: list[int]) -> Iterator[str]:
+def _decode(match: Match, mine: list[NestLoop], groups: list[int]) -> Iterator[str]:
     """The program's iterators from loops and coordinates; those that do not matter stand at their least value."""
     fragment = match.fragment
     known: set[str] = set()

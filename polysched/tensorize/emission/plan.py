@@ -99,7 +99,8 @@ class Plan:
 def uses(match: Match, operand: str, loop: NestLoop) -> bool:
     """Whether an operand changes with a loop."""
     if loop.group >= 0:
-        return operand in match.groups[loop.group].indexes
+        accumulated = operand == match.intrinsic.output.name and match.is_partial(loop.group)
+        return operand in match.groups[loop.group].indexes and not accumulated
     return loop.source in match.fragment.loops_of(content_of(match, operand))
 
 
@@ -139,7 +140,7 @@ def _nest(match: Match) -> list[NestLoop]:
         count = -(-match.fused_extent(at) // match.extent(at))
         if count > 1:
             loops.append(NestLoop(name=f"t_{'_'.join(group.dimensions)}", count=count, group=at,
-                                  reduction=match.intrinsic.output.name not in group.indexes))
+                                  reduction=match.intrinsic.output.name not in group.indexes or match.is_partial(at)))
     return loops
 
 
@@ -231,7 +232,8 @@ def _place(match: Match, operand: str, loops: list[NestLoop], emulated: bool) ->
     natural = match.intrinsic.row_bytes(operand)
     held = content_of(match, operand)
     whole = all(loop.count % loop.unroll == 0 for loop in mine)
-    if layout.mode in (LoadMode.DIRECT, LoadMode.BROADCAST) and whole and isinstance(held, Load) \
+    partial = operand == match.intrinsic.output.name and any(map(match.is_partial, range(len(match.groups))))
+    if not partial and layout.mode in (LoadMode.DIRECT, LoadMode.BROADCAST) and whole and isinstance(held, Load) \
             and _same_bits(match, operand, held):
         direct = _direct(match, operand, held, mine, 0)
         if operand != match.intrinsic.output.name and not emulated and _walks_pages(match, operand, loops, direct):
