@@ -109,6 +109,8 @@ def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm
 
 def _schedule_below(search: Search, names: Names, active: list[Active], found: Found) -> isl.Schedule:
     """The subtree for some statements, given the rows above it and what these leave active."""
+    if not names:
+        return isl.Schedule.from_domain(_domain(search, ()))
     order = [(a.dependence.source, a.dependence.sink) for a in active]
     if not any(found.values()):
         order += _together(search.strategy)

@@ -1,5 +1,7 @@
 """Every scheduler on small programs whose best schedules are known from the literature."""
 
+from dataclasses import replace
+
 import islpy as isl
 import pytest
 
@@ -135,3 +137,10 @@ def test_isl_giving_up_is_a_rung() -> None:
     schedule = ALGORITHMS["isl"](dependences)
     assert violation(dependences, schedule.tree) is None
     assert schedule.report.rungs[0].startswith("as written: isl's scheduler gave up")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_program_without_statements_has_an_empty_schedule(algorithm: str) -> None:
+    nothing = isl.UnionSet("{ }")
+    empty = replace(jacobi(), statements=(), arrays=(), schedule=isl.Schedule.from_domain(nothing))
+    assert ALGORITHMS[algorithm](analyse(empty)).tree.get_domain().is_empty()
