@@ -1,0 +1,77 @@
+"""`polysched match`: counts, explanations, exit codes."""
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from polysched.cli import match
+from polysched.errors import UsageError
+
+UNIT = ("--intrinsic", "mma_16x16x16")
+PRODUCT = """#include <stdint.h>
+void product(int n, int32_t C[n][n], uint8_t A[n][n], %s B[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+
+
+def run(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    match.add_arguments(parser)
+    return match.run(parser.parse_args(words))
+
+
+def test_counts_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("polysched.tensorize.operators:c1d", *UNIT, "--rule", "amos", "--json") == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["count"] == len(value["matches"]) == 6
+    assert value["rule"] == "amos"
+
+
+def test_every_match_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("polysched.tensorize.operators:c1d", *UNIT, "--all") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("c1d on mma_16x16x16, rule exact: 9 matches (18 with mirror images")
+    assert out.count("S1: ") == 9
+    assert "takes for granted: float additions may be reordered" in out
+
+
+def test_sizes_of_operators_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("polysched.tensorize.operators:c2d", *UNIT, "--rule", "amos", "--extents", "reach", "--size", "batch=1",
+               "--json") == 0
+    assert json.loads(capsys.readouterr().out)["count"] == 20
+    assert run("polysched.tensorize.operators:c2d", *UNIT, "--size", "batch=1", "c=1", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["count"] == 3 * 3
+
+
+def test_a_c_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "product.c"
+    file.write_text(PRODUCT % "int8_t")
+    assert run(str(file), "--intrinsic", "vpdpbusd", "--size", "n=64") == 0
+    assert "A broadcast" in capsys.readouterr().out
+
+
+def test_no_match_explains_and_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "product.c"
+    file.write_text(PRODUCT % "uint8_t")
+    assert run(str(file), "--intrinsic", "vpdpbusd") == 2
+    assert "operand B: the program has uint8, vpdpbusd wants int8" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("words", "problem"), [
+    (("nowhere:gmm", *UNIT), "cannot be imported"),
+    (("polysched.tensorize.operators:gmx", *UNIT), "has no operator 'gmx'"),
+    (("polysched.tensorize.operators:gmm", "--intrinsic", "x"), "no intrinsic is called 'x'"),
+    (("polysched.tensorize.operators:gmm", *UNIT, "--allow", "everything"), "--allow knows no 'everything'"),
+    (("polysched.tensorize.operators:gmm", *UNIT, "--size", "q=3"), "has no parameter q"),
+])
+def test_refusals(words: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        run(*words)
