@@ -122,10 +122,11 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
         "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds}}))
     read_end, write_end = os.pipe()
     started = time.monotonic()
+    search_path = os.pathsep.join(p or os.getcwd() for p in sys.path)
     try:
         child = subprocess.Popen(
             [sys.executable, "-m", module, str(request_file), str(write_end)], cwd=folder,
-            env={**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)},
+            env={**os.environ, **(environment or {}), "PYTHONPATH": search_path},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             pass_fds=(write_end,), start_new_session=True)
     except BaseException:
