@@ -7,7 +7,13 @@ and sequential code generation", 1993.
 
 from __future__ import annotations
 
+from math import prod
+
+import islpy as isl
+
+from polysched.dependence.dependences import DependenceKind
 from polysched.dependence.legality import Active
+from polysched.scheduling.problem import at_large_size
 from polysched.scheduling.rows import NON_NEGATIVE, Row, find_row
 from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
 
@@ -65,6 +71,8 @@ def _fused_band(search: Search, first: Band | None, second: Band, active: list[A
         return band
     if len(band.rows) != len(first.rows) or _own_cost(band) > _own_cost(first) + _own_cost(second):
         return None
+    if policy == "cost" and _shared_bytes(search, first, second, active) <= search.options.cache_bytes:
+        return None
     kept = _parallel_rows(band)
     if policy == "typed":
         return band if kept >= min(_parallel_rows(first), _parallel_rows(second)) else None
@@ -90,6 +98,32 @@ def _extended_band(search: Search, first: Band, second: Band, active: list[Activ
         have = {n: (*have[n], outcome.of[n].iterators) for n in second.names}
         rows.append(Row(of={**row.of, **outcome.of}, costs=(*row.costs[:-1], *outcome.costs[:-1], row.costs[-1])))
     return Band(components=(*first.components, *second.components), rows=tuple(rows))
+
+
+def _shared_bytes(search: Search, first: Band, second: Band, active: list[Active]) -> int:
+    """Bytes that the second group reads from the first, as boxes, with every parameter at one large size.
+
+    What fits the cache is read from there whether the groups are fused or not.
+    """
+    scop = search.problem.scop
+    elements: dict[str, isl.Set] = {}
+    for part in (*active, *search.problem.inputs):
+        pair = part.dependence
+        if pair.source not in first.names or pair.sink not in second.names \
+                or pair.kind not in (DependenceKind.FLOW, DependenceKind.INPUT):
+            continue
+        access = scop.statement(pair.sink).access(pair.sink_reference).relation
+        reached = at_large_size(access.intersect_domain(part.relation.range()).range())
+        elements[pair.array] = reached.union(elements[pair.array]) if pair.array in elements else reached
+    return sum(_box(reached) * scop.array(array).dtype.bytes for array, reached in elements.items())
+
+
+def _box(elements: isl.Set) -> int:
+    """The number of elements in the bounding box."""
+    if elements.is_empty():
+        return 0
+    return prod(int(elements.dim_max_val(k).sub(elements.dim_min_val(k)).to_python()) + 1
+                for k in range(elements.dim(isl.dim_type.set)))
 
 
 def _own_cost(band: Band) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polysched.dependence.budget import ISL_OPERATIONS
 from polysched.errors import UsageError
 
-FUSION_POLICIES = ("none", "smart", "max", "typed")
+FUSION_POLICIES = ("none", "smart", "max", "typed", "cost")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +19,10 @@ class SchedulerOptions:
     fusion : `none` separates every strongly connected component; `max` separates only what has no common
         row; `smart` fuses components of equal depth that depend on each other when the fused band stays as
         deep, costs no distance that grows with a parameter or exceeds `max_shift`, and keeps an outer parallel
-        loop; `typed` also keeps every parallel loop.
+        loop; `typed` also keeps every parallel loop; `cost` is `smart` where more data flows between the
+        components than the cache holds.
     input_dependences : also keep reads of one element close together; needs `analyse(..., inputs=True)`.
+    cache_bytes : what the policy `cost` takes for the cache that keeps data between two loop nests.
     concurrent_start : in how many dimensions tiles of a band without a parallel row shall start together
         (diamond tiling); 0 keeps the rows of least distance.
     max_coefficient : bound on the absolute value of iterator and parameter coefficients.
@@ -31,6 +33,7 @@ class SchedulerOptions:
 
     fusion: str = "smart"
     input_dependences: bool = False
+    cache_bytes: int = 1 << 20
     concurrent_start: int = 0
     max_coefficient: int = 4
     max_shift: int = 10

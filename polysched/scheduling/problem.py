@@ -132,13 +132,19 @@ def _contiguous(statement: Statement) -> tuple[int, ...]:
 
 
 SIZE = 1000
-"""The value that every parameter has when the lengths of loops are compared."""
+"""The value that every parameter has when loops and arrays are compared in size."""
+
+
+def at_large_size(values: isl.Set) -> isl.Set:
+    """The set with every parameter at SIZE."""
+    for k in range(values.dim(isl.dim_type.param)):
+        values = values.fix_val(isl.dim_type.param, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, SIZE))
+    return values
 
 
 def _smaller(domain: isl.Set) -> tuple[int, ...]:
     """Per iterator how many of the other loops are longer, with every parameter at one large size."""
-    for k in range(domain.dim(isl.dim_type.param)):
-        domain = domain.fix_val(isl.dim_type.param, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, SIZE))
+    domain = at_large_size(domain)
     depth = domain.dim(isl.dim_type.set)
     if domain.is_empty() or not domain.is_bounded():
         return (0,) * depth

@@ -1,0 +1,67 @@
+"""Fusion policies on programs where they differ."""
+
+import pytest
+
+from polysched.dependence import analyse, violation
+from polysched.scheduling import SchedulerOptions, pluto
+from polysched.scheduling.tree_text import tree_text
+from polysched.scop import from_c_text
+
+
+def fused(body: str, policy: str, **options: int) -> str:
+    dependences = analyse(from_c_text(f"""
+        void f(int n, int m, double A[n][n], double B[n][n], double C[n][n], double x[n], double y[n], double z[8]) {{
+        #pragma scop
+        {body}
+        #pragma endscop
+        }}"""))
+    schedule = pluto(dependences, options=SchedulerOptions(fusion=policy, **options))
+    assert violation(dependences, schedule.tree) is None
+    return tree_text(schedule.tree)
+
+
+POINTWISE = """
+for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) B[i][j] = 2.0 * A[i][j];
+for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) C[i][j] = B[i][j] + 1.0;
+"""
+
+COLUMNS = """
+for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) B[i][j] = 2.0 * A[i][j];
+for (int i = 1; i < n - 1; i++) for (int j = 0; j < n; j++) C[i][j] = B[i - 1][j] + B[i + 1][j];
+"""
+
+SHIFTED = """
+for (int i = 0; i < n - 2; i++) x[i] = A[i][0];
+for (int i = 1; i < n - 3; i++) y[i] = x[i - 1] + x[i + 1];
+"""
+
+REVERSED = """
+for (int i = 0; i < n; i++) x[i] = A[i][0];
+for (int i = 0; i < n; i++) y[i] = x[n - 1 - i];
+"""
+
+SMALL = """
+for (int i = 0; i < 8; i++) z[i] = A[i][0];
+for (int i = 0; i < 8; i++) y[i] = z[i];
+"""
+
+
+@pytest.mark.parametrize(("body", "policies"), [
+    (POINTWISE, {"none": False, "smart": True, "max": True, "typed": True, "cost": True}),
+    # fused, i is shifted and sequential, j stays parallel: enough for all but typed
+    (COLUMNS, {"none": False, "smart": True, "max": True, "typed": False, "cost": True}),
+    # the shift makes the only loop sequential: maximal fusion takes it, the others keep two parallel loops
+    (SHIFTED, {"none": False, "smart": False, "max": True, "typed": False, "cost": False}),
+    # distances grow with n unless the second loop is reversed
+    (REVERSED, {"none": False, "smart": False, "max": True, "typed": False, "cost": False}),
+    # eight elements stay in the cache anyway
+    (SMALL, {"none": False, "smart": True, "max": True, "typed": True, "cost": False}),
+], ids=["pointwise", "columns", "shifted", "reversed", "small"])
+def test_policies(body: str, policies: dict[str, bool]) -> None:
+    for policy, expected in policies.items():
+        assert (", S1:" in fused(body, policy)) == expected, (policy, fused(body, policy))
+
+
+def test_the_cache_size_decides_for_cost() -> None:
+    assert "S0: i, S1: i" in fused(SMALL, "cost", cache_bytes=32)
+    assert "S0: i, S1: i" not in fused(POINTWISE, "cost", cache_bytes=1 << 30)
