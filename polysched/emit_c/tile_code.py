@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from polysched.emit_c.accumulators import TileAccess, offset_name, promotion_levels
-from polysched.emit_c.c_text import CText, Level
+from polysched.emit_c.c_text import CText
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element
 from polysched.emit_c.facts import Facts, depends_on
 from polysched.emit_c.index import Comparison
@@ -29,9 +29,10 @@ from polysched.emit_c.statements import braced
 from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, packed_at, packed_reach, points, reach
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.emit_c.vector_statements import add_statements
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
-from polysched.scop.body import Assign, statement_expressions, walk
-from polysched.scop.dtypes import DType, promote, usual_conversion
+from polysched.scop.body import assignments, statement_expressions, walk
+from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 
 
@@ -120,10 +121,7 @@ class TileCode:
     def _dtypes(self) -> Iterable[DType]:
         for instance in instances(self.tile.body):
             statement = self.scop.statement(instance.statement)
-            for item in statement.body:
-                if not isinstance(item, Assign):
-                    raise NotVectorised("only assignments have a form in registers")
-                yield item.dtype
+            yield from (item.dtype for item in assignments(statement.body))
             for top in statement_expressions(statement.body):
                 yield from (e.dtype for e in walk(top) if has_vectors(e.dtype) or e is top)
 
@@ -167,10 +165,7 @@ class TileCode:
             for instance in instances(self.tile.body):
                 printer = VectorPrinter(scalar=self.printer_for(instance, point), types=self.types, lanes=lanes,
                                         edge=self._edge, scope=scope)
-                for item in self.scop.statement(instance.statement).body:
-                    if not isinstance(item, Assign):
-                        raise NotVectorised("only assignments have a form in registers")
-                    scope.lines.extend(_assignment(item, printer))
+                add_statements(self.scop.statement(instance.statement).body, printer)
         return scope.lines
 
     def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
@@ -213,36 +208,3 @@ class _Held:
 def _depends(key: Reach, names: frozenset[str]) -> bool:
     return any(depends_on(form, names) for form in key.subscripts or ())
 
-
-def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
-    """`target op= value` at one point."""
-    access = printer.scalar.statement.access(item.target)
-    where = printer.reach(access)
-    held = printer.scope.held(where)
-    value = printer.value(item.value)
-    if item.op is None:
-        new = printer.converted(value, item.dtype)
-    else:
-        shift = item.op in ("<<", ">>")
-        common = promote(item.dtype) if shift else usual_conversion(item.dtype, value.dtype)
-        value = printer.converted(value, common)
-        if common == item.dtype and where.lanes in (Lanes.UNIT, Lanes.UNIFORM):
-            place = held.text if held else printer.memory(access, where, item.dtype)
-            return [f"{place} {item.op}= {value.text.at(Level.ASSIGNMENT)};"]
-        old = held or printer.loaded(access, where, item.dtype)
-        new = printer.converted(printer.combined(item.op, printer.converted(old, common), value, common), item.dtype)
-    return _stored(access, where, held, new, printer)
-
-
-def _stored(access: Access, where: Reach, held: Piece | None, new: Piece, printer: VectorPrinter) -> list[str]:
-    if held is None and where.lanes in (Lanes.SPREAD, Lanes.REVERSED):
-        vector = printer.scope.bind(access.array, printer.broadcast(new), printer.types.name(new.dtype, printer.lanes))
-        return [f"{printer.lane(access, n)} = {vector.text}[{n}];" for n in range(printer.lanes)]
-    if where.lanes is Lanes.UNKNOWN and printer.lanes > 1:
-        raise NotVectorised(f"the subscripts of {access.array} are not linear")
-    if where.lanes is Lanes.UNIT:
-        new = printer.broadcast(new)
-    if new.vector and where.lanes is Lanes.UNIFORM:
-        raise NotVectorised("lanes write one element")
-    place = held.text if held else printer.memory(access, where, new.dtype)
-    return [f"{place} = {new.text.at(Level.ASSIGNMENT)};"]

@@ -32,6 +32,7 @@ class TileScope:
     in_use : names of loop variables and registers.
     lines : declarations of the bound values, in order.
     bound : values by their text.
+    declared : names of all bound values.
     """
 
     registers: Mapping[Reach, Piece]
@@ -40,6 +41,7 @@ class TileScope:
     in_use: frozenset[str]
     lines: list[str] = field(default_factory=list)
     bound: dict[str, Piece] = field(default_factory=dict)
+    declared: set[str] = field(default_factory=set)
 
     def held(self, where: Reach) -> Piece | None:
         """The register that holds an element, if one does."""
@@ -55,9 +57,14 @@ class TileScope:
         if text.isidentifier():
             return piece
         if text not in self.bound:
-            used = self.in_use | {p.text.code for p in self.bound.values()}
-            name = next(n for k in range(len(used) + 1)
-                        if (n := self.taken.fresh(f"{identifier_of(wish)}_{k}", used)) == f"{identifier_of(wish)}_{k}")
-            self.lines.append(f"const {type_name} {name} = {text};")
-            self.bound[text] = Piece(CText(name), piece.dtype, piece.vector)
+            self.bound[text] = self.declare(wish, piece, type_name)
         return self.bound[text]
+
+    def declare(self, wish: str, piece: Piece, type_name: str) -> Piece:
+        """A new variable with the value as it is now; for what later statements may change."""
+        used = self.in_use | self.declared
+        name = next(n for k in range(len(used) + 1)
+                    if (n := self.taken.fresh(f"{identifier_of(wish)}_{k}", used)) == f"{identifier_of(wish)}_{k}")
+        self.declared.add(name)
+        self.lines.append(f"const {type_name} {name} = {piece.text};")
+        return Piece(CText(name), piece.dtype, piece.vector)

@@ -211,7 +211,7 @@ class VectorPrinter:
 
     def _select(self, expr: Select) -> Piece:
         for side in (expr.then, expr.otherwise):
-            self._may_run_always(side)  # also in scalar code: loads may be bound in front of the statement
+            self.require_always(side)  # also in scalar code: loads may be bound in front of the statement
         then = self.converted(self.value(expr.then), expr.dtype)
         otherwise = self.converted(self.value(expr.otherwise), expr.dtype)
         if self.lanes == 1 or self._is_uniform(expr.condition):
@@ -234,7 +234,7 @@ class VectorPrinter:
             case Unary(op="!", operand=operand):
                 return unary("~", self.mask(operand, bits))
             case Binary(op=op) if op in LOGICAL:
-                self._may_run_always(condition.right)
+                self.require_always(condition.right)
                 sign = "&" if op == "&&" else "|"
                 return binary(sign, self.mask(condition.left, bits), self.mask(condition.right, bits))
             case Binary(op=op) if op in COMPARISON:
@@ -257,7 +257,7 @@ class VectorPrinter:
             return mask
         return call("__builtin_convertvector", [mask, CText(self.types.mask(want, self.lanes))])
 
-    def _may_run_always(self, expr: Expr) -> None:
+    def require_always(self, expr: Expr) -> None:
         """Lanes that C would skip are computed too: they must not trap or read outside an array."""
         for part in walk(expr):
             if isinstance(part, Load) and not inside_array(self.scop, self.scalar.statement.access(part.reference)):

@@ -23,6 +23,8 @@ BODIES = {
     "blend": "A[i][j] = B[i][j] < 0.0f || K[i][j] > 3 ? -B[i][j] : A[i][j] * 2.0f;",
     "integers": "K[i][j] = K[i][j] * 7 ^ (K[i][j] & 15);",
     "negation": "A[i][j] = -B[i][j] / (1.0f + B[i][j] * B[i][j]);",
+    "condition on data": "if (K[i][j] > 0 && B[i][j] < 1.0f) A[i][j] += B[i][j]; else A[i][j] = K[i][j];",
+    "condition without else": "if (!(K[i][j] > 0)) D[i][j] = D[i][j] * B[i][j];",
     "remainder": "K[i][j] = K[i][j] % 7 + K[i][j] / 3;",
 }
 
@@ -53,7 +55,7 @@ def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", [
-    "A[i][j] = B[i][m - j];", "A[i][j] = sqrtf(B[i][j]);", "if (K[i][j] > 0) A[i][j] = 1.0f;"])
+    "A[i][j] = B[i][m - j];", "A[i][j] = sqrtf(B[i][j]);", "if (K[i][j] > 0) K[i][j] /= K[i][j + 1];"])
 def test_what_has_no_good_vector_form_stays_a_simd_loop(body: str) -> None:
     text = "float sqrtf(float);\n" + program(body)
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512))

@@ -1,25 +1,65 @@
 #define polysched_min(a, b) ((a) < (b) ? (a) : (b))
 #define polysched_max(a, b) ((a) > (b) ? (a) : (b))
 #define polysched_floordiv(n, d) ((n) / (d) - ((n) % (d) < 0))
-if (steps >= 1 && m >= 3 && n >= 3) {
-  /* band 0: wavefronts of tiles, one after the other */
-  for (long wave = 0; wave <= (6 * (long)steps + m - 1) / 32; wave++) {
-    /* tiles of one wavefront */
-    #pragma omp parallel for
-    for (long i_tile = polysched_max(wave - ((long)steps + 8) / 8 + 1, (wave + 1) / 3); i_tile <= polysched_min(polysched_min(wave, (2 * (long)steps + m - 1) / 32), (16 * wave + m + 13) / 48); i_tile++) {
-      for (long j_tile = polysched_max((wave + i_tile) / 2 - i_tile, 2 * i_tile + polysched_floordiv(8 * wave + 8 * i_tile - m - 5, 16) - wave); j_tile <= polysched_min(polysched_min((2 * (long)steps + n - 1) / 32, (8 * wave + 8 * i_tile + n + 20) / 32), (16 * wave + 16 * i_tile + n + 13) / 32 - i_tile); j_tile++) {
-        /* points of one tile */
-        for (long t = polysched_max(polysched_max(polysched_max(1, 8 * wave - 8 * i_tile), 16 * i_tile + m / 2 - m + 1), 16 * j_tile + n / 2 - n + 1); t <= polysched_min(steps, 8 * wave - 8 * i_tile + 7); t++) {
-          for (long i = polysched_max(polysched_max(32 * i_tile - 2 * t, 32 * j_tile - 2 * t - n + 3), 1); i < polysched_min(polysched_min(32 * i_tile - 2 * t + 32, m), 16 * j_tile + m - t + 14); i++) {
-            if (m >= i + 2) {
-              #pragma omp simd
-              for (long j = polysched_max(32 * j_tile - 2 * t, 1); j < polysched_min(32 * j_tile - 2 * t + 32, n - 1); j++)
-                b[i][j] = 0.2 * (a[i][j] + a[i][j - 1] + a[i][j + 1] + a[i - 1][j] + a[i + 1][j]);
-            }
-            if (i >= 2) {
-              #pragma omp simd
-              for (long j = polysched_max(32 * j_tile - 2 * t - 1, 1); j < polysched_min(32 * j_tile - 2 * t + 31, n - 1); j++)
-                a[i - 1][j] = 0.2 * (b[i - 1][j] + b[i - 1][j - 1] + b[i - 1][j + 1] + b[i - 2][j] + b[i][j]);
+{
+  typedef double polysched_f64x8 __attribute__((vector_size(64), aligned(8), may_alias));
+  typedef double polysched_f64x4 __attribute__((vector_size(32), aligned(8), may_alias));
+  if (steps >= 1 && m >= 3 && n >= 3) {
+    /* band 0: wavefronts of tiles, one after the other */
+    for (long wave = 0; wave <= (6 * (long)steps + m - 1) / 32; wave++) {
+      /* tiles of one wavefront */
+      #pragma omp parallel for
+      for (long i_tile = polysched_max(wave - ((long)steps + 8) / 8 + 1, (wave + 1) / 3); i_tile <= polysched_min(polysched_min(wave, (2 * (long)steps + m - 1) / 32), (16 * wave + m + 13) / 48); i_tile++) {
+        for (long j_tile = polysched_max((wave + i_tile) / 2 - i_tile, 2 * i_tile + polysched_floordiv(8 * wave + 8 * i_tile - m - 5, 16) - wave); j_tile <= polysched_min(polysched_min((2 * (long)steps + n - 1) / 32, (8 * wave + 8 * i_tile + n + 20) / 32), (16 * wave + 16 * i_tile + n + 13) / 32 - i_tile); j_tile++) {
+          /* points of one tile */
+          for (long t = polysched_max(polysched_max(polysched_max(1, 8 * wave - 8 * i_tile), 16 * i_tile + m / 2 - m + 1), 16 * j_tile + n / 2 - n + 1); t <= polysched_min(steps, 8 * wave - 8 * i_tile + 7); t++) {
+            for (long i = polysched_max(polysched_max(32 * i_tile - 2 * t, 32 * j_tile - 2 * t - n + 3), 1); i < polysched_min(polysched_min(32 * i_tile - 2 * t + 32, m), 16 * j_tile + m - t + 14); i++) {
+              if (m >= i + 2) {
+                const long j_first = polysched_max(32 * j_tile - 2 * t, 1);
+                const long j_end = polysched_min(32 * j_tile - 2 * t + 32, n - 1);
+                for (long j = j_first; j < j_end - 7; j += 8) {
+                  const polysched_f64x8 a_0 = *(polysched_f64x8 *)&a[i][j];
+                  const polysched_f64x8 a_1 = *(polysched_f64x8 *)&a[i][j - 1];
+                  const polysched_f64x8 a_2 = *(polysched_f64x8 *)&a[i][j + 1];
+                  const polysched_f64x8 a_3 = *(polysched_f64x8 *)&a[i - 1][j];
+                  const polysched_f64x8 a_4 = *(polysched_f64x8 *)&a[i + 1][j];
+                  *(polysched_f64x8 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
+                }
+                if ((j_end - j_first) % 8 >= 4) {
+                  const long j = j_end - (j_end - j_first) % 8;
+                  const polysched_f64x4 a_0 = *(polysched_f64x4 *)&a[i][j];
+                  const polysched_f64x4 a_1 = *(polysched_f64x4 *)&a[i][j - 1];
+                  const polysched_f64x4 a_2 = *(polysched_f64x4 *)&a[i][j + 1];
+                  const polysched_f64x4 a_3 = *(polysched_f64x4 *)&a[i - 1][j];
+                  const polysched_f64x4 a_4 = *(polysched_f64x4 *)&a[i + 1][j];
+                  *(polysched_f64x4 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
+                }
+                for (long j = j_end - (j_end - j_first) % 4; j < j_end; j++)
+                  b[i][j] = 0.2 * (a[i][j] + a[i][j - 1] + a[i][j + 1] + a[i - 1][j] + a[i + 1][j]);
+              }
+              if (i >= 2) {
+                const long j_first = polysched_max(32 * j_tile - 2 * t - 1, 1);
+                const long j_end = polysched_min(32 * j_tile - 2 * t + 31, n - 1);
+                for (long j = j_first; j < j_end - 7; j += 8) {
+                  const polysched_f64x8 b_0 = *(polysched_f64x8 *)&b[i - 1][j];
+                  const polysched_f64x8 b_1 = *(polysched_f64x8 *)&b[i - 1][j - 1];
+                  const polysched_f64x8 b_2 = *(polysched_f64x8 *)&b[i - 1][j + 1];
+                  const polysched_f64x8 b_3 = *(polysched_f64x8 *)&b[i - 2][j];
+                  const polysched_f64x8 b_4 = *(polysched_f64x8 *)&b[i][j];
+                  *(polysched_f64x8 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
+                }
+                if ((j_end - j_first) % 8 >= 4) {
+                  const long j = j_end - (j_end - j_first) % 8;
+                  const polysched_f64x4 b_0 = *(polysched_f64x4 *)&b[i - 1][j];
+                  const polysched_f64x4 b_1 = *(polysched_f64x4 *)&b[i - 1][j - 1];
+                  const polysched_f64x4 b_2 = *(polysched_f64x4 *)&b[i - 1][j + 1];
+                  const polysched_f64x4 b_3 = *(polysched_f64x4 *)&b[i - 2][j];
+                  const polysched_f64x4 b_4 = *(polysched_f64x4 *)&b[i][j];
+                  *(polysched_f64x4 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
+                }
+                for (long j = j_end - (j_end - j_first) % 4; j < j_end; j++)
+                  a[i - 1][j] = 0.2 * (b[i - 1][j] + b[i - 1][j - 1] + b[i - 1][j + 1] + b[i - 2][j] + b[i][j]);
+              }
             }
           }
         }
