@@ -61,7 +61,7 @@ class Match:
     loops: tuple[tuple[str, ...], ...]
     assignment: Assignment
 
-    @property
+    @cached_property
     def outer(self) -> tuple[str, ...]:
         """The loops around the instruction, outermost first."""
         inside = {name for members in self.loops for name in members}
@@ -86,7 +86,11 @@ class Match:
 
     def fused_extent(self, group: int) -> int:
         """Iterations of all loops of a group together."""
-        return math.prod(self.fragment.loop(name).extent for name in self.loops[group])
+        return self._fused_extents[group]
+
+    @cached_property
+    def _fused_extents(self) -> tuple[int, ...]:
+        return tuple(math.prod(self.fragment.loop(name).extent for name in members) for members in self.loops)
 
     def extent(self, group: int) -> int:
         """The instruction's extent of a group; for a library call, whatever the loops have."""
@@ -172,8 +176,9 @@ class Matches:
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain values; `count` is up to symmetry."""
-        return {"program": self.scop.name, "intrinsic": self.intrinsic.name, "rule": self.options.rule.value,
-                "extents": self.options.extents.value, "count": self.count, "count_with_symmetry": self.total,
+        sizes = {n: v for m in self.matches[:1] for n, v in m.fragment.sizes.items()}
+        return {"program": self.scop.name, "sizes": sizes, "intrinsic": self.intrinsic.name,
+                "rule": self.options.rule.value, "extents": self.options.extents.value, "count": self.count, "count_with_symmetry": self.total,
                 "matches": [m.to_json() for m in self.matches], "refused": list(self.refused),
                 "explanations": [e.to_json() for e in self.explanations], "milliseconds": round(self.milliseconds, 2)}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from pycparser import c_ast, c_parser
@@ -52,8 +52,9 @@ class Affine:
     terms: tuple[tuple[str, int], ...] = ()
     constant: int = 0
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
+        """The iterators with a coefficient."""
         return frozenset(name for name, _ in self.terms)
 
     def evaluate(self, values: Mapping[str, int]) -> int:
@@ -73,7 +74,7 @@ class Element:
     array: str
     subscripts: tuple[Affine, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The iterators that choose the element."""
         return frozenset().union(*(s.names for s in self.subscripts)) if self.subscripts else frozenset()
