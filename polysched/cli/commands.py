@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from polysched.cli import c2c, compare, completion, demo, deps, doctor, extract, fuzz, machine, run, tile
+from polysched.cli import c2c, compare, completion, demo, deps, doctor, extract, fuzz, machine, run, schedule, tile
 
 
 class Command(Protocol):
@@ -25,4 +25,5 @@ class Command(Protocol):
         """Do it; the exit code."""
 
 
-COMMANDS: tuple[Command, ...] = (demo, c2c, run, compare, machine, extract, deps, tile, fuzz, doctor, completion)
+COMMANDS: tuple[Command, ...] = (
+    demo, c2c, run, compare, machine, extract, deps, schedule, tile, fuzz, doctor, completion)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SCHEDULERS = ("pluto", "feautrier", "isl", "original")
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
-FUSIONS = ("none", "smart", "max", "typed")
+FUSIONS = ("none", "smart", "max", "typed", "cost")
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import islpy as isl
 
@@ -29,6 +30,24 @@ _VALUE = re.compile(r"-> \[\((.*?)\)\]")
 def tree_text(tree: isl.Schedule) -> str:
     """The whole tree, one line per member, mark and child; two spaces of indent per level."""
     return "\n".join(_lines(tree.get_root(), "")) + "\n"
+
+
+def band_list(tree: isl.Schedule) -> list[dict[str, Any]]:
+    """Every band in pre-order: its statements, and per member the flag and each statement's row."""
+    return list(_bands(tree.get_root()))
+
+
+def _bands(node: isl.ScheduleNode) -> Iterator[dict[str, Any]]:
+    if kind_of(node) == NodeKind.band:
+        partial = node.band_get_partial_schedule()
+        rows = [member_values(partial, member) for member in range(node.band_n_member())]
+        yield {"statements": sorted(rows[0], key=_by_number) if rows else [],
+               "permutable": bool(node.band_get_permutable()),
+               "members": [{"parallel": bool(node.band_member_get_coincident(member)),
+                            "rows": {name: _value(row[name]) for name in sorted(row, key=_by_number)}}
+                           for member, row in enumerate(rows)]}
+    for position in range(node.n_children()):
+        yield from _bands(node.child(position))
 
 
 def _lines(node: isl.ScheduleNode, indent: str) -> Iterator[str]:

@@ -1,0 +1,87 @@
+"""`polysched schedule`: the schedule of every region, its bands and parallel loops, and how it was found."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polysched.cli.options import FUSIONS, SCHEDULERS, add_source
+
+if TYPE_CHECKING:
+    from polysched.dependence import Dependences
+    from polysched.scheduling import Schedule
+
+NAME = "schedule"
+HELP = "Schedule a C file's regions and show bands, parallel loops and how they were found."
+EPILOG = """\
+examples:
+  polysched schedule gemm.c
+  polysched schedule gemm.c --scheduler isl --json
+  polysched schedule jacobi.c --concurrent-start 1     hyperplanes for diamond tiling
+  polysched schedule gemm.c --strategy strategy.json   cost functions and rows per dimension"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_source(parser)
+    parser.add_argument("--scheduler", choices=SCHEDULERS, default="pluto", help="default: %(default)s")
+    parser.add_argument("--strategy", metavar="FILE", help="a strategy as JSON, followed instead of a named scheduler")
+    parser.add_argument("--fusion", choices=FUSIONS, default="smart", help="default: %(default)s")
+    parser.add_argument("--concurrent-start", type=int, default=0, metavar="DIMENSIONS",
+                        help="in how many dimensions tiles of a pipeline shall start together (default: 0)")
+    parser.add_argument("--reductions", choices=("keep", "exact", "reassociate"), default="keep",
+                        help="whose updates may run in another order (default: keep)")
+    parser.add_argument("--inputs", action="store_true", help="keep reads of one element close together, too")
+    parser.add_argument("--memory-based", action="store_true", help="dependences on every earlier access of an element")
+    parser.add_argument("--json", action="store_true", help="the same as JSON, with the tree in isl's notation")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Schedule every region and print what was found."""
+    from polysched.dependence import analyse
+    from polysched.scheduling.tree_text import tree_text
+    from polysched.scop import all_from_c_file
+    scops = all_from_c_file(arguments.source, include_dirs=tuple(arguments.include_dirs),
+                            defines=tuple(arguments.defines), cc=arguments.cc)
+    values = []
+    for scop in scops:
+        dependences = analyse(scop, value_based=not arguments.memory_based, inputs=arguments.inputs,
+                              reductions=arguments.reductions)
+        schedule = _schedule(dependences, arguments)
+        values.append(_as_json(schedule))
+        if not arguments.json:
+            report = schedule.report
+            print(f"function {scop.name}: {schedule.algorithm}, {report.solves} solves of at most {report.variables} "
+                  f"variables and {report.rows} rows, {report.total_seconds:.3f} s")
+            for rung in report.rungs:
+                print(f"  {rung}")
+            if dependences.relaxed:
+                print(f"  updates in any order: {', '.join(dependences.relaxed)}")
+            print(tree_text(schedule.tree), end="")
+    if arguments.json:
+        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
+    return 0
+
+
+def _schedule(dependences: Dependences, arguments: argparse.Namespace) -> Schedule:
+    from polysched.errors import UsageError
+    from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy, by_strategy
+    options = SchedulerOptions(fusion=arguments.fusion, input_dependences=arguments.inputs,
+                               concurrent_start=arguments.concurrent_start)
+    if arguments.strategy is None:
+        return ALGORITHMS[arguments.scheduler](dependences, options=options)
+    try:
+        text = Path(arguments.strategy).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("the strategy cannot be read", where=arguments.strategy, witness=str(error)) from error
+    return by_strategy(dependences, Strategy.from_json(text), options=options)
+
+
+def _as_json(schedule: Schedule) -> dict[str, Any]:
+    from polysched.scheduling.tree_text import band_list
+    return {"name": schedule.scop.name, "algorithm": schedule.algorithm, "bands": band_list(schedule.tree),
+            "relaxed": list(schedule.dependences.relaxed), "report": asdict(schedule.report),
+            "tree": str(schedule.tree)}
