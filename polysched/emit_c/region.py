@@ -128,7 +128,7 @@ class RegionPrinter:
                 raise
             return self.lines(as_loops(tile), place)
         comment = []
-        if self.options.comments and tile.loops and tile.edges:
+        if self.options.comments and tile.edges and (tile.loops or len(tile.edges) > 1):
             comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)} */"]
         if self.options.comments and tile.loops and not tile.edges:
             comment = self.comments.before(tile.loops[0], above=place.above)
