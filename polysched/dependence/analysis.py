@@ -104,8 +104,15 @@ def _tagged(scop: Scop, kind: AccessKind, *, without: frozenset[str] = frozenset
     programming: smooth_border needs gigabytes with them and milliseconds without.
     """
     relations = (a.tagged_relation.intersect_params(scop.context) for s in scop.statements for a in s.accesses
-                 if a.kind is kind and a.reference not in without)
+                 if _effect(a) is kind and a.reference not in without)
     return union_map(r if r.n_basic_map() == 1 else r.make_disjoint().coalesce() for r in relations)
+
+
+def _effect(access: Access) -> AccessKind:
+    """A write whose relation is larger than what it reaches hides nothing, whatever its kind says."""
+    if access.kind is AccessKind.MUST_WRITE and not access.exact:
+        return AccessKind.MAY_WRITE
+    return access.kind
 
 
 def _flow(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:

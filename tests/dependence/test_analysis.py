@@ -1,6 +1,7 @@
 """Dependences against an oracle that runs the program element by element."""
 
 import random
+from dataclasses import replace
 
 import islpy as isl
 import pytest
@@ -159,3 +160,16 @@ def test_out_of_budget_the_relations_are_memory_based() -> None:
     assert found.fallbacks[0] == "flow dependences by memory: isl ran out of 10 operations"
     ordering = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
     assert pairs_at(found, ordering, sizes) == run_oracle(scop, sizes)["memory"]
+
+
+def test_a_write_with_a_larger_relation_hides_nothing() -> None:
+    """S1 writes one unknown element; what S0 wrote may still be read by S2."""
+    scop = build_scop(
+        [("S0", "{ S0[i] : 0 <= i < N }", [], ["{ S0[i] -> A[i] }"]),
+         ("S1", "{ S1[i] : 0 <= i < N }", [], ["{ S1[i] -> A[a] : 0 <= a < N }"]),
+         ("S2", "{ S2[i] : 0 <= i < N }", ["{ S2[i] -> A[i] }"], ["{ S2[i] -> B[i] }"])],
+        "{ S0[i] -> [0, i]; S1[i] -> [1, i]; S2[i] -> [2, i] }", context="{ : N > 0 }")
+    unknown = replace(scop.statement("S1"), accesses=(replace(scop.statement("S1").accesses[0], exact=False),))
+    scop = replace(scop, statements=tuple(unknown if s.name == "S1" else s for s in scop.statements))
+    sources = {d.source for d in analyse(scop).pairs if d.kind is DependenceKind.FLOW}
+    assert sources == {"S0", "S1"}
