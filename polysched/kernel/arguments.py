@@ -11,8 +11,8 @@ import islpy as isl
 import numpy as np
 
 from polysched.errors import UsageError
+from polysched.scop.construction.affine_sets import with_sizes
 from polysched.scop.construction.promotion import from_numpy
-from polysched.scop.construction.region import with_sizes
 from polysched.scop.dtypes import DType
 from polysched.scop.python_frontend import Argument, PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, ScalarType

@@ -10,34 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import islpy as isl
 
 from polysched.scop.body import (
     Assign,
-    Binary,
     BodyStatement,
     Expr,
     If,
     IteratorRef,
     Load,
     ParameterRef,
-    Unary,
     While,
     rebuild,
     references,
 )
-from polysched.scop.construction.c_text import c_condition, c_expression
+from polysched.scop.construction.affine_sets import affine_of, element_set, extent_box, linear_expression, range_set
+from polysched.scop.construction.c_text import c_expression
 from polysched.scop.construction.functions import ONE_ARGUMENT, TWO_ARGUMENTS
-from polysched.scop.construction.values import Value, integer_literal, iterator, parameter
+from polysched.scop.construction.size_context import SizeContext
+from polysched.scop.construction.values import Value, iterator, parameter
+from polysched.scop.construction.written_order import Loop, Node, schedule_as_written
 from polysched.scop.dtypes import INT64, DType
-from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter, Scop, Statement, Storage
+from polysched.scop.scop import Access, AccessKind, Array, Parameter, Scop, Statement, Storage
 
 UNIVERSE = "{ : }"
-MOST_PIECES = 8
-TYPICAL_SIZE = 1000
 IslSetOrMap = TypeVar("IslSetOrMap", isl.Set, isl.Map)
 
 # Words that isl's parser or C11 takes for something else.
@@ -60,23 +59,6 @@ class Touch:
     domain: isl.Set
 
 
-@dataclass(frozen=True)
-class Loop:
-    """An open loop: its name in the source, its isl name while the Region is open, and its direction."""
-
-    name: str
-    symbol: str
-    sign: int
-
-
-@dataclass(eq=False)
-class Node:
-    """The order as written: a statement (by name), or a sequence under a loop (None at the top)."""
-
-    loop: Loop | None
-    items: list[Node | str] = field(default_factory=list)
-
-
 class Region:
     """Collects loops and statements, and makes the Scop at the end.
 
@@ -88,20 +70,16 @@ class Region:
 
     Attributes
     ----------
-    context : the parameter values that the Scop is for; may leave out values for which some loops are empty.
-    valid : contains all parameter values for which the program is defined; not more while that is simple to say.
+    sizes : the parameter values that the Scop is for.
     domain : the iteration domain under the open loops and guards.
     """
 
     def __init__(self, name: str, context: isl.Set | None = None, *, hint: Mapping[str, int] | None = None) -> None:
         self.name = name
-        self.hint = hint or {}
-        self.context = context if context is not None else isl.Set(UNIVERSE)
-        self.valid = self.context
+        self.sizes = SizeContext(context if context is not None else isl.Set(UNIVERSE), hint or {})
         self.domain = isl.Set(UNIVERSE)
         self.parameters: dict[str, Parameter] = {}
         self.arrays: dict[str, Array] = {}
-        self.assumptions: list[Assumption] = []
         self.statements: list[Statement] = []
         self.loops: list[Loop] = []
         self._order = [Node(None)]
@@ -112,18 +90,19 @@ class Region:
         """Declare a parameter, or find it again, and give its value."""
         if name not in self.parameters:
             self.parameters[name] = Parameter(name, dtype)
+            self.sizes.names.append(name)
         if at_least is not None:
             self.assume(isl.Set(f"[{name}] -> {{ : {name} >= {at_least} }}"))
         return parameter(name, self.parameters[name].dtype)
 
-    def assume(self, condition: isl.Set, *, kind: str = "parameter-range", text: str = "", exact: bool = True) -> None:
+    @property
+    def context(self) -> isl.Set:
+        """The parameter values that the Scop is for."""
+        return self.sizes.context
+
+    def assume(self, condition: isl.Set, *, kind: str = "parameter-range", text: str = "") -> None:
         """Restrict the context; with a text, say so among the assumptions unless it is known already."""
-        if exact:
-            self.valid = self.valid.intersect(condition).coalesce()
-        if text and not self.context.is_subset(condition):
-            self.assumptions.append(Assumption(kind=kind, text=text, parameters=condition,
-                                               condition=c_condition(condition)))
-        self.context = self.context.intersect(condition).coalesce()
+        self.sizes.assume(condition, kind=kind, text=text)
 
     def declare(self, name: str, dtype: DType, extents: Sequence[Value] = (), *, storage: Storage,
                 constant: bool = False, c_element: str | None = None) -> Array:
@@ -182,62 +161,11 @@ class Region:
         happens here at all (and `assuming` holds): it implies the exact one, and spares every later
         step the cases of empty loops.
         """
-        violated = self.without_iterators(self.domain.intersect(self.valid).subtract(condition))
+        violated = self.without_iterators(self.domain.intersect(self.sizes.valid).subtract(condition))
         usual = self.without_iterators(self.domain.intersect(self.context))
         if assuming is not None:
             usual = usual.intersect(assuming)
-        return self._exclude(violated, [(violated, usual)], kind=kind, text=text)
-
-    def _exclude(self, violated: isl.Set, ways: Sequence[tuple[isl.Set, isl.Set]], *, kind: str, text: str) -> bool:
-        """Take parameter values out of the context; False when none would be left.
-
-        Parameters
-        ----------
-        violated : exactly the values that must go.
-        ways : sets that contain them, each with the values for which something happens at all; the first way that
-            leaves a convex condition is taken.
-        """
-        if violated.intersect(self.valid).is_empty():
-            return True
-        self.valid = _bounded(self.valid.subtract(violated).coalesce())
-        good = self.context.subtract(violated).coalesce()
-        if good.is_empty():
-            return False
-        needed = good.gist(self.context)
-        for wider, usual in ways:
-            if needed.n_basic_set() == 1:
-                break
-            simple = self.context.subtract(wider).intersect(usual).gist(usual.intersect(self.context)).coalesce()
-            kept = simple.intersect(self.context)
-            if simple.n_basic_set() < needed.n_basic_set() and self._keeps_usual(good, kept) and kept.is_subset(good):
-                needed = simple
-        self.assume(self._one_piece(needed), kind=kind, text=text, exact=False)
-        return True
-
-    def _usual_sizes(self) -> list[Mapping[str, int]]:
-        """Sizes that a context should keep: those hinted at, else large equal ones."""
-        typical = dict.fromkeys(self.parameters, TYPICAL_SIZE)
-        return [self.hint, {**typical, **self.hint}] if self.hint else [typical]
-
-    def _keeps_usual(self, good: isl.Set, kept: isl.Set) -> bool:
-        """Whether a smaller condition still has the usual sizes, if the exact one has them."""
-        sizes = self._usual_sizes()[0]
-        return not kept.is_empty() and (with_sizes(good, sizes).is_empty() or not with_sizes(kept, sizes).is_empty())
-
-    def _one_piece(self, condition: isl.Set) -> isl.Set:
-        """One basic set of a condition: the one that has the sizes that were hinted at, else large equal sizes.
-
-        A context of many cases costs every later step dearly, and the cases differ in sizes that hardly
-        meet, such as that one array is shorter than the loops over another.
-        """
-        pieces = [isl.Set.from_basic_set(piece) for piece in condition.get_basic_sets()]
-        if len(pieces) <= 1:
-            return condition
-        for sizes in self._usual_sizes():
-            for piece in pieces:
-                if not with_sizes(piece.intersect(self.context), sizes).is_empty():
-                    return piece
-        return pieces[0]
+        return self.sizes.exclude(violated, [(violated, usual)], kind=kind, text=text)
 
     def without_iterators(self, params: isl.Set) -> isl.Set:
         """The parameter values for which a set of parameters and iterators has an element."""
@@ -332,7 +260,7 @@ class Region:
 
     def _access(self, statement: str, reference: str, touch: Touch, kind: AccessKind) -> Access:
         array = self.arrays[touch.array]
-        box = element_set(touch.array, [_affine(s) for s in touch.subscripts])
+        box = element_set(touch.array, [affine_of(s) for s in touch.subscripts])
         box = box.intersect_params(touch.domain).intersect_params(self.domain)
         relation = isl.Map.from_domain_and_range(isl.Set("{ [] }"), box)
         for depth, loop in enumerate(self.loops):
@@ -349,13 +277,13 @@ class Region:
         """Restrict the context to the sizes for which the access stays inside its array."""
         inside = extent_box(array)
         elements = relation.range()
-        outside = elements.intersect_params(self.valid).subtract(inside)
+        outside = elements.intersect_params(self.sizes.valid).subtract(inside)
         if outside.is_empty():
             return
         exact, hull = elements.intersect_params(self.context), isl.Set.from_basic_set(elements.simple_hull())
         ways = [(exact.subtract(inside).params(), exact.params()), (hull.subtract(inside).params(), hull.params())]
         text = f"every subscript of {array.name} lies inside its extents"
-        if not self._exclude(outside.params(), ways, kind="in-bounds", text=text):
+        if not self.sizes.exclude(outside.params(), ways, kind="in-bounds", text=text):
             raise OutOfBounds(array.name, outside)
 
     def finish(self) -> Scop:
@@ -371,7 +299,7 @@ class Region:
         used = {a.array for s in statements for a in s.accesses}
         return Scop(name=self.name, context=context, parameters=tuple(self.parameters.values()),
                     arrays=tuple(a for a in self.arrays.values() if a.name in used or a.storage is not Storage.LOCAL),
-                    statements=statements, schedule=schedule, assumptions=tuple(self.assumptions))
+                    statements=statements, schedule=schedule, assumptions=tuple(self.sizes.assumptions))
 
     def _finished(self, statement: Statement, order: isl.Space) -> Statement:
         """The statement with its sets simplified by the final context, parameters in the Scop's order."""
@@ -393,135 +321,8 @@ class OutOfBounds(ValueError):
         self.witness = array + "[" + ", ".join(str(v) for v in values) + "]"
 
 
-def _bounded(params: isl.Set) -> isl.Set:
-    """A set that contains this one and has few pieces."""
-    return params if params.n_basic_set() <= MOST_PIECES else isl.Set.from_basic_set(params.simple_hull())
-
-
-def with_sizes(params: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
-    """A set of parameter values with some of them fixed."""
-    for name, value in sizes.items():
-        position = params.find_dim_by_name(isl.dim_type.param, name)
-        if position >= 0:
-            params = params.fix_val(isl.dim_type.param, position, isl.Val(value))
-    return params
-
-
-def range_set(value: Value, start: Value, stop: Value, step: int) -> isl.Set:
-    """Where `value` is one of `range(start, stop, step)`."""
-    it, first, last = _affine(value), _affine(start), _affine(stop)
-    if step > 0:
-        result = it.ge_set(first).intersect(it.lt_set(last))
-    else:
-        result = it.le_set(first).intersect(it.gt_set(last))
-    if abs(step) > 1:
-        result = result.intersect(it.sub(first).mod_val(isl.Val(abs(step))).eq_set(isl.PwAff("{ [(0)] }")))
-    return result
-
-
-def element_set(array: str, subscripts: Sequence[isl.PwAff]) -> isl.Set:
-    """`{ A[x, y] : x = f, y = g }` for subscripts over parameters and iterators."""
-    names = ", ".join(f"x{d}" for d in range(len(subscripts)))
-    result = isl.Set(f"{{ {array}[{names}] }}")
-    space = result.get_space()
-    for d, subscript in enumerate(subscripts):
-        dimension = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, d)
-        result = result.intersect(dimension.eq_set(subscript.insert_domain(space)))
-    return result
-
-
-def extent_box(array: Array) -> isl.Set:
-    """The elements that an array has."""
-    names = [f"x{d}" for d in range(len(array.extents))]
-    result = isl.Set(f"{{ {array.name}[{', '.join(names)}] : {' and '.join(f'{n} >= 0' for n in names) or 'true'} }}")
-    space = result.get_space()
-    for d, extent in enumerate(array.extents):
-        if extent is not None:
-            dimension = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, d)
-            result = result.intersect(dimension.lt_set(extent.insert_domain(space)))
-    return result
-
-
-def schedule_as_written(top: Node, statements: dict[str, Statement]) -> isl.Schedule:
-    """The schedule tree of the loops as they stand: a band of one member per loop, a sequence where several follow."""
-    def build(node: Node, depth: int) -> tuple[isl.Schedule | None, list[str]]:
-        schedule: isl.Schedule | None = None
-        names: list[str] = []
-        for item in node.items:
-            if isinstance(item, str):
-                part: isl.Schedule | None = isl.Schedule.from_domain(isl.UnionSet.from_set(statements[item].domain))
-                below = [item]
-            else:
-                part, below = build(item, depth + 1)
-            if part is None:
-                continue
-            schedule = part if schedule is None else schedule.sequence(part)
-            names += below
-        if schedule is None or node.loop is None:
-            return schedule, names
-        sign = "-" if node.loop.sign < 0 else ""
-        pieces = "; ".join(f"{n}[{', '.join(_iterators(statements[n]))}] -> [({sign}i{depth - 1})]" for n in names)
-        return schedule.insert_partial_schedule(isl.MultiUnionPwAff(f"[{{ {pieces} }}]")), names
-
-    schedule, _ = build(top, 0)
-    if schedule is None:
-        return isl.Schedule.empty(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, 0).params())
-    return schedule
-
-
-def _iterators(statement: Statement) -> list[str]:
-    return [f"i{d}" for d in range(statement.depth)]
-
-
-def linear_expression(affine: isl.PwAff, references: dict[str, Expr]) -> Expr | None:
-    """A single-piece affine function without quotients as an expression; None for another.
-
-    Positive terms come first, so that `n - i` is not `-i + n`.
-    """
-    pieces: list[isl.Aff] = [aff for _, aff in affine.get_pieces()]
-    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div) or not pieces[0].get_denominator_val().is_one():
-        return None
-    aff = pieces[0]
-    terms = [(int(aff.get_coefficient_val(isl.dim_type.param, p).to_python()), references[name])
-             for p in range(aff.dim(isl.dim_type.param))
-             if not aff.get_coefficient_val(isl.dim_type.param, p).is_zero()
-             for name in [str(aff.get_dim_name(isl.dim_type.param, p))]]
-    terms.sort(key=lambda term: (term[0] < 0, isinstance(term[1], ParameterRef)))
-    constant = int(aff.get_constant_val().to_python())
-    result: Expr | None = None
-    for coefficient, reference in terms:
-        scaled = reference if abs(coefficient) == 1 else Binary(
-            "*", integer_literal(abs(coefficient), INT64), reference, INT64)
-        if result is None:
-            result = scaled if coefficient > 0 else Unary("-", scaled, INT64)
-        else:
-            result = Binary("+" if coefficient > 0 else "-", result, scaled, INT64)
-    if result is None:
-        return integer_literal(constant, INT64)
-    if constant == 0:
-        return result
-    return Binary("+" if constant > 0 else "-", result, integer_literal(abs(constant), INT64), INT64)
-
-
-def largest_extent(value: isl.PwAff, domain: isl.Set, symbols: Sequence[str]) -> isl.PwAff:
-    """The largest value that an extent over iterators takes, as a function of the parameters; 0 where there is none."""
-    values = isl.Set.from_pw_aff(value).intersect_params(domain)
-    for symbol in symbols:
-        position = values.find_dim_by_name(isl.dim_type.param, symbol)
-        if position >= 0:
-            values = values.project_out(isl.dim_type.param, position, 1)
-    zero = isl.PwAff("{ [(0)] }")
-    return values.dim_max(0).max(zero).union_max(zero).coalesce()
-
-
-def _affine(value: Value) -> isl.PwAff:
-    if value.affine is None:
-        raise ValueError("the value is not affine")
-    return value.affine
-
-
 def _extent(value: Value) -> isl.PwAff:
-    return _affine(value).coalesce()
+    return affine_of(value).coalesce()
 
 
 def _with_parameter(item: IslSetOrMap, name: str) -> IslSetOrMap:

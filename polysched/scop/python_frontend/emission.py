@@ -9,8 +9,9 @@ import islpy as isl
 
 from polysched.scop.body import Assign, BodyStatement, If, Load
 from polysched.scop.construction import reductions, values
+from polysched.scop.construction.affine_sets import element_set, largest_extent
 from polysched.scop.construction.promotion import computation_type, result_type
-from polysched.scop.construction.region import Region, Touch, element_set, largest_extent
+from polysched.scop.construction.region import Region, Touch
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import DType, promote, usual_conversion
 from polysched.scop.python_frontend.operands import (

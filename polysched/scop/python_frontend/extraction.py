@@ -174,7 +174,7 @@ class _Attempt:
         self.symbols: dict[str, str] = {}
         env = self._bind_arguments()
         if values is not None:
-            self.region.hint = sizes_of(self.arguments, values)
+            self.region.sizes.hint = sizes_of(self.arguments, values)
         self.lowering = Lowering(source, self.region, env, outer_names(source.function), known, forced)
 
     def run(self) -> PythonScop:
@@ -191,7 +191,7 @@ class _Attempt:
                           arguments=tuple(self.arguments), results=results,
                           weak_results=frozenset(self.lowering.weak_results),
                           returns_tuple=isinstance(final, ast.Return) and isinstance(final.value, ast.Tuple),
-                          captured=dict(self.lowering.captured), valid=self.region.valid)
+                          captured=dict(self.lowering.captured), valid=self.region.sizes.valid)
 
     def _result_array(self, view: View) -> str:
         array = self.region.arrays[view.array]
