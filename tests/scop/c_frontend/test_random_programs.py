@@ -11,7 +11,7 @@ from polysched.scop.scop import AccessKind, Storage
 from tests.scop.c_frontend.compiled_c import compile_library
 from tests.scop.c_frontend.program_generator import PARAMETERS, SIZE, program
 
-PROGRAMS = 15
+PROGRAMS = 12
 
 
 def arrays(seed):
@@ -57,7 +57,7 @@ def library_of(seeds, folder, **options):
     return compile_library(text.replace("#pragma", "// "), "programs", folder)
 
 
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(3))
 def test_affine_programs(tmp_path, batch):
     seeds = range(batch * PROGRAMS, (batch + 1) * PROGRAMS)
     library = library_of(seeds, tmp_path, logged=True)
