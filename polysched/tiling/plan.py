@@ -27,6 +27,7 @@ from polysched.tiling.tile_search import (
 )
 from polysched.tiling.traffic import Level, structure_of, traffic_bytes
 
+WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
 LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
 
 
@@ -151,8 +152,16 @@ class _Planner:
 
     def search(self, nest: Nest, shape: RegisterShape | None, band: Band, position: Position, *,
                threads: bool) -> BandPlan | None:
-        """Edges by the model; none when they would save next to nothing."""
+        """Edges by the model; none when they would save next to nothing.
+
+        The model sees the loops of the band alone.  A band with further loops inside is tiled where only
+        wavefronts of its tiles can run on threads.
+        """
         free = tuple(i for i, member in enumerate(band.members) if is_independent(position, member)) if threads else ()
+        if has_loops(band.child):
+            members = tuple(range(nest.depth))
+            return BandPlan(nest=nest, edges=(WAVEFRONT_EDGE,) * nest.depth, order=members) if (
+                threads and not free) else None
         target = self.options.target
         level = max((c.level for c in target.caches if c.shared_by == 1), default=target.caches[0].level)
         problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,

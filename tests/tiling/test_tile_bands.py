@@ -251,3 +251,17 @@ def test_the_model_adds_a_level_for_a_larger_cache_when_memory_is_the_limit():
     plan = tiled.bands[0].plan
     (level,) = plan.outer
     assert all(edge is None or edge % inner == 0 for edge, inner in zip(level.edges, plan.edges, strict=True))
+
+
+def test_a_band_around_a_sum_runs_in_wavefronts():
+    # intervals: each cell needs all cells to its left and below
+    scop = build_scop([("S", "{ S[i, j, k] : 0 <= i < N and i < j < N and i <= k < j }",
+                        ["{ S[i, j, k] -> A[i, j] }", "{ S[i, j, k] -> A[i, k] }", "{ S[i, j, k] -> A[k + 1, j] }"],
+                        ["{ S[i, j, k] -> A[i, j] }"])], "{ S[i, j, k] -> [-i, j, k] }")
+    tree = ('{ domain: "[N] -> { S[i, j, k] : 0 <= i < N and i < j < N and i <= k < j }", child: { schedule: '
+            '"[N] -> [{ S[i, j, k] -> [(-i)] }, { S[i, j, k] -> [(j)] }]", permutable: 1, child: { schedule: '
+            '"[N] -> [{ S[i, j, k] -> [(k)] }]" } } }')
+    tiled = tile(by_hand(scop, tree), plain(sizes="auto"))
+    assert_legal(tiled)
+    assert shape(tiled)[:2] == ["wavefront0", "tile1p"]
+    assert not tile(by_hand(scop, tree), plain(sizes="auto", parallel=False)).bands[0].sizes
