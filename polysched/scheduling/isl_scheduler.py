@@ -17,7 +17,6 @@ from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
 from polysched.scheduling.schedule import Schedule, SolverReport
 
-
 ORDERING = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
 
 
