@@ -40,8 +40,8 @@ from polysched.target import Compiler, find_compiler
 logger = logging.getLogger(__name__)
 
 CHILD_MODULE = "polysched.measure.paired_run"
-FLUSH_FACTOR = 4
-FLUSH_DEFAULT_BYTES = 256 << 20
+FLUSH_FACTOR = 2
+MOST_FLUSH_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +201,7 @@ def _request(slots: Sequence[Slot], binaries: tuple[Binary, Binary], timer: Bina
                "value": s.value, "index_extent": s.index_extent, "constant": s.constant,
                "global_index": global_index.get(s.name)} for s in slots]
     caches = describe_machine().caches
-    flush = FLUSH_FACTOR * max(caches.values(), default=FLUSH_DEFAULT_BYTES // FLUSH_FACTOR)
+    flush = min(MOST_FLUSH_BYTES, FLUSH_FACTOR * max(caches.values(), default=MOST_FLUSH_BYTES))
     cpus = sorted(os.sched_getaffinity(0))[:threads] if options.pin else []
     return {"original": str(binaries[0].path), "transformed": str(binaries[1].path), "timer": str(timer.path),
             "places": places, "seed": options.seed, "tolerance": options.tolerance, "pairs": options.pairs,

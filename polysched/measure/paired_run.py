@@ -23,6 +23,7 @@ from polysched.measure.inputs import FLOATS, RECIPES, STORAGE_TYPES, GuardedArra
 from polysched.measure.perf_counters import PerfCounters
 
 PERTURBATION_ROUNDOFFS = 8.0
+CACHE_LINE_BYTES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,7 @@ class Session:
         """Restore the inputs, call, and check that nothing around the arrays was overwritten."""
         restore(self.places, program)
         if self.flush is not None:
-            self.flush += 1
+            self.flush[::CACHE_LINE_BYTES] += 1
         return program.run(self.counters)
 
     def checked_run(self, program: Program) -> None:
