@@ -144,3 +144,18 @@ def test_a_program_without_statements_has_an_empty_schedule(algorithm: str) -> N
     nothing = isl.UnionSet("{ }")
     empty = replace(jacobi(), statements=(), arrays=(), schedule=isl.Schedule.from_domain(nothing))
     assert ALGORITHMS[algorithm](analyse(empty)).tree.get_domain().is_empty()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_no_scheduler_calls_a_relaxed_reduction_parallel(algorithm: str) -> None:
+    total = from_c_text("""
+        void f(int n, double A[n][n], double s[1]) {
+        #pragma scop
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                s[0] += A[i][j];
+        #pragma endscop
+        }""")
+    tree = ALGORITHMS[algorithm](analyse(total, reductions="reassociate")).tree
+    band = tree.get_root().child(0)
+    assert not any(band.band_member_get_coincident(m) for m in range(band.band_n_member()))
