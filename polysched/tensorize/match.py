@@ -115,11 +115,11 @@ class Match:
 
     @cached_property
     def cost_cycles(self) -> float:
-        """Issue cycles of all executions, and one cycle per four elements packed; elements packed once per tile."""
+        """Issue cycles of all executions, and about one cycle per element packed; elements packed once per tile."""
         work = self.executions * self.intrinsic.cost.issue_cycles
         if self.intrinsic.library:
             work = math.prod(loop.extent for loop in self.fragment.loops) / 16
-        return work + sum(layout.packed_elements for layout in self.layouts) / 4 \
+        return work + sum(layout.packed_elements for layout in self.layouts) \
             + self.intrinsic.cost.latency_cycles
 
     @property
@@ -178,7 +178,8 @@ class Matches:
         """The result as plain values; `count` is up to symmetry."""
         sizes = {n: v for m in self.matches[:1] for n, v in m.fragment.sizes.items()}
         return {"program": self.scop.name, "sizes": sizes, "intrinsic": self.intrinsic.name,
-                "rule": self.options.rule.value, "extents": self.options.extents.value, "count": self.count, "count_with_symmetry": self.total,
+                "rule": self.options.rule.value, "extents": self.options.extents.value,
+                "count": self.count, "count_with_symmetry": self.total,
                 "matches": [m.to_json() for m in self.matches], "refused": list(self.refused),
                 "explanations": [e.to_json() for e in self.explanations], "milliseconds": round(self.milliseconds, 2)}
 

@@ -15,11 +15,11 @@ from polysched.tensorize.registry import INTRINSICS
 
 @pytest.mark.parametrize("intrinsic", INTRINSICS.values(), ids=INTRINSICS.keys())
 def test_the_instruction_does_what_its_text_says(intrinsic: Intrinsic) -> None:
-    result = conformance(intrinsic, trials=600)
+    result = conformance(intrinsic, trials=300)
     if result.verdict is Verdict.EMULATED_ONLY:
         pytest.skip(str(result))
     assert result.verdict is Verdict.CONFORMS, str(result)
-    assert result.trials == 600
+    assert result.trials == 300
 
 
 @pytest.mark.parametrize("intrinsic", INTRINSICS.values(), ids=INTRINSICS.keys())
