@@ -39,13 +39,13 @@ from polysched.emit_c.loops import (
     Packed,
     Panel,
     RegisterTile,
-    StatementInstance,
     block,
     instances,
     walk_nodes,
 )
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.packing import TileBlock
+from polysched.emit_c.register_nests import RegisterNest, register_nest
 from polysched.scheduling.marks import LoopMark, Role
 
 _NARROWEST = 4  # columns; fewer are summed one by one
@@ -76,7 +76,7 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
     """Replace each nest of register loops by full `RegisterTile`s, smaller ones, and the remaining loops."""
     match node:
         case For():
-            nest = _nest(node)
+            nest = register_nest(node)
             tiles = None if nest is None else _tiles(nest, facts, how)
             if tiles is None:
                 tiles = _packed(node, facts, how)
@@ -94,105 +94,7 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
             return node
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Range:
-    """The points of one edge.
-
-    Parameters
-    ----------
-    edge : the edge when full.
-    lowers, uppers : further bounds (first point at least, end at most) that are fixed around the tile.
-    moving_lowers, moving_uppers : those that depend on the loops between block and tile.
-    cross_lowers, cross_uppers : those that depend on other edges and on nothing else inside the block.
-    """
-
-    edge: Edge
-    lowers: tuple[Linear, ...]
-    uppers: tuple[Linear, ...]
-    moving_lowers: tuple[Linear, ...]
-    moving_uppers: tuple[Linear, ...]
-    cross_lowers: tuple[Linear, ...] = ()
-    cross_uppers: tuple[Linear, ...] = ()
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether the points do not depend on anything inside the block."""
-        return not (self.moving_lowers or self.moving_uppers or self.cross_lowers or self.cross_uppers)
-
-    @property
-    def starts(self) -> tuple[Linear, ...]:
-        return (self.edge.base, *self.lowers)
-
-    @property
-    def ends(self) -> tuple[Linear, ...]:
-        return (self.end, *self.uppers)
-
-    @property
-    def end(self) -> Linear:
-        return self.edge.base + self.edge.count
-
-    def is_full(self) -> tuple[Comparison, ...]:
-        """The fixed conditions under which the edge has all its points."""
-        return (*(Comparison(">=", self.edge.base, low) for low in self.lowers),
-                *(Comparison(">=", high, self.end) for high in self.uppers))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Nest:
-    """`loops { ranges { body } }`."""
-
-    loops: tuple[For, ...]
-    ranges: tuple[_Range, ...]
-    body: Node
-    panels: tuple[Panel, ...] = ()
-
-
-def _nest(top: For) -> _Nest | None:
-    """The nest below `top` when all its loops above the edges run inside one block of the tile."""
-    loops: list[For] = []
-    node: Node = top
-    while isinstance(node, For) and not node.mark.register:
-        loops.append(node)
-        node = node.body
-    edge_loops: list[For] = []
-    while isinstance(node, For) and node.mark.register:
-        edge_loops.append(node)
-        node = node.body
-    straight = all(isinstance(n, Block | StatementInstance) for n in walk_nodes(node))
-    if not edge_loops or not straight or any(loop.guard is not None for loop in (*loops, *edge_loops)):
-        return None
-    inside = frozenset(loop.variable for loop in (*loops, *edge_loops))
-    between = frozenset(loop.variable for loop in loops)
-    ranges = [_range(loop, inside, between) for loop in edge_loops]
-    known = tuple(r for r in ranges if r is not None)
-    return _Nest(loops=tuple(loops), ranges=known, body=node) if len(known) == len(ranges) else None
-
-
-def _range(loop: For, inside: frozenset[str], between: frozenset[str]) -> _Range | None:
-    """The edge that a register loop is when full, and its other bounds."""
-    lowers, uppers = arms_of(loop.lower, "max"), arms_of(loop.upper, "min")
-    for low in lowers:
-        for high in uppers:
-            difference = high - low
-            if (loop.step == 1 and difference.is_constant and 0 < difference.constant <= loop.mark.unroll
-                    and not depends_on(low, inside)):
-                edge = Edge(variable=loop.variable, base=low, count=difference.constant, simd=loop.mark.simd)
-                other_lowers = [arm for arm in lowers if arm != low]
-                other_uppers = [arm for arm in uppers if arm != high]
-                return _Range(edge=edge, lowers=tuple(a for a in other_lowers if not depends_on(a, inside)),
-                              uppers=tuple(a for a in other_uppers if not depends_on(a, inside)),
-                              moving_lowers=tuple(a for a in other_lowers if depends_on(a, between)),
-                              moving_uppers=tuple(a for a in other_uppers if depends_on(a, between)),
-                              cross_lowers=tuple(a for a in other_lowers if _crosses(a, inside, between)),
-                              cross_uppers=tuple(a for a in other_uppers if _crosses(a, inside, between)))
-    return None
-
-
-def _crosses(arm: Linear, inside: frozenset[str], between: frozenset[str]) -> bool:
-    return depends_on(arm, inside) and not depends_on(arm, between)
-
-
-def _tiles(nest: _Nest, facts: Facts, how: Separation) -> Node | None:
+def _tiles(nest: RegisterNest, facts: Facts, how: Separation) -> Node | None:
     """Full tiles where all edges are full, smaller ones elsewhere; None when the points are no rectangle."""
     wholes = [tuple(c for c in r.is_full() if not facts.imply(c)) for r in nest.ranges]
     if any(facts.exclude(c) for whole in wholes for c in whole):
@@ -224,7 +126,7 @@ def _first_tile(node: Node) -> tuple[RegisterTile, ...]:
 
 def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     """The nest right below a loop with operands packed around the loop; None when there is nothing to pack."""
-    nest = _nest(reuse.body) if isinstance(reuse.body, For) else None
+    nest = register_nest(reuse.body) if isinstance(reuse.body, For) else None
     if nest is None or not nest.ranges[-1].edge.simd:
         return None
     last = nest.ranges[-1]
@@ -246,7 +148,7 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     return If(junction("&&", unsure), node) if unsure else node
 
 
-def _copy(panel: Panel, nest: _Nest) -> Node:
+def _copy(panel: Panel, nest: RegisterNest) -> Node:
     """The loops that fill a panel, around the statement instance whose access is copied."""
     instance = next(i for i in instances(nest.body) if i.statement == panel.statement)
     along = For(nest.ranges[-1].edge.variable, *panel.columns, 1, Block(()), _POINT)
@@ -273,7 +175,7 @@ def _used(node: Node) -> frozenset[str]:
             return frozenset()
 
 
-def _cover(nest: _Nest, wholes: Sequence[tuple[Comparison, ...]], spans: Sequence[tuple[Linear, Linear]],
+def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: Sequence[tuple[Linear, Linear]],
            facts: Facts, how: Separation) -> Node | None:
     """All points: rows in full or one by one, columns (the last edge) in full or in halves, quarters, ..."""
     rows = range(len(nest.ranges) - 1)
@@ -303,7 +205,7 @@ def _cover(nest: _Nest, wholes: Sequence[tuple[Comparison, ...]], spans: Sequenc
     return If(junction("&&", conditions), many, one)
 
 
-def _columns(nest: _Nest, edges: tuple[Edge, ...], whole: tuple[Comparison, ...], span: tuple[Linear, Linear],
+def _columns(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Comparison, ...], span: tuple[Linear, Linear],
              facts: Facts) -> Node | None:
     main = _build(nest, edges, facts)
     if main is None or not whole:
@@ -327,7 +229,7 @@ def _columns(nest: _Nest, edges: tuple[Edge, ...], whole: tuple[Comparison, ...]
     return If(junction("&&", whole), main, block(tuple(smaller)))
 
 
-def _build(nest: _Nest, edges: tuple[Edge, ...], facts: Facts) -> Node | None:
+def _build(nest: RegisterNest, edges: tuple[Edge, ...], facts: Facts) -> Node | None:
     """The loops around one tile, split where a moving bound cuts into it."""
     conditions = [c for part, edge in zip(nest.ranges, edges, strict=True) for c in (
         *(Comparison(">=", edge.base, low) for low in part.moving_lowers),
@@ -347,7 +249,7 @@ def _build(nest: _Nest, edges: tuple[Edge, ...], facts: Facts) -> Node | None:
     return If(junction("&&", invariant), split, _points(nest, edges, 0))
 
 
-def _points(nest: _Nest, edges: tuple[Edge, ...], level: int) -> Node:
+def _points(nest: RegisterNest, edges: tuple[Edge, ...], level: int) -> Node:
     """The loops from `level` inwards over the points of the edges, one by one."""
     node = nest.body
     for part, edge in reversed(tuple(zip(nest.ranges, edges, strict=True))):
@@ -387,7 +289,7 @@ def _nonnegative(form: Linear) -> Comparison:
     return Comparison(">=", Linear(tuple((a, c) for a, c in form.terms if c > 0), max(form.constant, 0)), right)
 
 
-def _loops(nest: _Nest, edges: tuple[Edge, ...], level: int, conditions: tuple[Condition, ...]) -> Node | None:
+def _loops(nest: RegisterNest, edges: tuple[Edge, ...], level: int, conditions: tuple[Condition, ...]) -> Node | None:
     """The loops from `level` inwards, split where a condition depends on their variables."""
     if level == len(nest.loops):
         return RegisterTile(loops=(), edges=edges, body=nest.body, panels=nest.panels)
