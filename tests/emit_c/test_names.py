@@ -1,0 +1,48 @@
+"""Loop names: the source's where they fit, never one that hides what the statements use."""
+
+from __future__ import annotations
+
+import re
+
+from polysched.dependence import analyse
+from polysched.emit_c import emit
+from polysched.scheduling import original
+from polysched.scop import from_c_text
+from polysched.tiling import TilingOptions, tile
+from tests.emit_c.marked_trees import edge, marked, point
+from tests.emit_c.marked_trees import tile as tile_mark
+
+
+def loops_of(text: str) -> list[str]:
+    return re.findall(r"for \(long (\w+) =", text)
+
+
+def test_a_second_loop_of_one_name_gets_a_number() -> None:
+    text = """void f(int n, float A[n][n]) {
+  int i_tile;
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      A[i][j] = 1.0f;
+#pragma endscop
+}
+"""
+    loops = (("floor(i/8)", tile_mark(0)), ("i", point(0)), ("floor(j/4)", tile_mark(1)), ("j", edge(1, 4)))
+    assert loops_of(emit(marked(from_c_text(text), loops)).text) == ["i_tile_2", "i", "j_tile", "j"]
+
+
+def test_an_iterator_named_like_an_array_elsewhere_is_renamed() -> None:
+    """After the first nest `i` is an array in the statements of the second: both stay apart."""
+    text = """void f(int n, float i[n], float B[n]) {
+#pragma scop
+  for (int k = 0; k < n; k++)
+    i[k] = B[k];
+  for (int k = n - 1; k >= 0; k--)
+    B[k] += i[k];
+#pragma endscop
+}
+"""
+    source = emit(tile(original(analyse(from_c_text(text))), TilingOptions(sizes="off")))
+    names = loops_of(source.text)
+    assert names[0] == "k"
+    assert "i" not in names
