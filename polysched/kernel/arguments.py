@@ -53,7 +53,8 @@ def _is_scalar_of(kind: ScalarType, value: Any) -> bool:
     if isinstance(value, (bool, np.bool_)):
         return kind.dtype.name == "bool"
     if isinstance(value, (int, np.integer)):
-        return kind.dtype.name != "bool"
+        least, largest = (-2**63, 2**63 - 1) if kind.dtype.is_float else kind.dtype.value_range()
+        return kind.dtype.name != "bool" and least <= value <= largest
     return isinstance(value, (float, np.floating)) and kind.dtype.is_float
 
 

@@ -172,8 +172,8 @@ class Prepared:
 
 
 def passed_by_value(array: Array) -> bool:
-    """Whether an argument is a scalar that is only read."""
-    return array.is_scalar and array.constant
+    """Whether an argument is a number, not a pointer to one; the same rule as the emitted function's."""
+    return array.is_scalar and not array.c_element.startswith("(*")
 
 
 def _number(value: Any, dtype: DType) -> int | float:

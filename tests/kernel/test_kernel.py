@@ -321,3 +321,23 @@ def test_temporaries_that_do_not_fit_the_memory() -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     assert x.sum() == 300_000
+
+
+def test_arrays_without_dimensions_and_large_integers() -> None:
+    @polysched.kernel
+    def add(total, x, factor):
+        total[()] += factor * x[0]
+        for i in range(len(x)):
+            total[...] += x[i]
+    x, total, factor = RNG.random(5), np.array(1.0), np.array(2.0)
+    add(total, x, factor)
+    assert total == pytest.approx(1 + 2 * x[0] + x.sum())
+
+    @polysched.kernel
+    def fill(x, n):
+        for i in range(min(n, len(x))):
+            x[i] = n
+    fill(x, 2**62)
+    assert (x == 2.0**62).all()
+    with pytest.raises(UsageError, match="fill: n is a int, the kernel takes a number of type int64"):
+        fill(x, 2**63)

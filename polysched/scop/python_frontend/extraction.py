@@ -253,7 +253,8 @@ class _Attempt:
             extents.append(described)
             shape.append(value)
         array = self.region.fresh(name)
-        self.region.declare(array, kind.dtype, shape, storage=Storage.ARGUMENT)
+        self.region.declare(array, kind.dtype, shape, storage=Storage.ARGUMENT,
+                            c_element=None if shape else f"(*{array})")
         self.arguments.append(Argument(name, kind, array, tuple(extents)))
         return whole_view(self.region, array, tuple(shape))
 
@@ -306,7 +307,7 @@ def _final(array: Array, written: bool, output: bool) -> Array:
     if output and array.storage is Storage.LOCAL:
         element = f"(*{array.name})" if array.is_scalar else array.c_element
         return replace(array, storage=Storage.ARGUMENT, c_element=element)
-    if array.storage is Storage.ARGUMENT and not array.is_scalar:
+    if array.storage is Storage.ARGUMENT and not array.constant:
         return replace(array, constant=not written)
     return array
 
