@@ -22,8 +22,7 @@ def compare(function: Any, arguments: list[Any], options: polysched.PipelineOpti
         np.testing.assert_allclose(b, a, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", ["atax", "deriche", "durbin", "fir_decimate", "jacobi_2d", "nussinov",
-                                  "row_statistics", "smooth_border"])
+@pytest.mark.parametrize("name", ["deriche", "durbin", "fir_decimate", "nussinov", "row_statistics", "smooth_border"])
 def test_kernels(name: str) -> None:
     function, scop = getattr(module_of(name), name), as_python(name)
     sizes = {p.name: 17 + position for position, p in enumerate(scop.parameters)}
@@ -32,7 +31,7 @@ def test_kernels(name: str) -> None:
     compare(function, [values[n] for n in inspect.signature(function).parameters])
 
 
-@pytest.mark.parametrize("seed", range(100, 112))
+@pytest.mark.parametrize("seed", range(100, 106))
 def test_random_programs(seed: int) -> None:
     program = compiled(Generator(seed).function(), f"<compiled {seed}>")
     rng = np.random.default_rng(seed)
