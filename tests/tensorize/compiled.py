@@ -1,6 +1,7 @@
 """Compiling emitted matches into one shared object and calling them on NumPy arrays."""
 
 import ctypes
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 from polysched.target import find_compiler
 from polysched.tensorize.emission import Emitted
 
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when the first library loads libgomp: do not spin
 FLAGS = ("-O1", "-std=gnu11", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-shared", "-fPIC")
 
 
