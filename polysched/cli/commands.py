@@ -8,7 +8,21 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from polysched.cli import c2c, compare, completion, demo, deps, doctor, extract, fuzz, machine, run, schedule, tile
+from polysched.cli import (
+    c2c,
+    compare,
+    completion,
+    demo,
+    deps,
+    doctor,
+    extract,
+    fuzz,
+    machine,
+    match,
+    run,
+    schedule,
+    tile,
+)
 
 
 class Command(Protocol):
@@ -26,4 +40,4 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, compare, machine, extract, deps, schedule, tile, fuzz, doctor, completion)
+    demo, c2c, run, compare, machine, extract, deps, schedule, tile, match, fuzz, doctor, completion)
