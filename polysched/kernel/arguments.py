@@ -54,7 +54,7 @@ def _is_scalar_of(kind: ScalarType, value: Any) -> bool:
         return kind.dtype.name == "bool"
     if isinstance(value, (int, np.integer)):
         least, largest = (-2**63, 2**63 - 1) if kind.dtype.is_float else kind.dtype.value_range()
-        return kind.dtype.name != "bool" and least <= value <= largest
+        return kind.dtype.name != "bool" and least <= int(value) <= largest
     return isinstance(value, (float, np.floating)) and kind.dtype.is_float
 
 
