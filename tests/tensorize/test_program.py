@@ -137,3 +137,26 @@ def test_partial_sums_in_lanes(case: str, name: str, tmp_path: Path) -> None:
     lanes = [m for m in found.with_mirrors if "partial sums in lanes are added at the end" in m.assumptions]
     assert total == len(found.with_mirrors) >= plain.total
     assert bool(lanes) == (name == "sve256_sdot")
+
+
+ODD_LOOPS = {
+    "strided": "for (int i = 1; i < n; i += 2) for (int j = 0; j < n; j++) for (int k = 2; k < n; k += 3) "
+               "C[i][j] += A[i][k] * B[k][j];",
+    "reversed": "for (int i = n - 1; i >= 0; i--) for (int j = 0; j < n; j++) for (int k = n - 1; k >= 3; k--) "
+                "C[i][n - 1 - j] += A[n - 1 - i][k] * B[n - k][j];",
+    "guarded": "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) "
+               "if (i + k < n) C[i][j] += A[i][k] * B[k][j];",
+    "offset": "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) "
+              "C[i][j] += (A[i][k] - 3) * B[k][j] * 1;",
+}
+
+
+@pytest.mark.parametrize("case", ODD_LOOPS)
+def test_loops_and_domains_of_other_shapes(case: str, tmp_path: Path) -> None:
+    scop = from_c_text("#include <stdint.h>\nvoid f(int n, int32_t C[n][n], uint8_t A[n][n], int8_t B[n + 1][n]) {\n"
+                       f"#pragma scop\n{ODD_LOOPS[case]}\n#pragma endscop\n}}\n")
+    sizes = {"n": 18}
+    arrays = filled(scop, sizes)
+    if case == "offset":   # A - 3 is no uint8; it is an int16
+        assert match(scop, find_intrinsic("vpdpbusd"), sizes=sizes).count == 0
+    assert run_tensorized(scop, "vpdpwssd" if case == "offset" else "vpdpbusd", sizes, arrays, tmp_path) >= 1
