@@ -5,9 +5,13 @@ Loop variables are declared in the loops themselves, so they are private without
 
 from __future__ import annotations
 
+from polysched.emit_c.facts import arms_of, depends_on
 from polysched.emit_c.index import Comparison, constant
 from polysched.emit_c.index_printer import IndexPrinter
-from polysched.emit_c.loops import For, is_innermost
+from polysched.emit_c.loops import For, RegisterTile, is_innermost, walk_nodes
+from polysched.scheduling.marks import Role
+
+CHUNK = 8  # iterations of an untiled loop that a thread takes at a time
 
 
 def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, index: IndexPrinter) -> list[str]:
@@ -23,8 +27,28 @@ def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, ind
     vector = simd and runs_in_lanes(loop)
     if not team and not vector:
         return []
-    clause = _if_clause(loop, index) if team else ""
+    clause = _schedule_clause(loop) + _if_clause(loop, index) if team else ""
     return ["#pragma omp" + (" parallel for" if team else "") + (" simd" if vector else "") + clause]
+
+
+def _schedule_clause(loop: For) -> str:
+    """Iterations are handed out one after the other where some do more than others, else in equal parts.
+
+    The work varies where the length of a loop further in depends on the loop's variable, or on one whose range it
+    moves, whatever pair of its bounds holds (a triangle); a point loop cut off at the end does not count.
+    """
+    inner = [n for n in walk_nodes(loop.body) if isinstance(n, For)]
+    inner += [part for n in walk_nodes(loop.body) if isinstance(n, RegisterTile) for part in n.loops]
+    moved = frozenset({loop.variable})
+    varies = False
+    for part in inner:
+        lowers, uppers = arms_of(part.lower, "max"), arms_of(part.upper, "min")
+        varies = varies or all(depends_on(high - low, moved) for low in lowers for high in uppers)
+        if any(depends_on(bound, moved) for bound in (*lowers, *uppers)):
+            moved |= {part.variable}
+    if not varies:
+        return ""
+    return " schedule(dynamic)" if loop.mark.role is Role.TILE else f" schedule(dynamic, {CHUNK})"
 
 
 def _if_clause(loop: For, index: IndexPrinter) -> str:

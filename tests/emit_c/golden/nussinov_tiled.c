@@ -4,7 +4,7 @@ if (n >= 2) {
   /* band 0: wavefronts of tiles, one after the other */
   for (long wave = polysched_max(-1, -(((long)n + 13) / 16)); wave <= (n - 1) / 16; wave++) {
     /* tiles of one wavefront */
-    #pragma omp parallel for
+    #pragma omp parallel for schedule(dynamic)
     for (long i_rev_tile = polysched_max(wave - ((long)n + 15) / 16 + 1, -(((long)n + 13) / 16)); i_rev_tile <= polysched_min(0, wave); i_rev_tile++) {
       /* points of one tile */
       for (long j = polysched_max(polysched_max(1, -16 * i_rev_tile - 14), 16 * wave - 16 * i_rev_tile); j < polysched_min(n, 16 * wave - 16 * i_rev_tile + 16); j++) {

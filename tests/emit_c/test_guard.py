@@ -1,0 +1,84 @@
+"""A guarded region takes the original code exactly where an assumption of the extraction fails."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.errors import UsageError
+from polysched.pipeline import PipelineOptions, source_to_source
+from polysched.scop.expression import build, compute, placeholder
+from polysched.target import find_compiler
+
+SHIFT = """\
+void shift(int n, unsigned m, double *A, double *B)
+{
+    #pragma scop
+    for (int i = 0; i < n; i++)
+        A[i] = 2.0 * B[i + m];
+    #pragma endscop
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("guard")
+    (folder / "shift.c").write_text(SHIFT)
+    text = source_to_source(folder / "shift.c", PipelineOptions(guard=True, scheduler="pluto"))
+    functions = []
+    for name, code in (("original", SHIFT), ("guarded", text)):
+        (folder / f"{name}.c").write_text(code)
+        library = folder / f"{name}.so"
+        done = find_compiler().run(["-O2", "-fopenmp-simd", "-shared", "-fPIC", "-w", str(folder / f"{name}.c"),
+                                    "-o", str(library)])
+        assert done.returncode == 0, done.stderr
+        functions.append(ctypes.CDLL(str(library)).shift)
+    return text, *functions
+
+
+def call(function, memory, a, b, n, m):
+    def address(at):
+        return ctypes.c_void_p(memory.ctypes.data + 8 * at)
+
+    function(ctypes.c_int(n), ctypes.c_uint(m), address(a), address(b))
+    return memory
+
+
+def test_both_branches_are_there(both):
+    text = both[0]
+    assert text.startswith("void shift(int n, unsigned m, double *A, double *B)\n{\n    if (")
+    assert "(long)m + (long)n <= 4294967296" in text
+    assert "    } else {\n      for (int i = 0; i < n; i++)\n          A[i] = 2.0 * B[i + m];\n    }\n}\n" in text
+
+
+@pytest.mark.parametrize(("a", "b"), [(40, 0), (0, 40), (1, 0), (0, 1), (20, 19), (5, 5)])
+@pytest.mark.parametrize("n", [0, 1, 17])
+def test_arrays_that_overlap_keep_the_meaning_of_the_source(both, a, b, n):
+    _, original, guarded = both
+    start = np.arange(1.0, 101.0)
+    expected = call(original, start.copy(), a, b, n, 2)
+    np.testing.assert_array_equal(call(guarded, start.copy(), a, b, n, 2), expected)
+
+
+def test_without_assumptions_nothing_is_tested(tmp_path):
+    path = tmp_path / "plain.c"
+    path.write_text("void plain(int n, double A[n])\n{\n#pragma scop\n  for (int i = 0; i < n; i++)\n    A[i] = 1.0;\n"
+                    "#pragma endscop\n}\n")
+    guarded, plain = (source_to_source(path, PipelineOptions(guard=g)) for g in (True, False))
+    assert guarded == plain
+
+
+def test_what_cannot_be_tested_is_named(tmp_path):
+    path = tmp_path / "gather.c"
+    path.write_text("void gather(int n, double *A, double *B, int *at)\n{\n#pragma scop\n"
+                    "  for (int i = 0; i < n; i++)\n    A[i] = B[at[i]];\n#pragma endscop\n}\n")
+    source = polysched.optimize(path, PipelineOptions(guard=True)).source
+    assert any("not tested at run time: the memory of" in line for line in source.fallbacks)
+
+
+def test_a_scop_without_c_has_no_other_branch():
+    a = placeholder("A", (8,), "float64")
+    with pytest.raises(UsageError, match="a guard needs the original code"):
+        polysched.optimize(build(compute((8,), lambda i: a[i] + 1.0, name="B")), PipelineOptions(guard=True))

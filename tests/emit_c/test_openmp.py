@@ -1,0 +1,42 @@
+"""Pragmas of parallel loops: one team, balanced, and only for enough iterations."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.emit_c import emit
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scop import from_c_text
+from tests.emit_c.marked_trees import marked
+
+TEXT = """void f(int n, float A[n][n]) {{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = {low}; j < n; j++)
+      A[i][j] = 1.0f;
+#pragma endscop
+}}
+"""
+TILE = LoopMark(role=Role.TILE, parallel=True)
+POINT = LoopMark(role=Role.POINT)
+
+
+@pytest.mark.parametrize(("low", "loops", "pragma"), [
+    ("0", (("floor(i/8)", TILE), ("i", POINT), ("j", LoopMark(member=1))), "#pragma omp parallel for\n"),
+    ("i", (("floor(i/8)", TILE), ("i", POINT), ("j", LoopMark(member=1))),
+     "#pragma omp parallel for schedule(dynamic)\n"),
+    ("i", (("i", LoopMark(parallel=True)), ("j", LoopMark(member=1))),
+     "#pragma omp parallel for schedule(dynamic, 8)\n"),
+    ("i", (("floor(i/8)", TILE), ("floor(j/8)", LoopMark(role=Role.TILE, member=1)), ("i", POINT), ("j", POINT)),
+     "#pragma omp parallel for schedule(dynamic)\n"),
+    ("0", (("i", LoopMark(parallel=True, least_iterations=64)), ("j", LoopMark(member=1))),
+     "#pragma omp parallel for if(n >= 64)\n"),
+    ("0", (("i", LoopMark(parallel=True)), ("j", LoopMark(member=1, parallel=True, simd=True))),
+     "#pragma omp parallel for\n"),
+    ("0", (("j", LoopMark(member=1)), ("i", LoopMark(parallel=True, simd=True, least_iterations=8))),
+     "#pragma omp parallel for simd if(parallel: n >= 8)\n"),
+])
+def test_parallel_loop(low: str, loops: tuple[tuple[str, LoopMark], ...], pragma: str) -> None:
+    text = emit(marked(from_c_text(TEXT.format(low=low)), loops)).text
+    assert pragma in text, text
+    assert text.count("parallel for") == 1
