@@ -20,7 +20,8 @@ def mark_loops(position: Position, node: Node, options: TilingOptions) -> Node:
     At most one loop of a nest is parallel, the outermost one whose iterations are independent.  A point
     loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
     meet at a barrier for too little work.  A lone outermost loop is parallel from a number of
-    iterations on.  A loop is simd when it is innermost and carries no dependence.
+    iterations on, an outermost loop over tiles where there are two of them.  A loop is simd when it is innermost
+    and carries no dependence.
     """
     return _mark(position, node, options, depth=0, parallel=options.parallel)
 
@@ -52,8 +53,15 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     parallel = parallel and mark.role is not Role.POINT
     chosen = parallel and independent and (not innermost or depth == 0)
     new = replace(mark, parallel=mark.parallel or chosen,
-                  least_iterations=SHORTEST_PARALLEL_LOOP if chosen and innermost else mark.least_iterations,
+                  least_iterations=(
+                      _least_iterations(mark, innermost=innermost, depth=depth) if chosen else mark.least_iterations),
                   simd=mark.simd or (options.simd and independent and innermost))
     child = _mark(inside(position, member), band.child, options, depth=depth + 1,
                   parallel=parallel and not new.parallel)
     return replace(band, coincident=(independent,), child=child, mark=new)
+
+
+def _least_iterations(mark: LoopMark, *, innermost: bool, depth: int) -> int:
+    if innermost:
+        return SHORTEST_PARALLEL_LOOP
+    return 2 if mark.role is Role.TILE and depth == 0 else mark.least_iterations

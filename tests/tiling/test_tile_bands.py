@@ -205,7 +205,7 @@ def test_marked_loops_keep_their_place():
             'schedule: "[N] -> [{ S[i, j, k] -> [(i)] }, { S[i, j, k] -> [(k)] }]", permutable: 1 } } } }')
     tiled = tile(by_hand(kernels.product(), tree), plain(sizes="off"))
     assert_legal(tiled)
-    assert marks(tiled)[0] == LoopMark(role=Role.TILE, band=7, unroll=4, parallel=True)
+    assert marks(tiled)[0] == LoopMark(role=Role.TILE, band=7, unroll=4, parallel=True, least_iterations=2)
 
 
 def test_an_illegal_schedule_is_refused():
@@ -265,3 +265,10 @@ def test_a_band_around_a_sum_runs_in_wavefronts():
     assert_legal(tiled)
     assert shape(tiled)[:2] == ["wavefront0", "tile1p"]
     assert not tile(by_hand(scop, tree), plain(sizes="auto", parallel=False)).bands[0].sizes
+
+
+def test_a_single_tile_starts_no_threads():
+    found = marks(tile(scheduled(kernels.product()), plain(sizes=32)))
+    assert [m.least_iterations for m in found if m.parallel] == [2]
+    found = marks(tile(scheduled(kernels.product()), plain(sizes="off")))
+    assert [m.least_iterations for m in found if m.parallel] == [1]
