@@ -13,7 +13,7 @@ import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.emit_c import CSource, EmitOptions, emit, splice
+from polysched.emit_c import CSource, EmitOptions, emit, guarded, splice
 from polysched.errors import OutputError, UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions
 from polysched.scheduling.schedule import Schedule
@@ -42,6 +42,9 @@ class PipelineOptions:
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
         None takes this machine's.
+    guard : test at run time what the extraction assumes, with the original code as the other branch.
+    autodetect : take the largest regions that can be represented, marked by pragmas or not.
+    pure : functions that only compute with their arguments.
     include_dirs, defines : the preprocessor's `-I` and `-D`.
     cc : the compiler that preprocesses; None finds one.
     """
@@ -51,6 +54,9 @@ class PipelineOptions:
     tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     parallel: bool = True
     vector_bits: int | None = None
+    guard: bool = False
+    autodetect: bool = False
+    pure: tuple[str, ...] = ()
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     cc: str | None = None
@@ -156,12 +162,15 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         scop = path_or_scop
     else:
         scop = _timed(seconds, "scop", lambda: from_c_file(
-            str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc))
+            str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
+            pure=options.pure, autodetect=options.autodetect))
     dependences = _timed(seconds, "dependences", lambda: analyse(scop))
     schedule = _timed(seconds, "schedule", lambda: ALGORITHMS[options.scheduler](
         dependences, options=options.scheduler_options()))
     tiled = _timed(seconds, "tiled", lambda: tile(schedule, options.tiling_options()))
     source = _timed(seconds, "emitted", lambda: emit(tiled, options=options.emit_options()))
+    if options.guard:
+        source = guarded(source)
     return Optimized(scop=scop, dependences=dependences, schedule=schedule, tiled=tiled, source=source,
                      options=options, seconds=seconds)
 
@@ -176,7 +185,8 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     options = options or PipelineOptions()
     seconds: dict[str, float] = {}
     scops = _timed(seconds, "scop", lambda: all_from_c_file(
-        str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc))
+        str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
+        pure=options.pure, autodetect=options.autodetect))
     regions = tuple(optimize(scop, options) for scop in scops)
     assert scops
     assert scops[0].source is not None

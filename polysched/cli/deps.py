@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.options import add_source
+from polysched.cli.options import add_source, read_regions
 
 if TYPE_CHECKING:
     from polysched.dependence.dependences import Dependences
@@ -34,9 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the dependences of every region."""
     from polysched.dependence import analyse
     from polysched.pipeline import dependences_text
-    from polysched.scop import all_from_c_file
-    scops = all_from_c_file(arguments.source, include_dirs=tuple(arguments.include_dirs),
-                            defines=tuple(arguments.defines), cc=arguments.cc)
+    scops = read_regions(arguments)
     found = [analyse(scop, value_based=not arguments.memory_based) for scop in scops]
     if arguments.json:
         values = [dependences_to_json(dependences) for dependences in found]

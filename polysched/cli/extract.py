@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from polysched.cli.options import add_source
+from polysched.cli.options import add_source, read_regions
 
 NAME = "extract"
 HELP = "Print the polyhedral model of a C file's regions."
@@ -26,10 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the regions."""
     from polysched.pipeline import scop_text
-    from polysched.scop import all_from_c_file
     from polysched.scop.serialise import scop_to_json
-    scops = all_from_c_file(arguments.source, include_dirs=tuple(arguments.include_dirs),
-                            defines=tuple(arguments.defines), cc=arguments.cc)
+    scops = read_regions(arguments)
     if arguments.json:
         values = [scop_to_json(scop) for scop in scops]
         print(json.dumps(values[0] if len(values) == 1 else values, indent=2))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from polysched.pipeline import PipelineOptions
+    from polysched.scop.scop import Scop
 
 SCHEDULERS = ("pluto", "feautrier", "isl", "original")
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
@@ -22,8 +23,20 @@ def add_source(parser: argparse.ArgumentParser) -> None:
                         help="folder for #include, may be repeated")
     parser.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[],
                         help="define a macro, may be repeated")
+    parser.add_argument("--autodetect", action="store_true",
+                        help="take the largest regions that can be represented, marked by pragmas or not")
+    parser.add_argument("--pure", metavar="FUNCTION", action="append", default=[],
+                        help="a function that only computes with its arguments, may be repeated")
     parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: $CC, gcc, clang, cc, or the "
                                                         "one that polysched[compiler] brings)")
+
+
+def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
+    """Every region of the C file that `add_source` asked for."""
+    from polysched.scop import all_from_c_file
+    return all_from_c_file(arguments.source, include_dirs=tuple(arguments.include_dirs),
+                           defines=tuple(arguments.defines), cc=arguments.cc, pure=tuple(arguments.pure),
+                           autodetect=arguments.autodetect)
 
 
 def add_transformation(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +52,8 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: this machine's)")
+    group.add_argument("--guard", action="store_true",
+                       help="test at run time what the extraction assumes, with the original code as the other branch")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
     group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
 
@@ -107,5 +122,6 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     from polysched.pipeline import PipelineOptions
     return PipelineOptions(
         scheduler=arguments.scheduler, fusion=arguments.fusion, tile=arguments.tile, parallel=arguments.parallel,
-        vector_bits=arguments.vector_bits,
+        vector_bits=arguments.vector_bits, guard=arguments.guard, autodetect=arguments.autodetect,
+        pure=tuple(arguments.pure),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.options import FUSIONS, SCHEDULERS, add_source
+from polysched.cli.options import FUSIONS, SCHEDULERS, add_source, read_regions
 
 if TYPE_CHECKING:
     from polysched.dependence import Dependences
@@ -43,9 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Schedule every region and print what was found."""
     from polysched.dependence import analyse
     from polysched.scheduling.tree_text import tree_text
-    from polysched.scop import all_from_c_file
-    scops = all_from_c_file(arguments.source, include_dirs=tuple(arguments.include_dirs),
-                            defines=tuple(arguments.defines), cc=arguments.cc)
+    scops = read_regions(arguments)
     values = []
     for scop in scops:
         dependences = analyse(scop, value_based=not arguments.memory_based, inputs=arguments.inputs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from polysched.cli.options import FUSIONS, SCHEDULERS, add_source, size, tile_sizes
+from polysched.cli.options import FUSIONS, SCHEDULERS, add_source, read_regions, size, tile_sizes
 
 NAME = "tile"
 HELP = "Show how a C file's regions are tiled; --explain says why."
@@ -38,11 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.dependence import analyse
     from polysched.errors import UsageError
     from polysched.scheduling import ALGORITHMS, SchedulerOptions
-    from polysched.scop import all_from_c_file
     from polysched.tiling import TilingOptions, tile
     from polysched.tiling.explain import explain_text, explanations
-    scops = all_from_c_file(arguments.source, include_dirs=tuple(arguments.include_dirs),
-                            defines=tuple(arguments.defines), cc=arguments.cc)
+    scops = read_regions(arguments)
     sizes = dict(arguments.size)
     known = {parameter.name for scop in scops for parameter in scop.parameters}
     if unknown := sorted(set(sizes) - known):

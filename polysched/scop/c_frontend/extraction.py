@@ -201,7 +201,7 @@ class Extraction:
                               hint="use a signed type that holds every value, or another bound")
         simplified = allowed.gist(self.context).coalesce()
         self.context = context.coalesce()
-        spelling = {p.name: p.spelling for p in self.parameters.values()}
+        spelling = {p.name: polyhedra.widened(p) for p in self.parameters.values()}
         where = place(self.path, node)
         self.assumptions.append(Assumption(
             kind=kind, text=f"{where}: {text}", condition=polyhedra.c_condition(simplified, spelling),

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from polysched.scop.scop import Parameter
+
 CONTEXT = isl.DEFAULT_CONTEXT
 UNIT = isl.Space.set_alloc(CONTEXT, 0, 0)
 PARAM, SET, IN, OUT = isl.dim_type.param, isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
@@ -133,6 +135,11 @@ def last_value(domain: isl.Set, iterator: str, *, forward: bool) -> isl.PwAff:
     points = isl.Map.from_range(domain.move_dims(SET, 0, PARAM, position(domain, iterator), 1))
     last = points.lexmax_pw_multi_aff() if forward else points.lexmin_pw_multi_aff()
     return last.get_pw_aff(0)
+
+
+def widened(parameter: Parameter) -> str:
+    """How C spells a parameter in a type in which sums and products of it do not wrap."""
+    return f"({'__int128' if parameter.dtype.bits > 32 else 'long'}){parameter.spelling}"
 
 
 def c_condition(parameters: isl.Set, spelling: dict[str, str]) -> str:

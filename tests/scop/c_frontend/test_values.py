@@ -87,7 +87,7 @@ def test_no_wrap_becomes_an_assumption_with_a_condition():
                        "#pragma endscop\n}\n")
     (assumption,) = scop.assumptions
     assert assumption.kind == "no-wrap"
-    assert assumption.condition == "n >= 1"
+    assert assumption.condition == "(long)n >= 1"
     assert assumption.parameters.is_equal(isl.Set("[n] -> { : 1 <= n <= 4294967295 }"))
     assert scop.context.is_equal(isl.Set("[n] -> { : 1 <= n <= 4294967295 }"))
 

@@ -1,0 +1,106 @@
+"""`guarded`: the emitted region runs when what the extraction assumes holds, else the original code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+import islpy as isl
+
+from polysched.emit_c.c_source import CSource
+from polysched.emit_c.statements import INDENT
+from polysched.errors import UsageError
+from polysched.scop.scop import Array, Scop, Storage, union_map
+
+
+def guarded(source: CSource) -> CSource:
+    """Put the region behind a test of its assumptions, with the original code as the other branch.
+
+    Rewrite:  NEW  ->  if (assumption && ...) { NEW } else { ORIGINAL }
+
+    Assumptions that cannot be tested at run time stay assumptions; each is named in `fallbacks`.  A region
+    without testable assumptions stays as it is.
+
+    Raises
+    ------
+    UsageError : the region does not come from a C file.
+    """
+    scop = source.scop
+    if scop.source is None:
+        raise UsageError("a guard needs the original code", where=scop.name,
+                         hint="guards are for regions of C files")
+    conditions, untested = _tests(scop)
+    if not conditions:
+        return replace(source, fallbacks=(*source.fallbacks, *untested))
+    test = " && ".join(f"({condition})" for condition in conditions)
+    lines = [f"if ({test}) {{", *(_inside(line) for line in source.text.splitlines()), "} else {",
+             *original_lines(source), "}"]
+    return replace(source, text="".join(f"{line}\n" for line in lines), fallbacks=(*source.fallbacks, *untested))
+
+
+def _tests(scop: Scop) -> tuple[list[str], tuple[str, ...]]:
+    """The run-time tests of the assumptions, and what is left untested."""
+    conditions: dict[str, None] = {}
+    untested = []
+    for assumption in scop.assumptions:
+        if assumption.condition is not None:
+            conditions[assumption.condition] = None
+            continue
+        apart = list(_apart(scop)) if assumption.kind == "no-alias" else []
+        if apart and None not in apart:
+            conditions.update(dict.fromkeys(c for c in apart if c is not None))
+        else:
+            untested.append(f"not tested at run time: {assumption.text}")
+    return list(conditions), tuple(untested)
+
+
+def _apart(scop: Scop) -> Iterator[str | None]:
+    """Per pair of arrays that could overlap, the test that what the region touches of them does not."""
+    written = {a.array for s in scop.statements for a in s.writes}
+    shared = [a for a in scop.arrays if a.storage is Storage.ARGUMENT and not a.restrict and not a.is_scalar]
+    for left, right in combinations(shared, 2):
+        if left.name in written or right.name in written:
+            ranges = (_touched(scop, left), _touched(scop, right))
+            if ranges[0] is None or ranges[1] is None:
+                yield None
+            else:
+                yield f"{ranges[0][1]} <= {ranges[1][0]} || {ranges[1][1]} <= {ranges[0][0]}"
+
+
+def _touched(scop: Scop, array: Array) -> tuple[str, str] | None:
+    """The address of the first row that the region touches and the one behind the last; None if it has no bound."""
+    if array.c_element.count("{}") != len(array.extents):
+        return None
+    relation = union_map(a.relation for s in scop.statements for a in s.accesses if a.array == array.name)
+    touched = isl.Set.from_union_set(relation.range()).intersect_params(scop.context)
+    if not (touched.dim_has_lower_bound(isl.dim_type.set, 0) and touched.dim_has_upper_bound(isl.dim_type.set, 0)):
+        return None
+    zeros = ["0"] * (len(array.extents) - 1)
+    first = _c_text(scop, touched.dim_min(0))
+    last = _c_text(scop, touched.dim_max(0))
+    return (f"(const char *)&{array.c_element.format(first, *zeros)}",
+            f"(const char *)&{array.c_element.format(f'({last}) + 1', *zeros)}")
+
+
+def _c_text(scop: Scop, value: isl.PwAff) -> str:
+    for parameter in scop.parameters:
+        at = value.find_dim_by_name(isl.dim_type.param, parameter.name)
+        if at >= 0:
+            value = value.set_dim_id(isl.dim_type.param, at, isl.Id(f"(long){parameter.spelling}"))
+    build = isl.AstBuild.from_context(isl.Set.universe(value.domain().get_space().params()))
+    return str(build.expr_from_pw_aff(value.coalesce()).to_C_str())
+
+
+def original_lines(source: CSource) -> list[str]:
+    """The region as it stood in the file, without its pragmas and its indentation."""
+    region = source.scop.source
+    assert region is not None
+    lines = region.text[region.start:region.end].splitlines()
+    pragmas = (["pragma", "scop"], ["pragma", "endscop"])
+    code = [line for line in lines if line.replace("#", "", 1).split()[:2] not in pragmas]
+    return [INDENT + line.removeprefix(region.indent) if line.strip() else line for line in code]
+
+
+def _inside(line: str) -> str:
+    return line if line.startswith("#") or not line else INDENT + line
