@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import islpy as isl
 import numpy as np
@@ -109,7 +109,7 @@ def contains(params: isl.Set, sizes: Mapping[str, int]) -> bool:
 
 
 def check_sizes(name: str, python: PythonScop, sizes: Mapping[str, int]) -> bool:
-    """Whether the compiled code is for these sizes; False for sizes for which loops are empty.
+    """Whether the compiled code is for these sizes; False for sizes that its context leaves out.
 
     Raises
     ------
@@ -117,8 +117,13 @@ def check_sizes(name: str, python: PythonScop, sizes: Mapping[str, int]) -> bool
     """
     if contains(python.scop.context, sizes):
         return True
-    if contains(python.valid, sizes):
-        return False
+    if not contains(python.valid, sizes):
+        refuse_sizes(name, python, sizes)
+    return False
+
+
+def refuse_sizes(name: str, python: PythonScop, sizes: Mapping[str, int]) -> NoReturn:
+    """Raise the `UsageError` for sizes that do not fit."""
     broken = [a.text for a in python.scop.assumptions if a.parameters is not None and not contains(a.parameters, sizes)]
     raise UsageError(f"{name}: the shapes do not fit", witness=", ".join(f"{k} = {v}" for k, v in sizes.items()),
                      hint=f"it has to hold that {' and that '.join(dict.fromkeys(broken))}" if broken else None)

@@ -128,8 +128,7 @@ class Kernel:
         if not checks.check_sizes(name, found.python, sizes):
             found = self._for_sizes(found, sizes, values)
         self._last = found
-        compiled = found.python.scop.statements and checks.contains(found.python.scop.context, sizes)
-        return found, sizes if compiled else None
+        return found, sizes if found.python.scop.statements else None
 
     def _specialised(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
                      values: Mapping[str, Any] | None) -> Specialisation:
@@ -145,17 +144,24 @@ class Kernel:
 
     def _for_sizes(self, found: Specialisation, sizes: Mapping[str, int],
                    values: Mapping[str, Any]) -> Specialisation:
-        """A specialisation whose context has these sizes, if there is one; else the given one."""
+        """A specialisation whose context has these sizes, which the given one leaves out.
+
+        Extraction keeps the sizes of its arguments unless they do not fit, so there is one, or they are refused.
+        """
         with self._lock:
             key = (tuple(found.types.items()), found.same)
             variants = self._variants.setdefault(key, [])
             for variant in variants:
                 if checks.contains(variant.python.scop.context, sizes):
                     return variant
-            if len(variants) >= MOST_VARIANTS:
-                return found
-            variants.append(self._extracted(found.types, found.same, values))
-            return variants[-1]
+            try:
+                made = self._extracted(found.types, found.same, values)
+            except UnsupportedScopError:
+                checks.refuse_sizes(self.function.__name__, found.python, sizes)
+            if not checks.contains(made.python.scop.context, sizes):
+                checks.refuse_sizes(self.function.__name__, found.python, sizes)
+            variants[:] = [*variants[1 - MOST_VARIANTS:], made]
+            return made
 
     def _extracted(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
                    values: Mapping[str, Any] | None) -> Specialisation:

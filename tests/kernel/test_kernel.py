@@ -341,3 +341,26 @@ def test_arrays_without_dimensions_and_large_integers() -> None:
     assert (x == 2.0**62).all()
     with pytest.raises(UsageError, match="fill: n is a int, the kernel takes a number of type int64"):
         fill(x, 2**63)
+
+
+def test_sizes_that_fit_no_case_are_refused_before_anything_runs() -> None:
+    @polysched.kernel
+    def stagger(x, y, n):
+        for i in range(n):
+            x[i] += 1
+            for j in range(i + 1, len(x), 2):
+                y[j] = x[j] + y[i]
+    for n, extents in ((4, (9, 9)), (9, (9, 9)), (3, (9, 10)), (5, (8, 8)), (4, (9, 8))):
+        x, y = RNG.random(extents[0]), RNG.random(extents[1])
+        expected_x, expected_y = x.copy(), y.copy()
+        try:
+            stagger.function(expected_x, expected_y, n)
+        except IndexError:
+            before = x.copy()
+            with pytest.raises(UsageError, match="stagger: the shapes do not fit"):
+                stagger(x, y, n)
+            np.testing.assert_array_equal(x, before)
+            continue
+        stagger(x, y, n)
+        np.testing.assert_allclose(x, expected_x)
+        np.testing.assert_allclose(y, expected_y)
