@@ -38,9 +38,11 @@ def random_steps(schedule: Schedule, *, seed: int, count: int) -> Schedule:
     for _ in range(TRIES_PER_STEP * count):
         if len(schedule.steps) == count:
             break
-        step = random_step(loops(loop_tree(schedule.tree)), source)
+        around = loops(loop_tree(schedule.tree))
+        if not around:
+            break
         try:
-            schedule = apply(schedule, step)
+            schedule = apply(schedule, random_step(around, source))
         except (IllegalScheduleError, UsageError):
             continue
     return schedule

@@ -69,7 +69,7 @@ def facts(statement: Statement, values: dict[str, int]) -> tuple[object, ...]:
     return frozenset(points_of(fix_parameters(statement.domain, values))), frozenset(accesses.items())
 
 
-@pytest.mark.parametrize("first", [0, 2000, 4000, 6000])
+@pytest.mark.parametrize("first", [0, 2000])
 def test_c_and_python_give_the_same_program(first: int, tmp_path: Path) -> None:
     for program in float_programs(first, 6):
         from_c = from_c_text(program.text())
@@ -82,7 +82,7 @@ def test_c_and_python_give_the_same_program(first: int, tmp_path: Path) -> None:
             assert seen[0] == seen[1], python_text(program)
 
 
-@pytest.mark.parametrize("first", [1000, 3000])
+@pytest.mark.parametrize("first", [1000])
 def test_the_interpreter_gives_what_python_gives(first: int, tmp_path: Path) -> None:
     for program in float_programs(first, 8):
         for sizes in SIZES:

@@ -20,7 +20,6 @@ CONFIGURATIONS = (
     *(Configuration(scheduler=scheduler, sizes=sizes) for scheduler in ("pluto", "isl", "original")
       for sizes in ("off", TILE)),
     Configuration(scheduler="feautrier"),
-    Configuration(scheduler="pluto", sizes=4, nested=True),
     Configuration(scheduler="pluto", sizes="auto", vector_bits=256),
 )
 AROUND_THE_TILES = (4, 5, 3, 7, 2)
@@ -39,7 +38,7 @@ def test_every_version_agrees(path: Path) -> None:
     assert isinstance(subject, Subject), subject
     names = tuple(p.spelling for p in subject.scop.parameters)
     around = rotated(names, AROUND_THE_TILES)
-    plan = Plan(run=(*around, *rotated(names, AROUND_THE_VECTORS)[:2]), small=(around[0],), threads=(1, 3))
+    plan = Plan(run=(*around, *rotated(names, AROUND_THE_VECTORS)[:2]), small=(around[0],), threads=(3,))
     findings = check([subject], {subject.name: plan}, compiler=find_compiler())
     assert not findings, "\n".join(f"{f.configuration} {f.kind}: {f.detail}" for f in findings)
 
