@@ -21,7 +21,8 @@ from polysched.target import find_compiler
 
 RUN_SIZES = ({"n": 1, "m": 2}, {"n": 4, "m": 3}, {"n": 5, "m": 7}, {"n": 8, "m": 6}, {"n": 13, "m": 11},
              {"n": 37, "m": 41})
-SMALL_SIZES = ({"n": 11, "m": 12}, {"n": 8, "m": 9}, {"n": 5, "m": 6}, {"n": 4, "m": 5}, {"n": 4, "m": 3}, {"n": 3, "m": 2}, {"n": 2, "m": 2})
+SMALL_SIZES = ({"n": 11, "m": 12}, {"n": 8, "m": 9},
+               {"n": 5, "m": 6}, {"n": 4, "m": 5}, {"n": 4, "m": 3}, {"n": 3, "m": 2}, {"n": 2, "m": 2})
 MOST_INSTANCES_SMALL = 250
 MOST_INSTANCES_RUN = 200_000
 
