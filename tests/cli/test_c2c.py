@@ -89,7 +89,8 @@ def test_options_reach_the_stages(tmp_path: Path, product: Path) -> None:
 
 
 def test_tile_off_and_original_order_keep_the_loops(tmp_path: Path, product: Path) -> None:
-    done = polysched("c2c", "product.c", "--tile", "off", "--scheduler", "original", "--no-parallel", folder=tmp_path)
+    done = polysched("c2c", "product.c", "--tile", "off", "--scheduler", "original", "--no-parallel",
+                     "--vector-bits", "0", folder=tmp_path)
     assert len(re.findall(r"\bfor \(", done.stdout)) == 3
 
 

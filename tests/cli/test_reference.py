@@ -4,7 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from polysched.cli.commands import COMMANDS
+from polysched.cli.options import FUSIONS, SCHEDULERS
 from polysched.cli.reference import command_line_page
+from polysched.scheduling import ALGORITHMS
+from polysched.scheduling.options import FUSION_POLICIES
 
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
 
@@ -17,3 +20,8 @@ def test_every_command_has_examples_and_a_description() -> None:
     for command in COMMANDS:
         assert "polysched " + command.NAME in command.EPILOG, command.NAME
         assert command.HELP.endswith("."), command.NAME
+
+
+def test_the_choices_are_those_of_the_rooms() -> None:
+    assert tuple(ALGORITHMS) == SCHEDULERS
+    assert FUSION_POLICIES == FUSIONS
