@@ -19,7 +19,7 @@ from polysched.scheduling.marks import LoopMark
 _LOG = logging.getLogger(__name__)
 _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
 _DEPTH_LIMIT = 64
-_QUOTA_MESSAGE = "maximal number of operations exceeded"
+QUOTA_MESSAGE = "maximal number of operations exceeded"
 PLACEHOLDER = "polysched_c"
 TYPE_LIMIT = 2**15 - 1
 """Constants of this size or more in the context are taken for the limits of a C type."""
@@ -82,7 +82,7 @@ def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl
     try:
         return build.node_from_schedule(tree)
     except isl.Error as error:
-        if _QUOTA_MESSAGE not in str(error):
+        if QUOTA_MESSAGE not in str(error):
             raise
         return None
     finally:

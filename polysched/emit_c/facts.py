@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.emit_c.ast_build import QUOTA_MESSAGE
 from polysched.emit_c.index import (
     Atom,
     Comparison,
@@ -23,6 +24,8 @@ from polysched.emit_c.index import (
     variables,
 )
 from polysched.emit_c.loops import For
+
+_MAX_OPERATIONS = 500_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,8 +73,24 @@ class Facts:
         if None in asked:
             return False
         everything = " and ".join([*texts, *(text for text in asked if text)]) or "1 = 1"
-        made = isl.Set.read_from_str(self.context.get_ctx(), f"[{', '.join(names.all())}] -> {{ : {everything} }}")
-        return bool(made.intersect_params(self.context.params()).is_empty())
+        return _is_empty(f"[{', '.join(names.all())}] -> {{ : {everything} }}", self.context)
+
+
+def _is_empty(text: str, context: isl.Set) -> bool:
+    """Whether a set is empty in a context; False when finding out takes too many isl operations."""
+    isl_context = context.get_ctx()
+    isl_context.reset_operations()
+    isl_context.set_max_operations(_MAX_OPERATIONS)
+    try:
+        made = isl.Set.read_from_str(isl_context, text)
+        return bool(made.intersect_params(context.params()).is_empty())
+    except isl.Error as error:
+        if QUOTA_MESSAGE not in str(error):
+            raise
+        return False
+    finally:
+        isl_context.set_max_operations(0)
+        isl_context.reset_operations()
 
 
 def arms_of(form: Linear, kind: str) -> tuple[Linear, ...]:
