@@ -20,6 +20,7 @@ _LOG = logging.getLogger(__name__)
 _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
 _DEPTH_LIMIT = 64
 QUOTA_MESSAGE = "maximal number of operations exceeded"
+NO_UNROLLING_MESSAGE = "cannot find lower bound for unrolling"
 PLACEHOLDER = "polysched_c"
 TYPE_LIMIT = 2**15 - 1
 """Constants of this size or more in the context are taken for the limits of a C type."""
@@ -60,18 +61,22 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
         ("tile separation and unrolling by isl were dropped", lambda: _without_ast_options(tree)),
     )
     fallbacks: list[str] = []
+    reason = ""
     for lost, attempt in ladder:
         if lost:
-            fallbacks.append(f"{lost}: the AST took more than {max_operations} isl operations")
+            fallbacks.append(f"{lost}: {reason}")
             _LOG.warning(fallbacks[-1])
-        if (root := _try_build(attempt(), context, max_operations)) is not None:
-            return BuiltAst(root=root, fallbacks=tuple(fallbacks))
+        built = _try_build(attempt(), context, max_operations)
+        if isinstance(built, isl.AstNode):
+            return BuiltAst(root=built, fallbacks=tuple(fallbacks))
+        reason = built
     raise BudgetExceededError(
         f"generating the loops takes more than {max_operations} isl operations", where="emit_c",
         hint="use smaller bands or no tiles, or raise max_operations")
 
 
-def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl.AstNode | None:
+def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl.AstNode | str:
+    """The AST, or why isl gave none."""
     isl_context = context.get_ctx()
     names = isl.IdList.alloc(isl_context, _DEPTH_LIMIT)
     for depth in range(_DEPTH_LIMIT):
@@ -82,9 +87,11 @@ def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl
     try:
         return build.node_from_schedule(tree)
     except isl.Error as error:
-        if QUOTA_MESSAGE not in str(error):
-            raise
-        return None
+        if QUOTA_MESSAGE in str(error):
+            return f"the AST took more than {max_operations} isl operations"
+        if NO_UNROLLING_MESSAGE in str(error):
+            return "a loop to be unrolled has no single lower bound"
+        raise
     finally:
         isl_context.set_max_operations(0)
         isl_context.reset_operations()
