@@ -9,16 +9,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-import islpy as isl
-
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
+from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, EmitOptions, emit, guarded, splice
 from polysched.errors import OutputError, UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import all_from_c_file, from_c_file
+from polysched.scop.display import source_text
+from polysched.scop.html import beside, c_code, card, folded, paragraph, preformatted
 from polysched.scop.scop import Scop
+from polysched.scop.shown import Shown
+from polysched.scop.text import isl_tree_text, scop_text
 from polysched.target import Target, host
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -95,7 +98,7 @@ class PipelineOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Optimized:
+class Optimized(Shown):
     """The values of all stages for one region.
 
     Parameters
@@ -124,6 +127,16 @@ class Optimized:
                  f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
                  for b in self.tiled.bands]
         return (f"schedule: {self.schedule.algorithm}", *(f"rung: {r}" for r in self.schedule.report.rungs), *bands)
+
+    def __str__(self) -> str:
+        return "\n".join((self.scop.name, *self.steps(), "", self.text))
+
+    def _repr_html_(self) -> str:
+        before = c_code(source_text(self.scop)) if self.scop.source is not None else preformatted(str(self.scop))
+        times = paragraph(", ".join(f"{stage} {seconds:.3f} s" for stage, seconds in self.seconds.items()))
+        return card(f"{self.scop.name}, optimized", *map(paragraph, self.steps()), beside(before, c_code(self.text)),
+                    times, folded("dependences", self.dependences._repr_html_()),
+                    folded("tiles", self.tiled._repr_html_()))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -224,34 +237,8 @@ def stage_texts(region: Optimized) -> dict[str, str]:
     """Each stage's value as text, by the stage's name."""
     return {"scop": scop_text(region.scop), "dependences": dependences_text(region.dependences),
             "schedule": _text([f"algorithm: {region.schedule.algorithm}", f"report: {region.schedule.report}",
-                               tree_text(region.schedule.tree)]),
-            "tiled": _text([*region.steps(), tree_text(region.tiled.tree)]), "emitted": region.text}
-
-
-def scop_text(scop: Scop) -> str:
-    """A Scop for reading: arrays, statements with their accesses, and the order as written."""
-    lines = [f"context: {scop.context}", f"parameters: {', '.join(p.name for p in scop.parameters)}", "arrays:"]
-    lines += [f"  {a.dtype} {a.name}{''.join(f'[{extent or str()}]' for extent in a.c_extents)} ({a.storage.value})"
-              for a in scop.arrays]
-    for statement in scop.statements:
-        lines += [f"statement {statement.name}, line {statement.line}:", f"  domain: {statement.domain}"]
-        lines += [f"  {a.kind.value} {a.reference}: {a.relation.gist_domain(statement.domain)}"
-                  for a in statement.accesses]
-    lines += [f"assumption {a.kind}: {a.text}" for a in scop.assumptions]
-    return _text([*lines, "schedule as written:", tree_text(scop.schedule)])
-
-
-def dependences_text(dependences: Dependences) -> str:
-    """One line per dependence, simplified for parameters within the context."""
-    simplified = (replace(d, relation=d.relation.gist_params(dependences.scop.context).coalesce())
-                  for d in dependences.pairs)
-    return _text(str(d) for d in simplified)
-
-
-def tree_text(tree: isl.Schedule) -> str:
-    """A schedule tree with one node a line, indented as it nests."""
-    printer = isl.Printer.to_str(tree.get_ctx()).set_yaml_style(isl.yaml_style.BLOCK)
-    return str(printer.print_schedule(tree).get_str()).rstrip()
+                               isl_tree_text(region.schedule.tree)]),
+            "tiled": _text([*region.steps(), isl_tree_text(region.tiled.tree)]), "emitted": region.text}
 
 
 def _text(lines: Iterable[str]) -> str:

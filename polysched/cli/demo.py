@@ -70,14 +70,15 @@ def _show_program(name: str, emitted: Path, cc: str | None, shown: Progress) -> 
 
 def _show_stages(transformed: TransformedFile) -> None:
     """The SCoP, the dependences and the schedule."""
-    from polysched.pipeline import dependences_text, scop_text, tree_text
+    from polysched.dependence.text import dependences_text
+    from polysched.scop.text import isl_tree_text, scop_text
     for region in transformed.regions:
         print(region.scop.source.text[region.scop.source.start:region.scop.source.end] if region.scop.source else "")
         print(f"\n-- SCoP\n{scop_text(region.scop)}")
         print(f"-- dependences ({len(region.dependences.pairs)}, exact and value-based)")
         print(dependences_text(region.dependences), end="")
         print(f"\n-- schedule ({region.schedule.algorithm}, {region.seconds['schedule']:.2f} s)")
-        print(tree_text(region.schedule.tree))
+        print(isl_tree_text(region.schedule.tree))
         print("\n-- tiles and threads")
         for step in region.steps():
             print(f"  {step}")

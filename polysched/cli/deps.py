@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the dependences of every region."""
     from polysched.dependence import analyse
-    from polysched.pipeline import dependences_text
+    from polysched.dependence.text import dependences_text
     scops = read_regions(arguments)
     found = [analyse(scop, value_based=not arguments.memory_based) for scop in scops]
     if arguments.json:

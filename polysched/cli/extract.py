@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the regions."""
-    from polysched.pipeline import scop_text
     from polysched.scop.serialise import scop_to_json
+    from polysched.scop.text import scop_text
     scops = read_regions(arguments)
     if arguments.json:
         values = [scop_to_json(scop) for scop in scops]

@@ -158,7 +158,8 @@ def show(measurement: Measurement, *, to_errors: bool = False) -> int:
     ----------
     to_errors : print to the standard error, because the standard output is taken.
     """
-    from polysched.cli.tables import console, ratio_line, times_table, verification_line
+    from polysched.cli.tables import console, times_table
+    from polysched.measure.summary import ratio_line, verification_line
     sizes = ", ".join(f"{name}={value}" for name, value in measurement.sizes.items())
     output = console(stderr=to_errors)
     output.print(f"{measurement.function}({sizes}) in {Path(measurement.source).name}", markup=False)

@@ -1,4 +1,4 @@
-"""Measurements as text for people: one line on the verification, one table of times."""
+"""Tables for people on a terminal."""
 
 from __future__ import annotations
 
@@ -20,30 +20,6 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     return Console(stderr=stderr, width=None if terminal else PLAIN_WIDTH, highlight=False, soft_wrap=True)
-
-
-def verification_line(measurement: Measurement) -> str:
-    """Whether the results agree, and how far they are apart."""
-    verification = measurement.verification
-    if measurement.failure:
-        return f"not verified: {measurement.failure}"
-    if verification is None:
-        return "not verified: the results were not compared"
-    if verification.problem:
-        return f"not verified: {verification.problem}"
-    difference = (f"largest difference {verification.largest_absolute:.3g} "
-                  f"(relative {verification.largest_relative:.3g})")
-    if verification.passed:
-        elements = sum(c.elements for c in verification.arrays)
-        return f"verified: {difference} over {elements:,} elements"
-    worst = max(verification.arrays, key=lambda c: (c.mismatches > 0, c.largest_relative))
-    index = "".join(f"[{i}]" for i in worst.worst_index or ())
-    text = (f"WRONG RESULT: {verification.mismatches:,} elements differ; {worst.array}{index} is {worst.got!r} "
-            f"instead of {worst.expected!r}; {difference}")
-    if not verification.well_conditioned:
-        text += (f"; but the original itself changes by {verification.amplification:.3g} "
-                 "when its inputs change by rounding errors")
-    return text
 
 
 def times_table(measurement: Measurement) -> Table:
@@ -70,19 +46,6 @@ def times_table(measurement: Measurement) -> Table:
             row.append(f"{flops / median / peak:.1%}")
         table.add_row(*row)
     return table
-
-
-def ratio_line(measurement: Measurement) -> str:
-    """The ratio with its interval and the circumstances."""
-    timing = measurement.timing
-    assert timing is not None
-    interval = timing.ratio_interval
-    text = (f"{timing.ratio:.2f} times as fast as the original (median of {len(timing.ratios)} alternating pairs, "
-            f"{100 * interval.coverage:.0f}% interval {interval.low:.2f} to {interval.high:.2f}, "
-            f"{timing.threads} threads)")
-    if timing.disturbed:
-        text += f"; {len(timing.disturbed)} of the pairs were disturbed by other work on the machine"
-    return text
 
 
 def _least(samples: tuple[Sample, ...]) -> float:

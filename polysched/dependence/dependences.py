@@ -14,6 +14,7 @@ from functools import cached_property
 import islpy as isl
 
 from polysched.scop.scop import Scop, union_map
+from polysched.scop.shown import Shown
 
 
 class DependenceKind(Enum):
@@ -54,7 +55,7 @@ class Dependence:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Dependences:
+class Dependences(Shown):
     """All dependences of a Scop.
 
     Parameters
@@ -105,3 +106,11 @@ class Dependences:
     def is_relaxed(self, pair: Dependence) -> bool:
         """Whether a pair orders only updates of a reduction that is relaxed."""
         return pair.reduction and pair.source in self.relaxed
+
+    def __str__(self) -> str:
+        from polysched.dependence.text import dependences_text
+        return dependences_text(self)
+
+    def _repr_html_(self) -> str:
+        from polysched.dependence.display import dependences_html
+        return dependences_html(self)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from polysched.emit_c.loops import Node
 from polysched.scop.scop import Scop
+from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -35,7 +36,7 @@ class EmitOptions:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CSource:
+class CSource(Shown):
     """Emitted C for one region.
 
     Parameters
@@ -54,3 +55,10 @@ class CSource:
     @property
     def scop(self) -> Scop:
         return self.tiled.schedule.scop
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        from polysched.emit_c.display import c_source_html
+        return c_source_html(self)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from polysched.measure.comparison import ArrayComparison
 from polysched.measure.machine import Conditions, Machine
 from polysched.measure.statistics import Timing
+from polysched.scop.shown import Shown
 
 FORMAT_VERSION = 1
 
@@ -91,7 +92,7 @@ class Build:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement:
+class Measurement(Shown):
     """One function, transformed, verified and timed against the original.
 
     Parameters
@@ -159,3 +160,11 @@ class Measurement:
     def verified(self) -> bool:
         """Whether the transformed code computed what the original does."""
         return self.verification is not None and self.verification.passed and not self.failure
+
+    def __str__(self) -> str:
+        from polysched.measure.summary import measurement_text
+        return measurement_text(self)
+
+    def _repr_html_(self) -> str:
+        from polysched.measure.summary import measurement_html
+        return measurement_html(self)

@@ -14,6 +14,7 @@ from polysched.errors import UsageError
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scop.scop import Scop
+from polysched.scop.shown import Shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class SolverReport:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Schedule:
+class Schedule(Shown):
     """A legal schedule.
 
     Parameters
@@ -89,6 +90,14 @@ class Schedule:
         return cls(dependences=dependences, tree=tree, algorithm=stored["algorithm"],
                    report=SolverReport(rungs=tuple(stored["rungs"])),
                    steps=tuple(step_from_json(s) for s in stored["steps"]))
+
+    def __str__(self) -> str:
+        from polysched.scheduling.display import schedule_text
+        return schedule_text(self)
+
+    def _repr_html_(self) -> str:
+        from polysched.scheduling.display import schedule_html
+        return schedule_html(self)
 
 
 TEXT_FORMAT = "polysched schedule 1"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 import islpy as isl
 
@@ -20,6 +21,7 @@ CELL = 26
 RADIUS = 4
 MARGIN = 34
 MOST_POINTS = 2500
+MOST_POINTS_OF_BOX = 40 * MOST_POINTS  # of a domain's bounding box, before its points are listed
 PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 """Paul Tol's bright scheme: seven colours that colour-blind readers tell apart."""
 
@@ -174,9 +176,11 @@ def slice_points(statement: Statement, parameters: Mapping[str, int], axes: tupl
     ------
     UsageError : more instances than a picture can hold.
     """
-    points = sorted(points_of(fix_parameters(statement.domain, parameters)))
-    if len(points) > MOST_POINTS:
-        raise UsageError(f"{len(points)} instances of {statement.name} are too many to draw",
+    domain = fix_parameters(statement.domain, parameters)
+    points = sorted(points_of(domain)) if _box_size(domain) <= MOST_POINTS_OF_BOX else []
+    if len(points) > MOST_POINTS or (not points and not domain.is_empty()):
+        count = str(len(points)) if points else f"more than {MOST_POINTS}"
+        raise UsageError(f"{count} instances of {statement.name} are too many to draw",
                          hint=f"choose smaller parameters; at most {MOST_POINTS} instances are drawn")
     if statement.depth == 0:
         return dict.fromkeys(points, (0, 0)), ("", ""), {}
@@ -187,6 +191,14 @@ def slice_points(statement: Statement, parameters: Mapping[str, int], axes: tupl
     chosen = {p: (p[horizontal], p[vertical] if vertical is not None else 0) for p in points if in_slice(p, fixed)}
     names = (statement.iterators[horizontal], statement.iterators[vertical] if vertical is not None else "")
     return chosen, names, {statement.iterators[d]: value for d, value in fixed.items()}
+
+
+def _box_size(domain: isl.Set) -> int:
+    """Points of the bounding box; `points_of` refuses what has none."""
+    if domain.is_empty() or not domain.is_bounded():
+        return 0
+    return prod(int(domain.dim_max_val(d).sub(domain.dim_min_val(d)).to_python()) + 1
+                for d in range(domain.dim(isl.dim_type.set)))
 
 
 def draw_domains(scop: Scop, *, parameters: Mapping[str, int] | None = None,

@@ -16,6 +16,7 @@ import islpy as isl
 
 from polysched.scop.body import BodyStatement, Expr, references
 from polysched.scop.dtypes import DType
+from polysched.scop.shown import Shown
 from polysched.scop.signature import FunctionSignature
 
 
@@ -220,7 +221,7 @@ class SourceRegion:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scop:
+class Scop(Shown):
     """A static control part.
 
     Parameters
@@ -268,6 +269,14 @@ class Scop:
         return union_map(
             a.tagged_relation if tagged else a.relation
             for s in self.statements for a in s.accesses if a.kind in kinds)
+
+    def __str__(self) -> str:
+        from polysched.scop.text import scop_text
+        return scop_text(self)
+
+    def _repr_html_(self) -> str:
+        from polysched.scop.display import scop_html
+        return scop_html(self)
 
 
 def union_set(sets: Iterable[isl.Set]) -> isl.UnionSet:

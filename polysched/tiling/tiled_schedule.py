@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.scheduling.schedule import Schedule
+from polysched.scop.shown import Shown
 from polysched.tiling.plan import BandPlan
 
 
@@ -33,7 +34,7 @@ class BandTiling:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TiledSchedule:
+class TiledSchedule(Shown):
     """A schedule after tiling and marking; still legal, still exactly checked.
 
     Parameters
@@ -46,3 +47,11 @@ class TiledSchedule:
     schedule: Schedule
     tree: isl.Schedule
     bands: tuple[BandTiling, ...] = ()
+
+    def __str__(self) -> str:
+        from polysched.tiling.display import tiled_text
+        return tiled_text(self)
+
+    def _repr_html_(self) -> str:
+        from polysched.tiling.display import tiled_html
+        return tiled_html(self)

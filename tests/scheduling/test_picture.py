@@ -55,6 +55,8 @@ def test_tree_is_drawn_with_one_box_per_loop():
 def test_too_many_instances_are_refused():
     with pytest.raises(UsageError, match="too many to draw"):
         draw_domains(stencil().scop, parameters={"N": 100})
+    with pytest.raises(UsageError, match="more than 2500 instances of S0"):   # and are not listed first
+        draw_domains(stencil().scop, parameters={"N": 10**6})
 
 
 def test_unknown_axes_are_refused():

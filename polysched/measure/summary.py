@@ -1,0 +1,141 @@
+"""A measurement as text and as HTML for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from polysched.scop.html import card, drawing, folded, paragraph, table
+
+if TYPE_CHECKING:
+    from polysched.measure.measurement import Measurement
+    from polysched.measure.statistics import Sample
+
+STRIP_WIDTH, STRIP_HEIGHT, STRIP_MARGIN = 460, 110, 90
+COLOURS = ("#ee6677", "#4477aa")
+
+
+def verification_line(measurement: Measurement) -> str:
+    """Whether the results agree, and how far they are apart."""
+    verification = measurement.verification
+    if measurement.failure:
+        return f"not verified: {measurement.failure}"
+    if verification is None:
+        return "not verified: the results were not compared"
+    if verification.problem:
+        return f"not verified: {verification.problem}"
+    difference = (f"largest difference {verification.largest_absolute:.3g} "
+                  f"(relative {verification.largest_relative:.3g})")
+    if verification.passed:
+        elements = sum(c.elements for c in verification.arrays)
+        return f"verified: {difference} over {elements:,} elements"
+    worst = max(verification.arrays, key=lambda c: (c.mismatches > 0, c.largest_relative))
+    index = "".join(f"[{i}]" for i in worst.worst_index or ())
+    text = (f"WRONG RESULT: {verification.mismatches:,} elements differ; {worst.array}{index} is {worst.got!r} "
+            f"instead of {worst.expected!r}; {difference}")
+    if not verification.well_conditioned:
+        text += (f"; but the original itself changes by {verification.amplification:.3g} "
+                 "when its inputs change by rounding errors")
+    return text
+
+
+def ratio_line(measurement: Measurement) -> str:
+    """The ratio with its interval and the circumstances."""
+    timing = measurement.timing
+    assert timing is not None
+    interval = timing.ratio_interval
+    text = (f"{timing.ratio:.2f} times as fast as the original (median of {len(timing.ratios)} alternating pairs, "
+            f"{100 * interval.coverage:.0f}% interval {interval.low:.2f} to {interval.high:.2f}, "
+            f"{timing.threads} threads)")
+    if timing.disturbed:
+        text += f"; {len(timing.disturbed)} of the pairs were disturbed by other work on the machine"
+    return text
+
+
+def measurement_text(measurement: Measurement) -> str:
+    """What was measured, whether the results agree, and the times if they do."""
+    lines = [_title(measurement), verification_line(measurement)]
+    if measurement.timing is not None:
+        lines += ["  ".join(f"{cell:>12}" for cell in row) for row in [_HEADINGS, *_rows(measurement)]]
+        lines.append(ratio_line(measurement))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def measurement_html(measurement: Measurement) -> str:
+    """The verification, the times in a table and as a strip of dots, and where they come from."""
+    pieces = [paragraph(verification_line(measurement))]
+    if measurement.timing is not None:
+        pieces += [table(_HEADINGS, _rows(measurement)), drawing(times_svg(measurement)),
+                   paragraph(ratio_line(measurement))]
+    return card(_title(measurement), *pieces, folded("where and how", table(("", ""), _provenance(measurement))))
+
+
+def times_svg(measurement: Measurement) -> str:
+    """Every repeat as a dot on an axis of seconds from 0, one row per program; the median is a bar.
+
+    Disturbed samples are hollow.  Empty text when nothing was timed.
+    """
+    timing = measurement.timing
+    if timing is None:
+        return ""
+    longest = max(s.wall_seconds for s in (*timing.original, *timing.transformed))
+    parts = []
+    for row, (name, samples, median) in enumerate((("original", timing.original, timing.original_seconds),
+                                                   ("polysched", timing.transformed, timing.transformed_seconds))):
+        y = 28 + 34 * row
+        parts.append(f'<text x="{STRIP_MARGIN - 10}" y="{y + 4}" text-anchor="end">{name}</text>')
+        parts += [_dot(s, y, longest, COLOURS[row]) for s in samples]
+        x = _place(median, longest)
+        parts.append(f'<line x1="{x:.1f}" y1="{y - 11}" x2="{x:.1f}" y2="{y + 11}" stroke="#222" stroke-width="2"/>')
+    axis = STRIP_HEIGHT - 24
+    parts.append(f'<line x1="{STRIP_MARGIN}" y1="{axis}" x2="{STRIP_WIDTH - 20}" y2="{axis}" stroke="#777"/>')
+    parts += [f'<text x="{_place(at, longest):.1f}" y="{axis + 15}" text-anchor="middle" fill="#777">{at:.3g} s</text>'
+              for at in (0.0, longest / 2, longest)]
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {STRIP_WIDTH} {STRIP_HEIGHT}" width="{STRIP_WIDTH}" '
+            f'height="{STRIP_HEIGHT}" style="max-width:100%;height:auto" font-family="sans-serif" font-size="12">'
+            f'{"".join(parts)}</svg>')
+
+
+def _place(seconds: float, longest: float) -> float:
+    return STRIP_MARGIN + (STRIP_WIDTH - 20 - STRIP_MARGIN) * seconds / max(longest, 1e-12)
+
+
+def _dot(sample: Sample, y: int, longest: float, colour: str) -> str:
+    fill = "none" if sample.is_disturbed else colour
+    return (f'<circle cx="{_place(sample.wall_seconds, longest):.1f}" cy="{y}" r="4" fill="{fill}" fill-opacity="0.5" '
+            f'stroke="{colour}"><title>{sample.wall_seconds:.6f} s</title></circle>')
+
+
+_HEADINGS = ("", "median s", "least s", "largest s", "GFLOP/s", "of peak")
+
+
+def _rows(measurement: Measurement) -> list[tuple[str, ...]]:
+    timing = measurement.timing
+    if timing is None:
+        return []
+    return [_row(name, samples, median, measurement) for name, samples, median in (
+        ("original", timing.original, timing.original_seconds),
+        ("polysched", timing.transformed, timing.transformed_seconds))]
+
+
+def _row(name: str, samples: Sequence[Sample], median: float, measurement: Measurement) -> tuple[str, ...]:
+    walls = [s.wall_seconds for s in samples]
+    reached = measurement.work.flop_count / max(median, 1e-9) if measurement.work else None
+    peak = measurement.peak_flop_per_second
+    return (name, f"{median:.6f}", f"{min(walls):.6f}", f"{max(walls):.6f}",
+            "" if reached is None else f"{reached / 1e9:.2f}",
+            "" if reached is None or not peak else f"{reached / peak:.1%}")
+
+
+def _title(measurement: Measurement) -> str:
+    sizes = ", ".join(f"{name} = {value}" for name, value in measurement.sizes.items())
+    return f"{measurement.function} of {measurement.source}" + (f" with {sizes}" if sizes else "")
+
+
+def _provenance(measurement: Measurement) -> list[tuple[str, str]]:
+    build, machine = measurement.transformed, measurement.machine
+    return [("machine", f"{machine.cpu}, {machine.cores} cores, {machine.system}"), ("compiler", build.version),
+            ("flags", " ".join(build.flags)), ("steps", "; ".join(measurement.steps)),
+            ("source hash", build.source_sha256[:16]), ("revision", measurement.git_revision),
+            ("libraries", ", ".join(f"{k} {v}" for k, v in measurement.libraries.items())),
+            ("started", measurement.started)]
