@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from polysched.emit_c.ast_build import build_ast
-from polysched.emit_c.ast_reader import read_ast
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.expressions import local_declarations
@@ -11,6 +9,7 @@ from polysched.emit_c.facts import Facts
 from polysched.emit_c.held_elements import hold_elements
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.loop_generation import generate_loops
 from polysched.emit_c.loops import If, Panel, loop_names
 from polysched.emit_c.names import local_array_names, name_loops, taken_names
 from polysched.emit_c.packing import TileBlock, panels_for
@@ -42,9 +41,9 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
     """The region, and the C names of its local arrays; those named in `elsewhere` are not declared in it."""
     scop = tiled.schedule.scop
     guard = parameter_guard(scop, wanted=any(band.sizes for band in tiled.bands))
-    built = build_ast(tiled.tree, context=guard.without_type_limits, max_operations=options.max_operations)
+    scanned, fallbacks = generate_loops(tiled, context=guard.without_type_limits, max_operations=options.max_operations)
     taken = taken_names(scop, reserved=() if options.trace is None else (options.trace,))
-    loops = name_loops(unskew(read_ast(built.root)), taken=taken,
+    loops = name_loops(unskew(scanned), taken=taken,
                        iterators={s.name: s.iterators for s in scop.statements})
     facts = Facts(context=guard.context)
     local_names = local_array_names(scop, taken)
@@ -67,7 +66,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
     if declarations := [*printer.types.declarations.values(), *local_declarations(scop, local_declared)]:
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     lines = [*macros.definitions(), *body, *macros.undefinitions()]
-    source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops, fallbacks=built.fallbacks)
+    source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops, fallbacks=fallbacks)
     return source, local_names
 
 

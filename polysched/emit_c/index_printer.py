@@ -190,6 +190,11 @@ def parameter_spellings(scop: Scop) -> dict[str, CText]:
             for p in scop.parameters}
 
 
+def _finite(value: isl.Val, otherwise: int) -> int:
+    """An integer bound; isl gives infinity for some bounds that exist, behind a modulo for instance."""
+    return value.to_python() if value.is_int() else otherwise
+
+
 def parameter_ranges(scop: Scop, context: isl.Set) -> dict[str, tuple[DType, Range]]:
     """The type and the possible values of each parameter, from its declaration and the context."""
     ranges: dict[str, tuple[DType, Range]] = {}
@@ -203,8 +208,8 @@ def parameter_ranges(scop: Scop, context: isl.Set) -> dict[str, tuple[DType, Ran
         line = as_set.move_dims(isl.dim_type.set, 0, isl.dim_type.param, names.index(parameter.name), 1)
         line = line.project_out(isl.dim_type.param, 0, line.dim(isl.dim_type.param))
         if line.dim_has_lower_bound(isl.dim_type.set, 0):
-            low = max(low, line.dim_min_val(0).to_python())
+            low = max(low, _finite(line.dim_min_val(0), low))
         if line.dim_has_upper_bound(isl.dim_type.set, 0):
-            high = min(high, line.dim_max_val(0).to_python())
+            high = min(high, _finite(line.dim_max_val(0), high))
         ranges[parameter.name] = parameter.dtype, (low, high)
     return ranges

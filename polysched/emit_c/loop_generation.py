@@ -1,0 +1,63 @@
+"""Schedule tree -> loop IR, held against the instances that it has to visit."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import islpy as isl
+
+from polysched.dependence.legality import violation
+from polysched.emit_c.ast_build import build_ast
+from polysched.emit_c.ast_reader import read_ast
+from polysched.emit_c.loops import Node
+from polysched.emit_c.scan_check import visits_every_instance
+from polysched.errors import UnsupportedScopError
+from polysched.scheduling import loop_tree
+from polysched.scheduling.marks import Role
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+_LOG = logging.getLogger(__name__)
+
+
+def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: int) -> tuple[Node, tuple[str, ...]]:
+    """The loops of a tiled schedule, and what had to be given up for them.
+
+    isl's generator loses instances of some tiled strided loops; where the check finds that, the tiles are given
+    up, and then the schedule's own loops are taken.
+
+    Raises
+    ------
+    BudgetExceededError : isl's loop generation does not fit into `max_operations`.
+    UnsupportedScopError : no version of the loops visits exactly the instances of the schedule.
+    """
+    scop = tiled.schedule.scop
+    fallbacks: list[str] = []
+    for lost, tree in (("", tiled.tree), ("the tiles were given up", without_tiles(tiled.tree)),
+                       ("tiles and marks were given up", tiled.schedule.tree)):
+        if lost and violation(tiled.schedule.dependences, tree) is not None:
+            continue
+        built = build_ast(tree, context=context, max_operations=max_operations)
+        loops = read_ast(built.root)
+        if lost:
+            fallbacks.append(f"{lost}: isl's loops did not visit every instance of the strided statements")
+            _LOG.warning(fallbacks[-1])
+        if visits_every_instance(loops, scop):
+            return loops, (*fallbacks, *built.fallbacks)
+    raise UnsupportedScopError("isl's loop generator loses instances of the strided statements", where=scop.name,
+                               hint="write the strided loops over dense iterators, for instance A[3 * i]")
+
+
+def without_tiles(tree: isl.Schedule) -> isl.Schedule:
+    """The tree without its loops between tiles, and without register blocks."""
+    decoded = loop_tree.from_isl(tree)
+    return loop_tree.to_isl(replace(decoded, root=_untiled(decoded.root)))
+
+
+def _untiled(node: loop_tree.Node) -> loop_tree.Node:
+    below = tuple(_untiled(child) for child in loop_tree.children(node))
+    if not isinstance(node, loop_tree.Band) or node.mark is None:
+        return loop_tree.with_children(node, below)
+    if node.mark.role in (Role.TILE, Role.WAVEFRONT):
+        return below[0]
+    return replace(node, child=below[0], mark=replace(node.mark, register=False, unroll=1, parallel=False))

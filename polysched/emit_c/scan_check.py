@@ -1,0 +1,161 @@
+"""Whether generated loops visit exactly the instances of the schedule, decided by isl on the loops themselves.
+
+isl's code generator has been seen to drop instances of tiled strided loops (a loop inside a tile was taken
+for one of a single iteration), so loops over strided statements are turned back into sets and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polysched.emit_c.index import Atom, Choice, Comparison, Condition, Extreme, Linear, Quotient, Remainder, Variable
+from polysched.emit_c.loop_run import run_loops
+from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance
+from polysched.scop.points import fix_parameters, points_of
+from polysched.scop.scop import Scop, Statement
+
+CHECK_OPERATIONS = 300_000
+MOST_INSTANCES = 20_000
+TRIED_SIZES = (45, 23, 14, 9, 6)
+
+
+class _NoText(Exception):
+    """A form that isl's notation cannot say."""
+
+
+def visits_every_instance(node: Node, scop: Scop) -> bool:
+    """Whether every strided statement's instances are visited, within the context, and no others.
+
+    Statements without strides are not looked at.  Decided for all parameter values where isl can within its
+    budget; else by running the loops at a few small ones.
+    """
+    strided = [s for s in scop.statements if _is_strided(s)]
+    return all(_is_exact(node, statement, scop) for statement in strided)
+
+
+def _is_exact(node: Node, statement: Statement, scop: Scop) -> bool:
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(CHECK_OPERATIONS)
+    try:
+        wanted = statement.domain.intersect_params(scop.context)
+        return bool(_visited(node, statement, scop).is_equal(wanted))
+    except (isl.Error, _NoText):
+        pass
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+    return all(_visits_at(node, statement, scop, values) for values in _small_values(scop))
+
+
+def _small_values(scop: Scop) -> Iterator[dict[str, int]]:
+    """Parameter values of the context, near the sizes that are tried."""
+    for size in TRIED_SIZES:
+        context, values = scop.context, {}
+        for number, parameter in enumerate(scop.parameters):
+            at = context.find_dim_by_name(isl.dim_type.param, parameter.name)
+            values[parameter.name] = size + number
+            if at >= 0:
+                context = context.fix_val(isl.dim_type.param, at, isl.Val(size + number))
+        if not context.is_empty():
+            yield values
+
+
+def _visits_at(node: Node, statement: Statement, scop: Scop, values: dict[str, int]) -> bool:
+    """Run the loops at one size; too many instances count as nothing learned."""
+    domain = fix_parameters(statement.domain, values)
+    if domain.is_empty() or domain.count_val().to_python() > MOST_INSTANCES:
+        return True
+    found = [at for name, at in run_loops(node, values) if name == statement.name]
+    return sorted(found) == sorted(points_of(domain))
+
+
+def _is_strided(statement: Statement) -> bool:
+    return any(basic.dim(isl.dim_type.div) for basic in statement.domain.get_basic_sets())
+
+
+def _visited(node: Node, statement: Statement, scop: Scop) -> isl.Set:
+    """The instances that the loops visit."""
+    names = {p.name: f"p{i}" for i, p in enumerate(scop.parameters)}
+    head = f"[{', '.join(names.values())}] -> "
+    found = isl.Set.empty(statement.domain.get_space())
+    for variables, facts, instance in _paths(node, (), ()):
+        if instance.statement != statement.name:
+            continue
+        known = {**names, **{v: f"v{i}" for i, v in enumerate(variables)}}
+        at = [f"x{i} = {_text(value, known)}" for i, value in enumerate(instance.iterators)]
+        told = [_condition(fact, known) if not isinstance(fact, str) else fact for fact in _facts(facts, known)]
+        scanned = ", ".join(known[v] for v in variables)
+        exists = f"exists {scanned} : " if variables else ""
+        where = " and ".join([*told, *at]) or "1 = 1"
+        tuple_ = ", ".join(f"x{i}" for i in range(statement.depth))
+        points = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"{head}{{ S[{tuple_}] : {exists}{where} }}")
+        for i, parameter in enumerate(scop.parameters):
+            position = points.find_dim_by_name(isl.dim_type.param, f"p{i}")
+            points = points.set_dim_name(isl.dim_type.param, position, parameter.name)
+        found = found.union(points.set_tuple_name(statement.name))
+    return found.intersect_params(scop.context)
+
+
+def _paths(node: Node, variables: tuple[str, ...], facts: tuple[For | Let | Condition, ...]
+           ) -> Iterator[tuple[tuple[str, ...], tuple[For | Let | Condition, ...], StatementInstance]]:
+    """Every statement instance with the loop variables and conditions around it."""
+    match node:
+        case StatementInstance():
+            yield variables, facts, node
+        case Block():
+            for child in node.children:
+                yield from _paths(child, variables, facts)
+        case For() | Let():
+            yield from _paths(node.body, (*variables, node.variable), (*facts, node))
+        case If():
+            if node.otherwise is not None:
+                raise _NoText
+            yield from _paths(node.then, variables, (*facts, node.condition))
+        case _:
+            raise _NoText
+
+
+def _facts(facts: tuple[For | Let | Condition, ...], known: dict[str, str]) -> Iterator[str | Condition]:
+    for fact in facts:
+        match fact:
+            case For():
+                name, lower = known[fact.variable], _text(fact.lower, known)
+                yield f"{lower} <= {name} < {_text(fact.upper, known)}"
+                if fact.step != 1:
+                    yield f"({name} - ({lower})) mod {fact.step} = 0"
+                if fact.guard is not None:
+                    yield fact.guard
+            case Let():
+                yield f"{known[fact.variable]} = {_text(fact.value, known)}"
+            case _:
+                yield fact
+
+
+def _condition(condition: Condition, known: dict[str, str]) -> str:
+    if isinstance(condition, Comparison):
+        op = "=" if condition.op == "==" else condition.op
+        return f"{_text(condition.left, known)} {op} {_text(condition.right, known)}"
+    word = " and " if condition.op == "&&" else " or "
+    return f"({word.join(_condition(arm, known) for arm in condition.arms)})"
+
+
+def _text(form: Linear, known: dict[str, str]) -> str:
+    terms = [str(form.constant), *(f"{factor} * {_atom(atom, known)}" for atom, factor in form.terms)]
+    return f"({' + '.join(f'({t})' for t in terms)})"
+
+
+def _atom(atom: Atom, known: dict[str, str]) -> str:
+    match atom:
+        case Variable():
+            return known[atom.name]
+        case Quotient():
+            return f"floor({_text(atom.numerator, known)}/{atom.divisor})"
+        case Remainder():
+            return f"({_text(atom.numerator, known)} mod {atom.divisor})"
+        case Extreme():
+            return f"{atom.kind}({', '.join(_text(arm, known) for arm in atom.arms)})"
+        case Choice():
+            raise _NoText

@@ -1,0 +1,63 @@
+"""Loops that leave out, repeat or add instances are found out."""
+
+from pathlib import Path
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import emit
+from polysched.emit_c.ast_build import build_ast
+from polysched.emit_c.ast_reader import read_ast
+from polysched.emit_c.index import constant
+from polysched.emit_c.loop_generation import generate_loops
+from polysched.emit_c.loop_run import run_loops
+from polysched.emit_c.loops import For
+from polysched.emit_c.scan_check import visits_every_instance
+from polysched.scheduling import original, pluto
+from polysched.scop import from_c_file, from_c_text
+from polysched.tiling import TilingOptions, tile
+
+STRIDED = Path(__file__).parents[1] / "end_to_end" / "regressions" / "strided_tiles.c"
+EVERY_THIRD = """
+void every_third(int n, double A[n]) {
+#pragma scop
+  for (int i = 0; i < n; i += 3)
+    A[i] = 1.0;
+#pragma endscop
+}
+"""
+
+
+def loops_of(scop, sizes="off"):
+    tiled = tile(original(analyse(scop)), TilingOptions(sizes=sizes))
+    return read_ast(build_ast(tiled.tree, context=scop.context, max_operations=10**7).root)
+
+
+def test_run_loops_gives_instances_in_order():
+    loops = loops_of(from_c_text(EVERY_THIRD))
+    assert list(run_loops(loops, {"n": 8})) == [("S0", (0,)), ("S0", (3,)), ("S0", (6,))]
+
+
+def test_right_loops_pass():
+    scop = from_c_text(EVERY_THIRD)
+    assert visits_every_instance(loops_of(scop), scop)
+    assert visits_every_instance(loops_of(scop, sizes=(4,)), scop)
+
+
+@pytest.mark.parametrize("change", [{"lower": constant(3)}, {"step": 6}, {"step": 1}])
+def test_wrong_loops_are_found(change):
+    scop = from_c_text(EVERY_THIRD)
+    loops = loops_of(scop)
+    assert isinstance(loops, For)
+    values = {name: getattr(loops, name) for name in ("variable", "lower", "upper", "step", "body", "mark", "depth")}
+    assert not visits_every_instance(For(**{**values, **change}), scop)
+
+
+def test_tiles_that_isl_cannot_scan_are_given_up_and_reported():
+    scop = from_c_file(STRIDED)
+    tiled = tile(pluto(analyse(scop)), TilingOptions(sizes=(2, 3)))
+    loops, fallbacks = generate_loops(tiled, context=scop.context, max_operations=10**7)
+    assert visits_every_instance(loops, scop)
+    if fallbacks:  # an isl whose generator is right needs none
+        assert "did not visit every instance" in fallbacks[0]
+    assert emit(tiled).fallbacks == fallbacks
