@@ -1,0 +1,54 @@
+"""What the pages of docs/ show is what the program prints, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import with_real_output
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+EXECUTED = ("concepts.md", "refusals.md", "recipes.md")
+WRITTEN = sorted([*DOCS.glob("*.md"), ROOT / "README.md", *(ROOT / "polysched").glob("*/README.md"),
+                  *(ROOT / "experiments").glob("*/README.md")])
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("name", EXECUTED)
+def test_examples_print_what_the_page_shows(name: str, tmp_path: Path, golden: Callable[[Path, str], None],
+                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    page = DOCS / name
+    golden(page, with_real_output(page.read_text(), tmp_path))
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    missing = []
+    for link in _LINK.findall(_without_code(page.read_text())):
+        if link.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            missing.append(link)
+    assert not missing
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "polysched").glob("*/README.md")), ids=lambda page: page.parent.name)
+def test_files_that_a_room_names_are_there(page: Path) -> None:
+    names = re.findall(r"`([\w/]+\.py)`", page.read_text())
+    assert not [name for name in names if not any((folder / name).exists() for folder in (page.parent, ROOT))]
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
