@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polysched.cli.options import add_source, add_transformation, pipeline_options, positive, positive_seconds, size
+from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.progress import Progress, progress
 from polysched.cli.report import file_report
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source(parser)
     add_transformation(parser)
     add_measuring(parser)
+    add_verify_order(parser)
     parser.add_argument("--function", metavar="NAME", help="which function, when several contain a scop")
     parser.add_argument("-o", "--output", metavar="OUT.c", help="also write the transformed file")
     parser.add_argument("--results", metavar="FILE.jsonl", help="append the measurement as one line of JSON")
@@ -75,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
           progress(quiet=bool(arguments.quiet)) as shown):
         shown.step(f"transforming {arguments.source}")
         transformed = transform_file(arguments.source, pipeline_options(arguments))
+        verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:
             dump_stages(transformed.regions, arguments.dump_stages)
         if output is not None:
