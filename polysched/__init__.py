@@ -12,7 +12,7 @@ from typing import Any
 from polysched.version import __version__
 
 _ROOMS = ("target", "scop", "dependence", "scheduling", "tiling", "tensorize", "emit_c", "measure",
-          "pipeline", "kernel", "errors")
+          "pipeline", "kernel", "notebook", "errors")
 _FROM_PIPELINE = ("optimize", "source_to_source", "PipelineOptions", "Optimized")
 
 __all__ = ["__version__", *_ROOMS, *_FROM_PIPELINE]

@@ -1,0 +1,171 @@
+"""What any tree of loops is predicted to cost, tiled by hand or not: traffic per cache, and seconds on one core.
+
+The planner's models speak of a band and its plan.  Here the loops around each leaf of a finished tree are read
+back into the same terms: which loops enumerate tiles, of which loop and how long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.dependence.dependences import Dependences
+from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, from_isl
+from polysched.scheduling.marks import Role
+from polysched.target.target import Target
+from polysched.tiling.cost_models import Projected
+from polysched.tiling.distribute import statement_names
+from polysched.tiling.nest import Nest, assumed_parameters, nest_of
+from polysched.tiling.plan import BandPlan
+from polysched.tiling.position import Position, branch
+from polysched.tiling.traffic import Level, traffic_bytes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NestPrediction:
+    """What the loops around one leaf of the tree cost.
+
+    Parameters
+    ----------
+    statements : what the leaf runs.
+    nest, structure : the loops in the models' terms.
+    traffic : bytes moved into each cache of the target, the first level first.
+    seconds : one execution on one core.
+    """
+
+    statements: tuple[str, ...]
+    nest: Nest
+    structure: tuple[Level, ...]
+    traffic: tuple[int, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prediction:
+    """The leaves of a tree, and why some have no prediction.
+
+    Parameters
+    ----------
+    nests : one entry per leaf that the models understand.
+    unknown : one sentence per leaf that they do not.
+    parameters : the sizes that were assumed.
+    """
+
+    nests: tuple[NestPrediction, ...]
+    unknown: tuple[str, ...]
+    parameters: Mapping[str, int]
+
+    @property
+    def seconds(self) -> float | None:
+        """All leaves together; None when one is unknown."""
+        return None if self.unknown else sum(n.seconds for n in self.nests)
+
+    @property
+    def traffic(self) -> tuple[int, ...] | None:
+        """Bytes per cache, all leaves together; None when one is unknown."""
+        return None if self.unknown else tuple(map(sum, zip(*(n.traffic for n in self.nests), strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaf:
+    """A leaf and its loops, outermost first."""
+
+    position: Position
+    loops: tuple[Band, ...]
+
+
+def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
+            parameters: Mapping[str, int] | None = None) -> Prediction:
+    """Predict what a tree costs.
+
+    Parameters
+    ----------
+    tree : a legal tree of these dependences' statements.
+    target : whose caches and ports count.
+    parameters : sizes; a typical size where none is given.
+    """
+    scop = dependences.scop
+    assumed = assumed_parameters(scop, dict(parameters or {}))
+    decoded = from_isl(tree)
+    nests, unknown = [], []
+    for leaf in _leaves(decoded.root, Position(domain=decoded.domain, dependences=dependences.validity), ()):
+        names = tuple(statement_names(leaf.position.domain))
+        structure = _structure(leaf)
+        if isinstance(structure, str):
+            unknown.append(f"{', '.join(names)}: {structure}")
+            continue
+        members, levels = structure
+        nest = nest_of(scop, leaf.position, members, assumed)
+        nests.append(_predicted(names, nest, levels, target))
+    return Prediction(nests=tuple(nests), unknown=tuple(unknown), parameters=assumed)
+
+
+def _predicted(names: tuple[str, ...], nest: Nest, levels: tuple[Level, ...], target: Target) -> NestPrediction:
+    tiles = [level for level in levels if level.step > 1]
+    edges = tuple(min((t.step for t in tiles if t.loop == loop), default=None) for loop in range(nest.depth))
+    plan = BandPlan(nest=nest, edges=edges, order=tuple(dict.fromkeys(t.loop for t in tiles)))
+    model = Projected(target=target)
+    core = model.core_cycles(plan, levels) / target.frequency_hz
+    return NestPrediction(
+        statements=names, nest=nest, structure=levels,
+        traffic=tuple(sum(traffic_bytes(nest, levels, c.size_bytes, c.line_bytes)) for c in target.caches),
+        seconds=max(core, sum(model.transfer_seconds(plan, levels))))
+
+
+def _leaves(node: Node, position: Position, loops: tuple[Band, ...]) -> Iterator[_Leaf]:
+    match node:
+        case Leaf():
+            if loops and not position.domain.is_empty():
+                yield _Leaf(position, loops)
+        case Mark():
+            yield from _leaves(node.child, position, loops)
+        case Filter():
+            yield from _leaves(node.child, branch(position, node.keep), loops)
+        case Sequence():
+            for keep, child in node.branches:
+                yield from _leaves(child, branch(position, keep), loops)
+        case Band():
+            single = tuple(Band(members=(m,), coincident=(False,), permutable=False, child=node.child, mark=node.mark)
+                           for m in node.members)
+            yield from _leaves(node.child, position, (*loops, *single))
+
+
+def _structure(leaf: _Leaf) -> tuple[tuple[isl.UnionPwAff, ...], tuple[Level, ...]] | str:
+    """The loops over single iterations and the order of all loops; a sentence when a tile loop tiles no one loop."""
+    functions = [loop.members[0] for loop in leaf.loops]
+    tiled: dict[int, tuple[int, int]] = {}
+    for outer in reversed(range(len(functions))):
+        for inner in reversed(range(outer + 1, len(functions))):
+            size = None if inner in tiled else _tile_size(functions[outer], functions[inner], leaf.position.domain)
+            if size is not None:
+                tiled[outer] = (inner, size)
+                break
+    points = [at for at in range(len(functions)) if at not in tiled]
+    for at in points:
+        mark = leaf.loops[at].mark
+        if mark is not None and mark.role in (Role.TILE, Role.WAVEFRONT):
+            return f"the model knows no loop that enumerates tiles of several loops ({mark.role.value} loop {at})"
+    levels = tuple(Level(points.index(tiled[at][0]), tiled[at][1]) if at in tiled else Level(points.index(at), 1)
+                   for at in range(len(functions)))
+    return tuple(functions[at] for at in points), levels
+
+
+def _tile_size(outer: isl.UnionPwAff, inner: isl.UnionPwAff, domain: isl.UnionSet) -> int | None:
+    """T when the outer loop runs over `T * floor(inner / T)`."""
+    wanted = isl.UnionMap.from_union_pw_aff(outer).intersect_domain(domain)
+    for size in _divisors(outer):
+        value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
+        tiles = inner.scale_down_val(value).floor().scale_val(value)
+        if isl.UnionMap.from_union_pw_aff(tiles).intersect_domain(domain).is_equal(wanted):
+            return size
+    return None
+
+
+def _divisors(function: isl.UnionPwAff) -> list[int]:
+    """The numbers that the function rounds by."""
+    pieces = function.get_pw_aff_list()
+    return sorted({int(aff.get_div(k).get_denominator_val().to_python())
+                   for i in range(pieces.n_pw_aff()) for _, aff in pieces.get_at(i).get_pieces()
+                   for k in range(aff.dim(isl.dim_type.div))})
