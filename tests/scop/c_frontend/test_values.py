@@ -151,7 +151,7 @@ def test_delinearised_when_rows_are_long_enough():
     (write,) = scop.statements[0].writes
     assert write.exact
     assert write.relation.is_equal(isl.Map("[n, m] -> { S0[i, j] -> P[i, j] : 0 <= i < n and 0 <= j < m }"))
-    assert [a.condition for a in scop.assumptions] == ["n <= 0 || n >= m"]
+    assert [a.condition for a in scop.assumptions] == ["(long)n <= 0 || (long)n >= (long)m"]
     assert len(write.subscripts) == 1
 
 
