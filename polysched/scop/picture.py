@@ -1,7 +1,7 @@
 """Pictures of iteration domains: dots on a grid, as self-contained SVG.
 
-`Panel` collects what one statement shows: its instances as dots, arrows between them, and a colour per
-instance (the tile it belongs to).  Later rooms add arrows and colours; this file only knows points.
+`Panel` collects what one statement shows: its instances as dots, arrows between them, and for each instance
+the group that it is coloured as (the tile it belongs to).  Later rooms add arrows and colours; this file only knows points.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import prod
+from math import hypot, prod
 
 import islpy as isl
 
@@ -38,7 +38,7 @@ class Panel:
     axes : names of the horizontal and the vertical iterator.
     points : instances in the slice, as (horizontal, vertical).
     arrows : pairs of such points, from source to sink.
-    colours : index of a colour per point; points without one are dark.
+    colours : the group, for instance the tile, of a point; neighbouring groups get different colours.
     """
 
     title: str
@@ -86,19 +86,41 @@ def _draw(panel: Panel) -> tuple[str, int, int]:
         return MARGIN + (point[0] - left) * CELL + CELL // 2, MARGIN + (rows - 1 - point[1] + bottom) * CELL + CELL // 2
 
     parts = [f'<text x="{MARGIN}" y="16" font-weight="bold">{html.escape(panel.title)}</text>']
-    for point, colour in panel.colours.items():
+    paint = _paint(panel.colours)
+    for point, group in panel.colours.items():
         x, y = at(point)
         parts.append(f'<rect x="{x - CELL // 2}" y="{y - CELL // 2}" width="{CELL}" height="{CELL}" '
-                     f'fill="{PALETTE[colour % len(PALETTE)]}" fill-opacity="0.35"/>')
-    for source, sink in panel.arrows:
-        (x1, y1), (x2, y2) = at(source), at(sink)
-        parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="#555" marker-end="url(#head)"/>')
+                     f'fill="{paint[group]}" fill-opacity="0.35"/>')
+    parts += [_arrow(at(source), at(sink)) for source, sink in panel.arrows]
     for point in panel.points:
         x, y = at(point)
         parts.append(f'<circle cx="{x}" cy="{y}" r="{RADIUS}" fill="#222">'
                      f'<title>{html.escape(str(point))}</title></circle>')
     parts += _axes(panel, left, bottom, columns, rows, width, height)
     return "".join(parts), width, height
+
+
+def _arrow(source: tuple[int, int], sink: tuple[int, int]) -> str:
+    """From the edge of one dot to the edge of the other, so that the head is seen."""
+    (x1, y1), (x2, y2) = source, sink
+    length = hypot(x2 - x1, y2 - y1)
+    dx, dy = ((x2 - x1) / length * RADIUS, (y2 - y1) / length * RADIUS) if length else (0.0, 0.0)
+    return (f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 - dx:.1f}" y2="{y2 - dy:.1f}" stroke="#555" '
+            'marker-end="url(#head)"/>')
+
+
+def _paint(groups: Mapping[tuple[int, int], int]) -> dict[int, str]:
+    """A colour per group: the first of the palette that no group beside it has, while there is one."""
+    beside: dict[int, set[int]] = {}
+    for (x, y), group in groups.items():
+        near = {groups.get((x + dx, y + dy), group) for dx in (-1, 0, 1) for dy in (-1, 0, 1)}
+        beside.setdefault(group, set()).update(near - {group})
+    chosen: dict[int, str] = {}
+    for group in sorted(beside):
+        taken = {chosen[other] for other in beside[group] if other in chosen}
+        free = [colour for colour in PALETTE if colour not in taken]
+        chosen[group] = free[0] if free else PALETTE[group % len(PALETTE)]
+    return chosen
 
 
 def _axes(panel: Panel, left: int, bottom: int, columns: int, rows: int, width: int, height: int) -> list[str]:

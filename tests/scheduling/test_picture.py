@@ -1,5 +1,6 @@
 """Pictures hold what they show: every instance, every arrow, every tile."""
 
+import math
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -43,6 +44,25 @@ def test_tiles_partition_the_instances():
     assert set(panel.colours) == set(panel.points)
     assert panel.colours[(1, 0)] == panel.colours[(1, 1)]
     assert panel.colours[(1, 0)] != panel.colours[(4, 4)]
+
+
+def test_neighbouring_tiles_have_different_colours():
+    tiled = steps.apply(stencil(), Skew(loop="i", by="t", factor=1), Tile(loops=("t", "i"), sizes=(2, 2)))
+    picture = draw_tiles(tiled.dependences, tiled.tree, parameters={"N": 20})
+    groups = picture.panels[0].colours
+    squares = ElementTree.fromstring(picture.svg).findall(f".//{SVG}rect")
+    paint = dict(zip(groups.items(), (square.get("fill") for square in squares), strict=True))
+    colour = {point: fill for (point, _), fill in paint.items()}
+    pairs = [(p, q) for p in groups for q in ((p[0] + 1, p[1]), (p[0], p[1] + 1), (p[0] + 1, p[1] + 1)) if q in groups]
+    assert all((colour[p] == colour[q]) == (groups[p] == groups[q]) for p, q in pairs)
+
+
+def test_arrows_end_at_the_edge_of_the_dots():
+    root = ElementTree.fromstring(draw_dependences(stencil().dependences, parameters={"N": 4}).svg)
+    centres = [(float(c.get("cx")), float(c.get("cy"))) for c in root.findall(f".//{SVG}circle")]
+    for line in root.findall(f".//{SVG}line"):
+        for x, y in ((line.get("x1"), line.get("y1")), (line.get("x2"), line.get("y2"))):
+            assert min(math.dist((float(x), float(y)), centre) for centre in centres) == pytest.approx(4, abs=0.1)
 
 
 def test_tree_is_drawn_with_one_box_per_loop():
