@@ -1,7 +1,8 @@
 """Pictures of iteration domains: dots on a grid, as self-contained SVG.
 
 `Panel` collects what one statement shows: its instances as dots, arrows between them, and for each instance
-the group that it is coloured as (the tile it belongs to).  Later rooms add arrows and colours; this file only knows points.
+the group that it is coloured as (the tile it belongs to).  Later rooms add arrows and groups; this file only
+knows points.
 """
 
 from __future__ import annotations
