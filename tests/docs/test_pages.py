@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.test_import_direction import ORDER
 from tests.docs.pages import with_real_output
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,15 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_files_that_a_room_names_are_there(page: Path) -> None:
     names = re.findall(r"`([\w/]+\.py)`", page.read_text())
     assert not [name for name in names if not any((folder / name).exists() for folder in (page.parent, ROOT))]
+
+
+def test_the_architecture_has_every_room_and_the_order_of_imports() -> None:
+    page = (DOCS / "architecture.md").read_text()
+    rooms = [path.parent.name for path in (ROOT / "polysched").glob("*/__init__.py")]
+    assert not [room for room in rooms if not re.search(rf"^\| \[?{room}/", page, re.MULTILINE)]
+    chain = re.search(r"^    version < .*\n(?:      < .*\n)*", page, re.MULTILINE)
+    assert chain
+    assert re.split(r"\s*<\s*", chain.group().strip()) == [room for room in ORDER if not room.startswith("__")]
 
 
 def _without_code(text: str) -> str:
