@@ -28,8 +28,7 @@ class Output:
     def write(self, text: str) -> None:
         """Write the whole content; what stood there before stays until all of it is on the disk."""
         if self._target is None:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            _to_standard_output(text)
             return
         try:
             with open(self._temporary or self._target, "w", encoding="utf-8", errors="surrogateescape",
@@ -46,6 +45,16 @@ class Output:
     def write_json(self, value: Any) -> None:
         """Write a value as indented JSON."""
         self.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def _to_standard_output(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise  # the reader went away: no fault of ours, the entry point ends quietly
+    except OSError as error:
+        raise OutputError(f"the output cannot be written: {error.strerror}", where="standard output") from None
 
 
 @contextmanager

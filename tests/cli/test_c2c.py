@@ -242,3 +242,13 @@ def test_help_is_quick_to_import_and_has_examples(tmp_path: Path) -> None:
                              text=True, check=True, cwd=tmp_path).stderr
     for heavy in ("islpy", "numpy", "ortools", "pycparser", "rich", "sympy"):
         assert not re.search(rf"\| +{heavy}$", modules, re.MULTILINE), f"--help imports {heavy}"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_standard_output_is_refused(product: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "polysched", "c2c", str(product)], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 2
+    assert "the output cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr

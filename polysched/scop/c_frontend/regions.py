@@ -127,7 +127,10 @@ def find_regions(path: str, text: str, preprocessed: str) -> tuple[TextRegion, .
     for pragma in written:
         if pragma.word == "scop":
             if opened is not None:
-                raise _unclosed(path, opened)
+                raise UnsupportedScopError(
+                    f"`#pragma scop` while the region that begins in line {opened.line} is still open",
+                    where=SourceLocation(path, pragma.line),
+                    hint="regions cannot be nested; end the first one with `#pragma endscop`")
             opened = pragma
         elif opened is None:
             raise UnsupportedScopError("`#pragma endscop` without a `#pragma scop` before it",

@@ -106,7 +106,7 @@ FILES = [
      "no scop region",
      "#pragma scop"),
     ("void f(int n) {\n#pragma scop\n}", "the scop region is never closed", "#pragma endscop"),
-    ("void f(int n) {\n#pragma scop\n#pragma scop\n#pragma endscop\n}", "the scop region is never closed",
+    ("void f(int n) {\n#pragma scop\n#pragma scop\n#pragma endscop\n}", "`#pragma scop` while the region that begins in line 2 is still open",
      "#pragma endscop"),
     ("void f(int n) {\n#pragma endscop\n}", "`#pragma endscop` without a `#pragma scop`", "#pragma scop"),
     ("void f(int n) {\n#pragma scop\n for (;;) {\n#pragma endscop\n}\n}", "does not begin and end in one block",
