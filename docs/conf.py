@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 project = "polysched"
 version = release = __version__
 root_doc = "index"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "README.md"]
 default_role = "code"
 html_title = f"polysched {release}"
@@ -25,7 +25,6 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
-napoleon_google_docstring = False
 
 _INCLUDE = re.compile(r"```\{include\} (\S+)\n```\n")
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
@@ -59,19 +58,33 @@ def _on_the_site(link: re.Match[str], written_in: Path, shown_in: Path, docs: Pa
     return f"[{label}]({os.path.relpath(target, shown_in)}{anchor})"
 
 
-def with_code_blocks(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
-    """Show what a docstring indents, before its first numpydoc section, as code and not as a quotation."""
-    section = next((at for at, line in enumerate(lines) if re.fullmatch("-{3,}", line)), len(lines))
-    marked: list[str] = []
+def with_sections(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    """From the numpydoc of this program (`name : what it is`, on one line) to reStructuredText.
+
+    Sections become lists; what stands indented outside of a section is code, and not a quotation.
+    """
+    made: list[str] = []
+    section = False
     for at, line in enumerate(lines):
-        starts = line.startswith("    ") and at > 0 and not lines[at - 1].strip()
-        if at < section and starts and not _in_block(marked):
-            marked += ["::", ""]
-        marked.append(line)
-    lines[:] = marked
+        following = lines[at + 1] if at + 1 < len(lines) else ""
+        if re.fullmatch("-{3,}", following):
+            made += [f"**{line}**", ""]
+            section = True
+        elif re.fullmatch("-{3,}", line):
+            continue
+        elif section and (entry := re.fullmatch(r"(\*?\w[\w, ]*?) : (.*)", line)):
+            made += [f"- `{entry.group(1)}`: {entry.group(2)}"]
+        elif section and line.startswith("    "):
+            made.append(line[2:])
+        else:
+            section = section and not line.strip()
+            if line.startswith("    ") and not lines[at - 1].strip() and not _in_code(made):
+                made += ["::", ""]
+            made.append(line)
+    lines[:] = made
 
 
-def _in_block(lines: list[str]) -> bool:
+def _in_code(lines: list[str]) -> bool:
     last = next((line for line in reversed(lines) if line.strip()), "")
     return last.startswith("    ") or last.endswith("::")
 
@@ -79,4 +92,4 @@ def _in_block(lines: list[str]) -> bool:
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("source-read", with_included_pages)
-    app.connect("autodoc-process-docstring", with_code_blocks, priority=400)
+    app.connect("autodoc-process-docstring", with_sections)
