@@ -11,12 +11,14 @@ from polysched.dependence import analyse
 from polysched.emit_c import emit
 from polysched.pipeline import PipelineOptions, optimize
 from polysched.scheduling import steps
+from polysched.scheduling.picture import draw_tiles, draw_tree
 from polysched.scheduling.primitives import Skew, Tile
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import html
 from polysched.scop.c_frontend.frontend import from_c_text
 from polysched.tiling import TilingOptions, tile
 from tests.html_reader import Page
+from tests.measure.test_results import MEASUREMENT
 
 STENCIL = """\
 void smooth(int steps, int n, double a[n])
@@ -129,14 +131,6 @@ def test_optimized_shows_both_programs_and_every_step():
     assert str(optimized).endswith(optimized.text)
 
 
-class Printer:
-    def __init__(self) -> None:
-        self.printed = ""
-
-    def text(self, text: str) -> None:
-        self.printed += text
-
-
 def test_text_of_every_stage_names_what_it_holds():
     optimized = optimize(smooth().scop, PipelineOptions(tile=3, parallel=False))
     assert "statement S0, line 6:" in str(optimized.scop)
@@ -144,11 +138,25 @@ def test_text_of_every_stage_names_what_it_holds():
     assert str(tiled_by_hand()).startswith("schedule of smooth by original\nstep: skew loop=\"i\" by=\"t\" factor=1\n")
     assert "band 0: tiles 3 × 3" in str(optimized.tiled)
     assert str(optimized.source) == optimized.text
+
+
+@pytest.mark.skipif(importlib.util.find_spec("IPython") is None, reason="IPython is not installed")
+def test_ipython_on_a_terminal_shows_the_text():
+    pretty = importlib.import_module("IPython.lib.pretty").pretty
+    optimized = optimize(smooth().scop, PipelineOptions(tile=3, parallel=False))
     for value in (optimized, optimized.scop, optimized.dependences, optimized.schedule, optimized.tiled,
-                  optimized.source):
-        printer = Printer()
-        value._repr_pretty_(printer, cycle=False)
-        assert printer.printed == str(value).rstrip("\n")
+                  optimized.source, draw_tiles(optimized.dependences, optimized.tiled.tree), MEASUREMENT):
+        assert pretty(value) == str(value).rstrip("\n")
+        assert "Set(" not in pretty(value)
+
+
+def test_pictures_as_text_count_what_they_show():
+    schedule = tiled_by_hand()
+    arrows = len(arrows_by_hand())
+    tiles = len({(t // 2, (t + i) // 3) for t in range(7) for i in range(1, 6)})
+    assert str(draw_tiles(schedule.dependences, schedule.tree, parameters={"steps": 7, "n": 7})) == (
+        f"S0: {INSTANCES} instances, {arrows} arrows, {tiles} tiles\n")
+    assert str(draw_tree(schedule.tree)).count("\n") == 4
 
 
 def test_long_tables_say_how_much_is_left_out():

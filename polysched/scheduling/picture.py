@@ -14,6 +14,7 @@ from polysched.scheduling.loop_tree import Band, Filter, Mark, Node, Sequence, c
 from polysched.scheduling.marks import Role
 from polysched.scop.picture import Picture, Point, slice_points, small_parameters
 from polysched.scop.points import fix_parameters, pairs_of
+from polysched.scop.shown import Shown
 
 ROW = 24
 INDENT = 26
@@ -25,7 +26,7 @@ def tree_text(tree: isl.Schedule) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreePicture:
+class TreePicture(Shown):
     """A schedule tree drawn as nested rows; bands are blue when permutable, parallel loops are marked."""
 
     rows: tuple[tuple[int, str, str], ...]
@@ -53,6 +54,9 @@ class TreePicture:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def __str__(self) -> str:
+        return "".join(f"{'  ' * depth}{label}\n" for depth, label, _ in self.rows)
 
 
 def draw_tree(tree: isl.Schedule) -> TreePicture:

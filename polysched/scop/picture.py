@@ -17,6 +17,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
+from polysched.scop.shown import Shown
 
 CELL = 26
 RADIUS = 4
@@ -50,7 +51,7 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class Picture(Shown):
     """Panels side by side; a notebook shows it, `svg` is the text."""
 
     panels: tuple[Panel, ...]
@@ -69,6 +70,11 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def __str__(self) -> str:
+        """What is drawn, one line per panel."""
+        return "".join(f"{p.title}: {len(p.points)} instances, {len(p.arrows)} arrows, "
+                       f"{len(set(p.colours.values()))} tiles\n" for p in self.panels)
 
 
 _ARROW_HEAD = ('<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
@@ -92,11 +98,12 @@ def _draw(panel: Panel) -> tuple[str, int, int]:
         x, y = at(point)
         parts.append(f'<rect x="{x - CELL // 2}" y="{y - CELL // 2}" width="{CELL}" height="{CELL}" '
                      f'fill="{paint[group]}" fill-opacity="0.35"/>')
-    parts += [_arrow(at(source), at(sink)) for source, sink in panel.arrows]
+    parts += ['<g stroke="#555" marker-end="url(#head)">',
+              *(_arrow(at(source), at(sink)) for source, sink in panel.arrows), '</g><g fill="#222">']
     for point in panel.points:
         x, y = at(point)
-        parts.append(f'<circle cx="{x}" cy="{y}" r="{RADIUS}" fill="#222">'
-                     f'<title>{html.escape(str(point))}</title></circle>')
+        parts.append(f'<circle cx="{x}" cy="{y}" r="{RADIUS}"><title>{html.escape(str(point))}</title></circle>')
+    parts.append("</g>")
     parts += _axes(panel, left, bottom, columns, rows, width, height)
     return "".join(parts), width, height
 
@@ -106,8 +113,7 @@ def _arrow(source: tuple[int, int], sink: tuple[int, int]) -> str:
     (x1, y1), (x2, y2) = source, sink
     length = hypot(x2 - x1, y2 - y1)
     dx, dy = ((x2 - x1) / length * RADIUS, (y2 - y1) / length * RADIUS) if length else (0.0, 0.0)
-    return (f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 - dx:.1f}" y2="{y2 - dy:.1f}" stroke="#555" '
-            'marker-end="url(#head)"/>')
+    return f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 - dx:.1f}" y2="{y2 - dy:.1f}"/>'
 
 
 def _paint(groups: Mapping[tuple[int, int], int]) -> dict[int, str]:
