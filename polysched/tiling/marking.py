@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence
+from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.tiling.loops import has_loops
 from polysched.tiling.options import TilingOptions
@@ -19,8 +20,8 @@ def mark_loops(position: Position, node: Node, options: TilingOptions) -> Node:
 
     At most one loop of a nest is parallel, the outermost one whose iterations are independent.  A point
     loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
-    meet at a barrier for too little work.  A lone outermost loop is parallel from a number of
-    iterations on, an outermost loop over tiles where there are two of them.  A loop is simd when it is innermost
+    meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
+    from a number of iterations on, an outermost loop over tiles where there are two of them.  A loop is simd when it is innermost
     and carries no dependence.
     """
     return _mark(position, node, options, depth=0, parallel=options.parallel)
@@ -54,14 +55,24 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     chosen = parallel and independent and (not innermost or depth == 0)
     new = replace(mark, parallel=mark.parallel or chosen,
                   least_iterations=(
-                      _least_iterations(mark, innermost=innermost, depth=depth) if chosen else mark.least_iterations),
+                      _least_iterations(band, mark, depth=depth) if chosen else mark.least_iterations),
                   simd=mark.simd or (options.simd and independent and innermost))
     child = _mark(inside(position, member), band.child, options, depth=depth + 1,
                   parallel=parallel and not new.parallel)
     return replace(band, coincident=(independent,), child=child, mark=new)
 
 
-def _least_iterations(mark: LoopMark, *, innermost: bool, depth: int) -> int:
-    if innermost:
-        return SHORTEST_PARALLEL_LOOP
-    return 2 if mark.role is Role.TILE and depth == 0 else mark.least_iterations
+def _least_iterations(band: Band, mark: LoopMark, *, depth: int) -> int:
+    """Iterations from which on a team pays.
+
+    A loop that is entered again and again starts its team each time: then the loops inside are taken to be
+    about as long as this one.
+    """
+    if mark.role is Role.TILE or (depth == 0 and has_loops(band.child)):
+        return 2 if mark.role is Role.TILE and depth == 0 else mark.least_iterations
+    return math.ceil(math.pow(SHORTEST_PARALLEL_LOOP, 1 / _levels(band)))
+
+
+def _levels(node: Node) -> int:
+    """How deep loops are nested in a subtree."""
+    return isinstance(node, Band) + max((_levels(child) for child in children(node)), default=0)

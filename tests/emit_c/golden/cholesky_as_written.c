@@ -6,7 +6,7 @@ for (long j = 0; j < n; j++) {
     A[j][j] = A_held;
   }
   A[j][j] = sqrt(A[j][j]);
-  #pragma omp parallel for
+  #pragma omp parallel for if(n - j - 1 >= 128)
   for (long i = j + 1; i < n; i++) {
     if (j > 0) {
       double A_held = A[i][j];
