@@ -8,6 +8,7 @@ from polysched.cli.options import add_source, add_transformation, pipeline_optio
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.report import file_report
+from polysched.errors import UsageError
 
 NAME = "c2c"
 HELP = "Transform the scop regions of a C file; everything else stays byte for byte."
@@ -34,6 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.pipeline import dump_stages, transform_file
     refuse_same_file(arguments.source, arguments.output)
     refuse_same_file(arguments.source, arguments.json)
+    if arguments.output == arguments.json == STANDARD_OUTPUT:
+        raise UsageError("the C and the JSON cannot both go to the standard output", hint="name a file with -o OUT.c")
     with prepared(arguments.output) as output, prepared(arguments.json) as report:
         transformed = transform_file(arguments.source, pipeline_options(arguments))
         verify_order_if_asked(arguments, transformed.regions)

@@ -21,8 +21,8 @@ def mark_loops(position: Position, node: Node, options: TilingOptions) -> Node:
     At most one loop of a nest is parallel, the outermost one whose iterations are independent.  A point
     loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
     meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
-    from a number of iterations on, an outermost loop over tiles where there are two of them.  A loop is simd when it is innermost
-    and carries no dependence.
+    from a number of iterations on, an outermost loop over tiles where there are two of them.  A loop is simd
+    when it is innermost and carries no dependence.
     """
     return _mark(position, node, options, depth=0, parallel=options.parallel)
 

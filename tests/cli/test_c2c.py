@@ -252,3 +252,10 @@ def test_a_full_standard_output_is_refused(product: Path) -> None:
     assert done.returncode == 2
     assert "the output cannot be written" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_two_things_on_the_standard_output_are_refused(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "--json", "-", folder=tmp_path)
+    assert is_refusal(done)
+    assert "the C and the JSON cannot both go to the standard output" in done.stderr
+    assert done.stdout == ""
