@@ -6,6 +6,8 @@ import argparse
 import importlib
 import inspect
 import json
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.options import size
@@ -113,6 +115,8 @@ def programs(arguments: argparse.Namespace, sizes: dict[str, int]) -> tuple[tupl
         return tuple(all_from_c_file(arguments.what, include_dirs=tuple(arguments.include_dirs),
                                      defines=tuple(arguments.defines), cc=arguments.cc)), sizes
     try:
+        if "" not in sys.path and os.getcwd() not in sys.path:
+            sys.path.insert(0, os.getcwd())  # a user's own operators stand in the current folder
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise UsageError(f"the module {module_name} cannot be imported", witness=str(error)) from error

@@ -75,3 +75,13 @@ def test_no_match_explains_and_ends_with_two(tmp_path: Path, capsys: pytest.Capt
 def test_refusals(words: tuple[str, ...], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         run(*words)
+
+
+def test_operators_of_the_current_folder_are_found(tmp_path: Path) -> None:
+    (tmp_path / "mylayers.py").write_text(
+        "from polysched.scop.expression import build, placeholder\n"
+        "from polysched.scop.expression.operators import matmul\n\n\n"
+        "def mm(n=16):\n    return build(matmul(placeholder('A', (n, n)), placeholder('B', (n, n))))\n")
+    done = polysched("match", "mylayers:mm", "--intrinsic", "cblas_sgemm", folder=tmp_path)
+    assert "the module mylayers cannot be imported" not in done.stderr
+    assert done.returncode == 0, done.stderr
