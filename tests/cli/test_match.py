@@ -8,6 +8,7 @@ import pytest
 
 from polysched.cli import match
 from polysched.errors import UsageError
+from tests.cli.command import polysched
 
 UNIT = ("--intrinsic", "mma_16x16x16")
 PRODUCT = """#include <stdint.h>
