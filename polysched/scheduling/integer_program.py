@@ -183,6 +183,7 @@ def _solve_one(program: IntegerProgram, objective: Terms, fixed: list[tuple[Term
         model.minimize(_expression(cp_model, variables, objective))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    solver.parameters.catch_sigint_signal = False  # else Ctrl-C ends the process without KeyboardInterrupt from then on
     solver.parameters.random_seed = 1
     solver.parameters.cp_model_presolve = False
     solver.parameters.max_deterministic_time = deterministic_seconds

@@ -216,6 +216,7 @@ def _solve(problem: TileProblem, order: tuple[int, ...], bound: int | None) -> T
     builder.model.minimize(cost)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
+    solver.parameters.catch_sigint_signal = False  # else Ctrl-C ends the process without KeyboardInterrupt from then on
     solver.parameters.random_seed = 1
     solver.parameters.max_time_in_seconds = TIME_LIMIT_SECONDS
     status = solver.solve(builder.model)
