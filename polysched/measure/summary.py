@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from polysched.scop.html import card, drawing, folded, paragraph, table
+from polysched.scop.picture import svg_document
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement
@@ -91,9 +92,7 @@ def times_svg(measurement: Measurement) -> str:
     parts.append(f'<line x1="{STRIP_MARGIN}" y1="{axis}" x2="{STRIP_WIDTH - 20}" y2="{axis}" stroke="#777"/>')
     parts += [f'<text x="{_place(at, longest):.1f}" y="{axis + 15}" text-anchor="middle" fill="#777">{at:.3g} s</text>'
               for at in (0.0, longest / 2, longest)]
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {STRIP_WIDTH} {STRIP_HEIGHT}" width="{STRIP_WIDTH}" '
-            f'height="{STRIP_HEIGHT}" style="max-width:100%;height:auto" font-family="sans-serif" font-size="12">'
-            f'{"".join(parts)}</svg>')
+    return svg_document("".join(parts), width=STRIP_WIDTH, height=STRIP_HEIGHT)
 
 
 def _place(seconds: float, longest: float) -> float:

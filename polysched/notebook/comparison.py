@@ -56,7 +56,8 @@ class Comparison(Shown):
                     paragraph(self._summary()))
 
     def _nest(self, lines: tuple[NestLine, ...]) -> str:
-        return f'<div style="overflow-x:auto">{"".join(self._line(line) for line in lines)}</div>'
+        shown = "".join(self._line(line) for line in lines)
+        return f'<div style="overflow-x:auto"><div style="width:max-content;min-width:100%">{shown}</div></div>'
 
     def _line(self, line: NestLine) -> str:
         text = html.escape(line.text)

@@ -12,7 +12,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.picture import draw_dependences
 from polysched.scheduling.loop_tree import Band, Filter, Mark, Node, Sequence, children, from_isl, walk
 from polysched.scheduling.marks import Role
-from polysched.scop.picture import Picture, Point, slice_points, small_parameters
+from polysched.scop.picture import Picture, Point, slice_points, small_parameters, svg_document
 from polysched.scop.points import fix_parameters, pairs_of
 from polysched.scop.shown import Shown
 
@@ -48,9 +48,7 @@ class TreePicture(Shown):
             parts.append(f'<rect x="{x}" y="{y}" width="{7 * len(label) + 14}" height="{ROW - 5}" rx="4" '
                          f'fill="{colour}" fill-opacity="0.25" stroke="{colour}"/>'
                          f'<text x="{x + 7}" y="{y + 14}">{html.escape(label)}</text>')
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-                f'height="{height}" style="max-width:100%;height:auto" font-family="monospace" font-size="11.5">'
-                f'{"".join(parts)}</svg>')
+        return svg_document("".join(parts), width=width, height=height, font="monospace", font_size=11.5)
 
     def _repr_svg_(self) -> str:
         return self.svg

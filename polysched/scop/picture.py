@@ -30,6 +30,13 @@ PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 Point = tuple[int, ...]
 
 
+def svg_document(body: str, *, width: int, height: int, font: str = "sans-serif", font_size: float = 12) -> str:
+    """A self-contained SVG document on white that shrinks with a narrow page."""
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+            f'style="max-width:100%;height:auto;background:#fff" font-family="{font}" font-size="{font_size}">'
+            f'{body}</svg>')
+
+
 @dataclass(frozen=True, kw_only=True)
 class Panel:
     """One statement's slice of two iterators.
@@ -64,9 +71,7 @@ class Picture(Shown):
             drawn, width, height = _draw(panel)
             parts.append(f'<g transform="translate({x},0)">{drawn}</g>')
             x, tallest = x + width, max(tallest, height)
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {x} {tallest}" width="{x}" height="{tallest}" '
-                f'style="max-width:100%;height:auto" font-family="sans-serif" font-size="12">{_ARROW_HEAD}'
-                f'{"".join(parts)}</svg>')
+        return svg_document(_ARROW_HEAD + "".join(parts), width=x, height=tallest)
 
     def _repr_svg_(self) -> str:
         return self.svg

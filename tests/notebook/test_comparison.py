@@ -54,7 +54,7 @@ def test_moved_statements_are_coloured_and_others_are_not():
     comparison = compare(before, steps.apply(before, Tile(loops=("i", "j"), sizes=(4, 4))))
     assert comparison.moved == ("S0", "S1")
     page = Page(comparison._repr_html_())
-    assert page.counts["div"] == 9 + len(comparison.before) + len(comparison.after)
+    assert page.counts["div"] == 11 + len(comparison.before) + len(comparison.after)
     for line in (*comparison.before, *comparison.after):
         assert line.text in page.text
     assert comparison._repr_html_().count("border-left:4px solid #4477aa") == 2   # S0, once on each side
