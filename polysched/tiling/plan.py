@@ -155,13 +155,14 @@ class _Planner:
         """Edges by the model; none when they would save next to nothing.
 
         The model sees the loops of the band alone.  A band with further loops inside is tiled where only
-        wavefronts of its tiles can run on threads.
+        wavefronts of its tiles can run on threads; not inside a sequential loop, which would start them anew
+        in each iteration.
         """
         free = tuple(i for i, member in enumerate(band.members) if is_independent(position, member)) if threads else ()
         if has_loops(band.child):
             members = tuple(range(nest.depth))
             return BandPlan(nest=nest, edges=(WAVEFRONT_EDGE,) * nest.depth, order=members) if (
-                threads and not free) else None
+                threads and not free and not position.path) else None
         target = self.options.target
         level = max((c.level for c in target.caches if c.shared_by == 1), default=target.caches[0].level)
         problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,

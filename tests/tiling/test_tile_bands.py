@@ -8,7 +8,9 @@ from polysched.dependence.legality import violation
 from polysched.errors import IllegalScheduleError
 from polysched.scheduling.loop_tree import Band, from_isl, walk
 from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.pluto_scheduler import pluto
 from polysched.scheduling.schedule import Schedule
+from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tile_bands import tile
@@ -272,3 +274,21 @@ def test_a_single_tile_starts_no_threads():
     assert [m.least_iterations for m in found if m.parallel] == [2]
     found = marks(tile(scheduled(kernels.product()), plain(sizes="off")))
     assert [m.least_iterations for m in found if m.parallel] == [1]
+
+
+def test_no_wavefront_inside_a_sequential_loop() -> None:
+    scop = from_c_text("""
+void blur(double in[67][83], double out[67][83]) {
+#pragma scop
+  for (int y = 1; y < 66; y++)
+    for (int x = 1; x < 82; x++) {
+      double s = 0.0;
+      for (int d = -1; d <= 1; d++)
+        s += in[y + d][x];
+      out[y][x] = s / 3.0;
+    }
+#pragma endscop
+}
+""")
+    tiled = tile(pluto(analyse(scop)), TilingOptions())
+    assert not any(band.wavefront for band in tiled.bands)
