@@ -35,7 +35,7 @@ def build(outputs: Tensor | Sequence[Tensor], *, name: str | None = None,
     Raises
     ------
     UsageError : an output is an input, or `arguments` leaves one out.
-    UnsupportedScopError : a subscript is not affine or outside its tensor for all sizes.
+    UnsupportedScopError : a subscript is not affine, or outside its tensor for all sizes but empty ones.
     """
     results = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
     order: dict[Tensor, None] = {}
@@ -51,7 +51,20 @@ def build(outputs: Tensor | Sequence[Tensor], *, name: str | None = None,
     for tensor in order:
         if tensor.definition is not None:
             maker.stage(tensor)
-    return maker.region.finish()
+    scop = maker.region.finish()
+    _refuse_empty(scop)
+    return scop
+
+
+def _refuse_empty(scop: Scop) -> None:
+    """A program for which only empty sizes are left has a subscript outside its tensor."""
+    if any(not s.domain.intersect_params(scop.context).is_empty() for s in scop.statements):
+        return
+    reasons = [a.text for a in scop.assumptions if a.kind == "in-bounds"]
+    raise UnsupportedScopError("no size is left for which anything is computed", where=scop.name,
+                               witness="; ".join(reasons) or None,
+                               hint="a subscript leaves its tensor for every size but zero; "
+                                    "make the output smaller, or pad with where(condition, value, 0)")
 
 
 def _visit(tensor: Tensor, order: dict[Tensor, None]) -> None:

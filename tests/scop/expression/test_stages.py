@@ -211,3 +211,11 @@ def test_a_subscript_outside_shows_the_element() -> None:
     p = placeholder("P", (4,))
     with pytest.raises(UnsupportedScopError, match=r"witness: P\[4\]"):
         build(compute((5,), lambda i: p[i], name="T"))
+
+
+def test_a_subscript_that_leaves_its_tensor_for_every_size_is_refused() -> None:
+    (n,) = symbols("N")
+    x = placeholder("x", (n,))
+    with pytest.raises(UnsupportedScopError, match="no size is left for which anything is computed") as caught:
+        build(compute((n,), lambda i: x[i + 1], name="z"))
+    assert "every subscript of x" in (caught.value.witness or "")
