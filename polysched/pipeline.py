@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
@@ -16,6 +16,7 @@ from polysched.emit_c import CSource, EmitOptions, emit, guarded, splice
 from polysched.errors import OutputError, UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions
 from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree_text import tree_text
 from polysched.scop import all_from_c_file, from_c_file
 from polysched.scop.display import source_text
 from polysched.scop.html import beside, c_code, card, folded, paragraph, preformatted
@@ -25,6 +26,9 @@ from polysched.scop.text import isl_tree_text, scop_text
 from polysched.target import Target, host
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.tiled_schedule import TiledSchedule
+
+if TYPE_CHECKING:
+    from polysched.measure.measurement import Listing
 
 logger = logging.getLogger(__name__)
 
@@ -127,6 +131,12 @@ class Optimized(Shown):
                  f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
                  for b in self.tiled.bands]
         return (f"schedule: {self.schedule.algorithm}", *(f"rung: {r}" for r in self.schedule.report.rungs), *bands)
+
+    def listing(self) -> Listing:
+        """The region before and after as text, for results files."""
+        from polysched.measure.measurement import Listing
+        return Listing(line=self.scop.statements[0].line if self.scop.statements else 0,
+                       original=source_text(self.scop), schedule=tree_text(self.tiled.tree), transformed=self.text)
 
     def __str__(self) -> str:
         return "\n".join((self.scop.name, *self.steps(), "", self.text))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from polysched.cli.json_report import file_report
 from polysched.cli.options import add_source, add_transformation, pipeline_options
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
-from polysched.cli.report import file_report
 from polysched.errors import UsageError
 
 NAME = "c2c"

@@ -89,6 +89,7 @@ def _measure(name: str, transformed: TransformedFile, cc: str | None, shown: Pro
     """Verify and time one program at its size."""
     from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
     subject = Subject(scops=tuple(r.scop for r in transformed.regions), transformed_text=transformed.text,
-                      options=transformed.regions[0].options.chosen(), steps=transformed.regions[0].steps())
+                      options=transformed.regions[0].options.chosen(), steps=transformed.regions[0].steps(),
+                      listings=tuple(r.listing() for r in transformed.regions))
     return compare_and_time(subject, SIZES[name], options=MeasureOptions(cc=cc, budget_seconds=BUDGET_SECONDS),
                             on_report=shown.report)

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polysched.cli.json_report import file_report
 from polysched.cli.options import add_source, add_transformation, pipeline_options, positive, positive_seconds, size
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.progress import Progress, progress
-from polysched.cli.report import file_report
 from polysched.errors import RunFailedError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def measure_function(transformed: TransformedFile, arguments: argparse.Namespace
     from polysched.measure.paired import Subject, compare_and_time
     regions = regions_of_function(transformed, arguments.function)
     subject = Subject(scops=tuple(r.scop for r in regions), transformed_text=transformed.text,
-                      options=regions[0].options.chosen(), steps=tuple(s for r in regions for s in r.steps()))
+                      options=regions[0].options.chosen(), steps=tuple(s for r in regions for s in r.steps()),
+                      listings=tuple(r.listing() for r in regions))
     shown.step(f"compiling {arguments.source}")
     return compare_and_time(subject, dict(arguments.size), options=measure_options(arguments),
                             on_report=shown.report, known=known)

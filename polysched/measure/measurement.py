@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from polysched.measure.comparison import ArrayComparison
 from polysched.measure.machine import Conditions, Machine
+from polysched.measure.peak import Peaks
 from polysched.measure.statistics import Timing
 from polysched.scop.shown import Shown
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""1: the first. 2: `listings` and `peaks`, for reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +94,24 @@ class Build:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Listing:
+    """One region for readers: what stood in the file, and what became of it.
+
+    Parameters
+    ----------
+    line : where the region begins in the file; 0 when it stood in none.
+    original : the C of the region as it was read.
+    schedule : the tiled schedule tree as indented text.
+    transformed : the emitted C.
+    """
+
+    line: int
+    original: str
+    schedule: str
+    transformed: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measurement(Shown):
     """One function, transformed, verified and timed against the original.
 
@@ -113,6 +133,8 @@ class Measurement(Shown):
     work : None when it could not be counted within its budget.
     peak_flop_per_second : of as many cores as there are threads, for the type of the results; None when
         `polysched machine` has not measured it.
+    peaks : everything that `polysched machine` has measured of this machine; None when it has not.
+    listings : the regions with their schedules and the emitted C; empty when the caller kept none.
     machine, conditions, libraries, git_revision : where and with what.
     started : when, in UTC (ISO 8601).
     """
@@ -137,6 +159,8 @@ class Measurement(Shown):
     libraries: Mapping[str, str]
     git_revision: str
     started: str
+    peaks: Peaks | None = None
+    listings: tuple[Listing, ...] = ()
     format_version: int = field(default=FORMAT_VERSION)
 
     def __post_init__(self) -> None:

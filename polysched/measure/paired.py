@@ -25,7 +25,7 @@ from polysched.measure.machine import (
     git_revision,
     versions,
 )
-from polysched.measure.measurement import FORMAT_VERSION, Build, Measurement, Verification
+from polysched.measure.measurement import FORMAT_VERSION, Build, Listing, Measurement, Verification
 from polysched.measure.peak import cached_peaks
 from polysched.measure.problem_size import ProblemSize, choose_size
 from polysched.measure.slots import check_memory, location, make_slots
@@ -92,12 +92,14 @@ class Subject:
     scops : the regions of the function, in textual order.
     transformed_text : the whole file with the regions replaced.
     options, steps : how the transformed text came about, for the record.
+    listings : the regions with their schedules and C, for reports (`pipeline.Optimized.listing`).
     """
 
     scops: tuple[Scop, ...]
     transformed_text: str
     options: Mapping[str, object] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
+    listings: tuple[Listing, ...] = ()
 
     @property
     def signature(self) -> FunctionSignature:
@@ -227,7 +229,8 @@ def _measurement(subject: Subject, size: ProblemSize, options: MeasureOptions, b
         peak_flop_per_second=None if peaks is None else peaks.operations_per_second(
             result_type(verification), threads),
         machine=describe_machine(), conditions=describe_conditions(), libraries=versions(),
-        git_revision=git_revision(Path(__file__).parent), started=started)
+        git_revision=git_revision(Path(__file__).parent), started=started,
+        peaks=peaks, listings=subject.listings)
 
 
 def result_type(verification: Verification | None) -> str:

@@ -170,4 +170,6 @@ def _from_json(value: Any, kind: Any) -> Any:
         return NOT_FINITE[value]
     if kind is float:
         return float(value)
+    if origin is Mapping and arguments[0] is int:
+        return {int(key): item for key, item in value.items()}
     return dict(value) if isinstance(value, Mapping) else value

@@ -14,7 +14,8 @@ import pytest
 from polysched.errors import OutputError, UsageError
 from polysched.measure.comparison import ArrayComparison
 from polysched.measure.machine import Conditions, Machine, describe_machine, versions
-from polysched.measure.measurement import Build, Measurement, Verification, Work
+from polysched.measure.measurement import Build, Listing, Measurement, Verification, Work
+from polysched.measure.peak import Peaks
 from polysched.measure.results import append, measurement_from_json, measurement_to_json, read
 from polysched.measure.statistics import Sample, Timing
 
@@ -36,7 +37,10 @@ MEASUREMENT = Measurement(
     failure="", work=Work(flop_count=18, bytes_moved=96), peak_flop_per_second=144.0,
     machine=Machine(cpu="a", isa=("avx2",), cores=2, caches={"L1d": 32768}, memory_bytes=1 << 30, system="Linux"),
     conditions=Conditions(governor="performance", load=0.5), libraries={"islpy": "1"}, git_revision="abc",
-    started="2026-01-01T00:00:00+00:00")
+    started="2026-01-01T00:00:00+00:00",
+    peaks=Peaks(one_core={"float64": 72.0}, all_cores={"float64": 144.0}, bandwidth={1: 500.0, 0: 12.0},
+                memory_all_cores=20.0, threads=2, compiler="gcc 12"),
+    listings=(Listing(line=3, original="A[i] = 0;\n", schedule="band\n", transformed="A[c0] = 0;\n"),))
 
 
 def test_every_field_survives() -> None:
@@ -151,7 +155,7 @@ def test_machines_are_not_mixed_unless_meant(tmp_path: Path) -> None:
 def test_another_format_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text(json.dumps(measurement_to_json(MEASUREMENT) | {"format_version": 99}) + "\n")
-    with pytest.raises(UsageError, match="a result has the format version 99, this program reads 1"):
+    with pytest.raises(UsageError, match="a result has the format version 99, this program reads 2"):
         read(path)
 
 
