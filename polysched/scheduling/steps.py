@@ -12,6 +12,7 @@ import islpy as isl
 from polysched.dependence import analyse, check_legal
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import active_at, carrier, member_values, witness_of
+from polysched.dependence.same_values import check_same_values
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling.flags import with_exact_flags
 from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
@@ -34,7 +35,6 @@ from polysched.scheduling.primitives import (
     Vectorize,
     loops,
 )
-from polysched.scheduling.primitives.same_values import check_same_values
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.schedule import Schedule
 

@@ -53,6 +53,7 @@ class Array:
         a delinearised array are fewer than `extents`.
     constant : the declaration forbids writing.
     restrict : no other array overlaps it, by declaration (an array object or a `restrict` pointer).
+    dead_after : it outlives the region, but nothing reads its value any more.
     """
 
     name: str
@@ -63,10 +64,16 @@ class Array:
     c_element: str = ""
     constant: bool = False
     restrict: bool = True
+    dead_after: bool = False
 
     @property
     def is_scalar(self) -> bool:
         return not self.extents
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether its values are of no use after the region."""
+        return self.dead_after or self.storage is Storage.LOCAL
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

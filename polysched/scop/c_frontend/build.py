@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
@@ -15,8 +16,13 @@ from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter
 
 
 def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
-               assumptions: tuple[Assumption, ...]) -> Scop:
-    """The finished value; every isl object has the same parameters in the same order."""
+               assumptions: tuple[Assumption, ...], dead_after: frozenset[str] = frozenset()) -> Scop:
+    """The finished value; every isl object has the same parameters in the same order.
+
+    Parameters
+    ----------
+    dead_after : names of the arrays that nothing reads after the region.
+    """
     delinearise(x)
     parameters = tuple(x.parameters.values())
     model = parameter_space(parameters)
@@ -29,7 +35,8 @@ def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
         name=name,
         context=x.context.params().align_params(model).coalesce(),
         parameters=parameters,
-        arrays=tuple(_array(a, model) for a in x.arrays.values() if a.name in used),
+        arrays=tuple(replace(_array(a, model), dead_after=a.name in dead_after)
+                     for a in x.arrays.values() if a.name in used),
         statements=tuple(statements.values()),
         schedule=schedule,
         assumptions=tuple(_assumption(a, model) for a in (*x.assumptions, *assumptions)),

@@ -15,12 +15,12 @@ from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.autodetect import detect
 from polysched.scop.c_frontend.bindings import Bindings, bind, function_parameters, scope_at
 from polysched.scop.c_frontend.build import build_scop
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, element_type
+from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.control import walk_all
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.inline import Inliner
-from polysched.scop.c_frontend.liveness import live_after
+from polysched.scop.c_frontend.liveness import dead_after, live_after
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse
 from polysched.scop.c_frontend.places import extent_value
 from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
@@ -164,7 +164,11 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
                          function=region.function.decl.name, indent=text.indent, preprocessor=source.arguments,
                          signature=signature_of(region.function, scope))
-    return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x))
+    dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
+                     if isinstance(symbol, Symbol) and isinstance(symbol.ctype, Scalar)
+                     and dead_after(region, symbol))
+    return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
+                      dead_after=dead)
 
 
 def _inlined(region: SyntaxRegion, scope: Scope, functions: dict[str, c_ast.FuncDef], pure: frozenset[str],

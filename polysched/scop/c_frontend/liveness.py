@@ -10,7 +10,7 @@ from enum import Enum
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.parse import SyntaxRegion
+from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
@@ -49,6 +49,17 @@ def live_after(region: SyntaxRegion, symbol: Symbol) -> bool:
                 return effect is Effect.READ
         below = above
     return False
+
+
+def dead_after(region: SyntaxRegion, symbol: Symbol) -> bool:
+    """Whether a local variable of the function, declared outside the region, is surely not read after it.
+
+    A variable whose address is taken anywhere in the function may be read through a pointer.
+    """
+    if symbol.origin not in (Origin.LOCAL, Origin.PARAMETER) or live_after(region, symbol):
+        return False
+    return not any(isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID)
+                   and n.expr.name == symbol.name for n in everything(region.function.body))
 
 
 def _outside(node: c_ast.Node, region: SyntaxRegion) -> Iterator[c_ast.Node]:

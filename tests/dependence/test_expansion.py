@@ -1,0 +1,141 @@
+"""Which temporaries get copies per iteration, and that the program stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import islpy as isl
+import numpy as np
+import pytest
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependence
+from polysched.dependence.expansion import expand_temporaries
+from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute
+
+BLUR = """
+void f(int n, double A[restrict n][n], double B[restrict n][n])
+{
+#pragma scop
+  for (int i = 1; i < n - 1; i++)
+    for (int j = 1; j < n - 1; j++) {
+      double s = 0;
+      for (int p = -1; p <= 1; p++)
+        s += A[i + p][j];
+      B[i][j] = s / 3;
+    }
+#pragma endscop
+}
+"""
+SWEEPS = """
+void f(int n, double A[restrict n][n], double B[restrict n][n])
+{
+  double y1, y2;
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    y1 = 0; y2 = 1;
+    for (int j = 0; j < n; j++) { B[i][j] = A[i][j] + 0.5 * y1 + 0.25 * y2; y2 = y1; y1 = B[i][j]; }
+  }
+  for (int j = 0; j < n; j++) {
+    y1 = 0;
+    for (int i = n - 1; i >= 0; i--) { B[i][j] += 0.5 * y1; y1 = A[i][j]; }
+  }
+#pragma endscop
+}
+"""
+CASES = {
+    "accumulator": (BLUR, {"s": ("i", "j")}),
+    "one purpose after the other": (SWEEPS, {"y1_2": ("i",), "y1": ("j",), "y2": ("i",)}),
+    "carried from iteration to iteration": ("""
+void f(int n, double A[restrict n])
+{
+#pragma scop
+  double s = 0;
+  for (int i = 0; i < n; i++) { A[i] = A[i] + s; s = A[i]; }
+#pragma endscop
+}
+""", {}),
+    "read after the region": ("""
+double f(int n, double A[restrict n])
+{
+  double s;
+#pragma scop
+  for (int i = 0; i < n; i++) { s = A[i]; A[i] = s * s; }
+#pragma endscop
+  return s;
+}
+""", {}),
+    "its address is taken": ("""
+double f(int n, double A[restrict n])
+{
+  double s, *p = &s;
+#pragma scop
+  for (int i = 0; i < n; i++) { s = A[i]; A[i] = s * s; }
+#pragma endscop
+  return *p;
+}
+""", {}),
+    "written under a condition": ("""
+void f(int n, double A[restrict n], double B[restrict n])
+{
+#pragma scop
+  double s = 0;
+  for (int i = 0; i < n; i++) { if (A[i] > 0) s = A[i]; B[i] = s; }
+#pragma endscop
+}
+""", {}),
+    "a row per iteration": ("""
+void f(int n, double A[restrict n][n], double B[restrict n][n])
+{
+#pragma scop
+  double t[n];
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j < n; j++) t[j] = A[i][j];
+    for (int j = 0; j < n; j++) B[i][j] = t[n - 1 - j];
+  }
+#pragma endscop
+}
+""", {"t": ("i",)}),
+    "counting down": ("""
+void f(int n, double A[restrict n], double B[restrict n])
+{
+#pragma scop
+  for (int i = n - 1; i >= 0; i--) { double s = A[i]; B[i] = s * s; }
+#pragma endscop
+}
+""", {"s": ("i",)}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_expanded_loops(case: str) -> None:
+    text, expected = CASES[case]
+    expansion = expand_temporaries(analyse(from_c_text(text)))
+    assert {a.name: a.loops for a in expansion.arrays} == expected
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_expanded_program_computes_the_same(case: str) -> None:
+    scop = from_c_text(CASES[case][0])
+    expanded = expand_temporaries(analyse(scop)).dependences.scop
+    results = []
+    for program in (scop, expanded):
+        random = np.random.default_rng(7)
+        arrays = {a.name: random.random((5,) * len(a.extents)) for a in scop.arrays if a.extents and not a.is_temporary}
+        arrays |= {a.name: np.zeros(()) for a in program.arrays if not a.extents and a.storage.value != "local"}
+        execute(program, {"n": 5}, arrays)
+        results.append({name: value for name, value in arrays.items() if value.ndim})
+    for name, value in results[0].items():
+        np.testing.assert_array_equal(results[1][name], value)
+
+
+def test_the_iterations_are_independent_afterwards() -> None:
+    """Every pair on the accumulator stays in one iteration of both loops; before, the outer loop was ordered."""
+    def crosses(pairs: Iterable[Dependence]) -> bool:
+        return any(not p.relation.is_subset(p.relation.equate(isl.dim_type.in_, 0, isl.dim_type.out, 0))
+                   for p in pairs if p.array == "s")
+
+    before = analyse(from_c_text(BLUR))
+    assert crosses(before.pairs)
+    assert not crosses(expand_temporaries(before).dependences.pairs)
