@@ -1,0 +1,361 @@
+"""Expansion of temporaries: a scalar or array that every iteration writes anew gets one copy per iteration.
+
+    for i, j: { s = 0; for k: s += A[i][k] * B[k][j]; C[i][j] = s; }
+    ->          s[i][j] = 0; ...    s[i][j] += ...;     C[i][j] = s[i][j];
+
+The copies remove the anti and output dependences between iterations, which order the iterations for nothing but
+the place of the value.  Which loops can have copies is decided by the value-based flow: every value that
+is read has to come from the same iteration.  That the program still computes the same is checked by
+`same_values`, which knows nothing of how the copies were chosen.  Emission takes the copies back where the new
+order allows it (`emit_c.contraction`).
+
+Source: P. Feautrier, "Array expansion", ICS 1988; D. Maydan, S. Amarasinghe, M. Lam, "Array data-flow analysis
+and its use in array privatization", POPL 1993.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import islpy as isl
+
+from polysched.dependence.analysis import analyse
+from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.dependence.same_values import check_same_values
+from polysched.scop.body import Binary, Expr, IteratorRef, Literal
+from polysched.scop.dtypes import INT32, INT64
+from polysched.scop.schedule_nodes import NodeKind, kind_of
+from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement, Storage
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpandedArray:
+    """One array that got more dimensions.
+
+    Parameters
+    ----------
+    name : the array.
+    loops : the iterators that became its outermost dimensions, as the first statement that uses it calls them.
+    """
+
+    name: str
+    loops: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Expansion:
+    """A program with expanded temporaries.
+
+    Parameters
+    ----------
+    dependences : of the program after; holds it.  The same object as before when nothing was expanded.
+    arrays : what was expanded.
+    """
+
+    dependences: Dependences
+    arrays: tuple[ExpandedArray, ...] = ()
+
+
+@dataclass(frozen=True)
+class SourceLoop:
+    """One loop of the program as written, seen from the statements inside.
+
+    Parameters
+    ----------
+    counters : per statement the position of its iterator and the constant c, so that iterations of different
+        statements with equal `iterator + c` belong together.
+    """
+
+    counters: Mapping[str, tuple[int, int]]
+
+
+def expand_temporaries(dependences: Dependences) -> Expansion:
+    """Expand every temporary that holds iterations in an order they do not need.
+
+    Temporaries are the arrays and scalars that nothing reads after the region (`Array.is_temporary`).  One that
+    is used for several purposes, between which no value flows, is taken apart first.  Not touched are those that
+    no anti or output dependence concerns, those with accesses that are not exact, and those whose values come
+    from outside.  Memory-based dependences say too little: nothing is expanded then.
+
+    Raises
+    ------
+    BudgetExceededError : as `analyse`.
+    IllegalScheduleError : the check of `same_values` fails, which would be a fault here.
+    """
+    scop = dependences.scop
+    if not dependences.value_based:
+        return Expansion(dependences=dependences)
+    done: list[ExpandedArray] = []
+    for array in dependences.scop.arrays:
+        for web in _webs(dependences, array):
+            loops = _loops_to_expand(dependences, web)
+            if loops:
+                users = web.statements
+                name = _fresh_name(scop, web)
+                scop = _expanded(scop, web, name, loops)
+                done.append(ExpandedArray(name=name, loops=tuple(
+                    users[0].iterators[loop.counters[users[0].name][0]] for loop in loops)))
+    if not done:
+        return Expansion(dependences=dependences)
+    changed = analyse(_without_unused_locals(scop), value_based=True, inputs=dependences.inputs)
+    if not changed.value_based:
+        return Expansion(dependences=dependences)
+    check_same_values(dependences, changed)
+    return Expansion(dependences=changed, arrays=tuple(done))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Web:
+    """References of one array between which values flow; no other reference sees these values.
+
+    Source: the webs of register allocation; here over value-based flow dependences.
+    """
+
+    array: Array
+    accesses: tuple[tuple[Statement, Access], ...]
+    flow: tuple[Dependence, ...]
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return tuple(dict.fromkeys(statement for statement, _ in self.accesses))
+
+    @property
+    def references(self) -> frozenset[str]:
+        return frozenset(access.reference for _, access in self.accesses)
+
+
+def _webs(dependences: Dependences, array: Array) -> Iterator[_Web]:
+    """The webs of a temporary in textual order of their first reference."""
+    if not array.is_temporary:
+        return
+    scop = dependences.scop
+    accesses = [(s, a) for s in scop.statements for a in s.accesses if a.array == array.name]
+    flow = [p for p in dependences.pairs if p.array == array.name and p.kind is DependenceKind.FLOW]
+    groups = {a.reference: {a.reference} for _, a in accesses}
+    joined = [(p.source_reference, p.sink_reference) for p in flow] + list(_bound_together(accesses))
+    for first, second in joined:
+        merged = groups[first] | groups[second]
+        groups.update(dict.fromkeys(merged, merged))
+    for group in {id(g): g for g in groups.values()}.values():
+        yield _Web(array=array, accesses=tuple((s, a) for s, a in accesses if a.reference in group),
+                   flow=tuple(p for p in flow if p.source_reference in group))
+
+
+def _bound_together(accesses: Sequence[tuple[Statement, Access]]) -> Iterator[tuple[str, str]]:
+    """References that one statement uses for one purpose: values also flow inside an instance, and `x += y` is two."""
+    for (statement, access), (other, following) in pairwise(accesses):
+        if statement is other:
+            yield access.reference, following.reference
+
+
+def _fresh_name(scop: Scop, web: _Web) -> str:
+    """The array's own name when no other reference uses it, else a new one."""
+    name = web.array.name
+    others = [a for s in scop.statements for a in s.accesses
+              if a.array == name and a.reference not in web.references]
+    if not others:
+        return name
+    known = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
+    return next(f"{name}_{n}" for n in range(2, len(known) + 3) if f"{name}_{n}" not in known)
+
+
+def _without_unused_locals(scop: Scop) -> Scop:
+    used = {a.array for s in scop.statements for a in s.accesses}
+    return replace(scop, arrays=tuple(a for a in scop.arrays if a.name in used or not a.is_temporary))
+
+
+def _loops_to_expand(dependences: Dependences, web: _Web) -> tuple[SourceLoop, ...]:
+    """The loops, outermost first, whose iterations get copies of an array; empty to leave it alone."""
+    scop = dependences.scop
+    if not all(a.exact for _, a in web.accesses) or not any(a.is_write for _, a in web.accesses):
+        return ()
+    if not any(p.kind in (DependenceKind.ANTI, DependenceKind.OUTPUT) and p.array == web.array.name
+               and {p.source_reference, p.sink_reference} & web.references for p in dependences.pairs):
+        return ()
+    if not _every_read_has_a_writer(scop, web.accesses, web.flow):
+        return ()
+    private: list[SourceLoop] = []
+    for loop in shared_loops(scop, [s.name for s in web.statements]):
+        if not all(_stays_inside(p, loop) for p in web.flow):
+            break
+        private.append(loop)
+    return tuple(loop for loop in private
+                 if not all(_is_subscript(a, loop.counters[s.name]) for s, a in web.accesses)
+                 and _shift(scop, web.statements, loop) is not None)
+
+
+def _every_read_has_a_writer(scop: Scop, accesses: Sequence[tuple[Statement, Access]],
+                             flow: Sequence[Dependence]) -> bool:
+    """Whether each instance that reads the array gets a value that some instance certainly wrote.
+
+    Inside one instance a read may be served by an earlier assignment of the same instance, which is no
+    dependence; then the read needs no other writer, but we do not look: such arrays are left alone.
+    """
+    for statement, access in accesses:
+        if access.kind is not AccessKind.READ:
+            continue
+        served = isl.Set.empty(statement.domain.get_space())
+        for pair in flow:
+            certain = scop.statement(pair.source).access(pair.source_reference).kind is AccessKind.MUST_WRITE
+            if pair.sink_reference == access.reference and certain:
+                served = served.union(pair.relation.range())
+        if not access.relation.domain().intersect_params(scop.context).is_subset(served):
+            return False
+    return True
+
+
+def shared_loops(scop: Scop, statements: Sequence[str]) -> Iterator[SourceLoop]:
+    """The loops of the program as written that are around all of these statements, outermost first."""
+    node = scop.schedule.get_root()
+    wanted = set(statements)
+    while True:
+        kind = kind_of(node)
+        if kind == NodeKind.leaf:
+            return
+        if kind == NodeKind.band:
+            partial = node.band_get_partial_schedule()
+            for member in range(node.band_n_member()):
+                loop = _source_loop(scop, partial.get_union_pw_aff(member), statements)
+                if loop is None:
+                    return
+                yield loop
+        if node.n_children() == 1:
+            node = node.child(0)
+            continue
+        inside = [k for k in range(node.n_children()) if wanted & _names(node.child(k).filter_get_filter())]
+        if len(inside) != 1:
+            return
+        node = node.child(inside[0])
+
+
+def _names(domain: isl.UnionSet) -> set[str]:
+    sets = domain.get_set_list()
+    return {str(sets.get_at(k).get_tuple_name()) for k in range(sets.n_set())}
+
+
+def _source_loop(scop: Scop, member: isl.UnionPwAff, statements: Sequence[str]) -> SourceLoop | None:
+    """The loop that a band member is, when it counts one iterator of each statement up or down by one."""
+    counters: dict[str, tuple[int, int]] = {}
+    signs = set()
+    pieces = member.get_pw_aff_list()
+    for index in range(pieces.n_pw_aff()):
+        function = pieces.get_at(index)
+        name = function.domain().get_tuple_name()
+        if name not in statements:
+            continue
+        counter = _counter(function, scop.statement(name).depth)
+        if counter is None:
+            return None
+        position, sign, constant = counter
+        signs.add(sign)
+        counters[name] = (position, sign * constant)
+    return SourceLoop(counters) if len(counters) == len(statements) and len(signs) == 1 else None
+
+
+def _counter(function: isl.PwAff, depth: int) -> tuple[int, int, int] | None:
+    """Position, sign and constant of a function `± iterator + constant`; None for any other function."""
+    affs = [aff for _, aff in function.get_pieces()]
+    if len(affs) != 1 or affs[0].dim(isl.dim_type.div):
+        return None
+    aff = affs[0]
+    if aff.involves_dims(isl.dim_type.param, 0, aff.dim(isl.dim_type.param)):
+        return None
+    factors = [int(aff.get_coefficient_val(isl.dim_type.in_, k).to_python()) for k in range(depth)]
+    used = [k for k, factor in enumerate(factors) if factor]
+    if len(used) != 1 or abs(factors[used[0]]) != 1:
+        return None
+    return used[0], factors[used[0]], int(aff.get_constant_val().to_python())
+
+
+def _stays_inside(pair: Dependence, loop: SourceLoop) -> bool:
+    """Whether source and sink of a dependence always lie in the same iteration of a loop."""
+    together = _equal(pair.relation, loop.counters[pair.source], loop.counters[pair.sink])
+    return bool(pair.relation.is_subset(together))
+
+
+def _equal(relation: isl.Map, source: tuple[int, int], sink: tuple[int, int]) -> isl.Map:
+    """The pairs `x -> y` with `x[p] + c = y[q] + d`, for source (p, c) and sink (q, d)."""
+    constraint = isl.Constraint.equality_alloc(isl.LocalSpace.from_space(relation.get_space()))
+    constraint = constraint.set_coefficient_val(isl.dim_type.in_, source[0], isl.Val(1))
+    constraint = constraint.set_coefficient_val(isl.dim_type.out, sink[0], isl.Val(-1))
+    return relation.add_constraint(constraint.set_constant_val(isl.Val(source[1] - sink[1])))
+
+
+def _is_subscript(access: Access, counter: tuple[int, int]) -> bool:
+    """Whether a dimension of the array is the loop's counter already."""
+    return any(access.relation.is_subset(_equal(access.relation, counter, (dimension, 0)))
+               for dimension in range(access.relation.dim(isl.dim_type.out)))
+
+
+def _shift(scop: Scop, users: Sequence[Statement], loop: SourceLoop) -> int | None:
+    """What has to be added to a loop's counter so that it is never negative; None when nothing is enough."""
+    least: list[int] = []
+    for statement in users:
+        position, constant = loop.counters[statement.name]
+        domain = statement.domain.intersect_params(scop.context)
+        if domain.is_empty():
+            continue
+        value = domain.dim_min_val(position)
+        if not value.is_int():
+            return None
+        least.append(int(value.to_python()) + constant)
+    return max(0, -min(least, default=0))
+
+
+def _expanded(scop: Scop, web: _Web, name: str, loops: Sequence[SourceLoop]) -> Scop:
+    """The program in which a web has an array of this name, with one copy per iteration of the loops."""
+    array, users = web.array, web.statements
+    shifts = [_shift(scop, users, loop) or 0 for loop in loops]
+    extents = tuple(_extent(scop, users, loop, shift) for loop, shift in zip(loops, shifts, strict=True))
+    rank = len(loops) + len(array.extents)
+    larger = replace(array, name=name, extents=(*extents, *array.extents), storage=Storage.LOCAL, dead_after=False,
+                     c_extents=(*(None for _ in loops), *array.c_extents), c_element=name + "[{}]" * rank,
+                     restrict=True, constant=False)
+
+    def changed(statement: Statement) -> Statement:
+        if not any(a.reference in web.references for a in statement.accesses):
+            return statement
+        own = [(loop.counters[statement.name], shift) for loop, shift in zip(loops, shifts, strict=True)]
+        return replace(statement, accesses=tuple(
+            _expanded_access(statement, a, name, own) if a.reference in web.references else a
+            for a in statement.accesses))
+
+    arrays = tuple(a for a in scop.arrays if a.name != name)
+    position = next(k for k, a in enumerate(scop.arrays) if a.name in (name, array.name))
+    return replace(scop, arrays=(*arrays[:position], larger, *arrays[position:]),
+                   statements=tuple(changed(s) for s in scop.statements))
+
+
+def _extent(scop: Scop, users: Sequence[Statement], loop: SourceLoop, shift: int) -> isl.PwAff:
+    """One more than the largest index, over all statements."""
+    largest: isl.PwAff | None = None
+    for statement in users:
+        position, constant = loop.counters[statement.name]
+        top = statement.domain.intersect_params(scop.context).dim_max(position)
+        top = top.add_constant_val(isl.Val(constant + shift + 1)).project_domain_on_params()
+        largest = top if largest is None else largest.union_max(top)
+    assert largest is not None, "an array that is expanded has users"
+    return largest.coalesce()
+
+
+def _expanded_access(statement: Statement, access: Access, name: str,
+                     counters: Sequence[tuple[tuple[int, int], int]]) -> Access:
+    """The access to the array `name` with the loops' counters as its first subscripts."""
+    relation = access.relation.insert_dims(isl.dim_type.out, 0, len(counters))
+    subscripts = []
+    for dimension, ((position, constant), shift) in enumerate(counters):
+        relation = _equal(relation, (position, constant + shift), (dimension, 0))
+        subscripts.append(_plus(IteratorRef(statement.iterators[position], INT64), constant + shift))
+    return replace(access, array=name, relation=relation.set_tuple_name(isl.dim_type.out, name),
+                   subscripts=(*subscripts, *access.subscripts))
+
+
+def _plus(value: Expr, constant: int) -> Expr:
+    if constant == 0:
+        return value
+    return Binary("+" if constant > 0 else "-", value, Literal(str(abs(constant)), abs(constant), INT32), INT64)
+
+
+__all__ = ["ExpandedArray", "Expansion", "expand_temporaries", "shared_loops"]
