@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.expressions import local_declarations
@@ -10,10 +12,10 @@ from polysched.emit_c.held_elements import hold_elements
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
 from polysched.emit_c.loop_generation import generate_loops
-from polysched.emit_c.loops import If, Panel, loop_names
+from polysched.emit_c.loops import If, Node, Panel, loop_names
 from polysched.emit_c.names import local_array_names, name_loops, taken_names
 from polysched.emit_c.packing import TileBlock, panels_for
-from polysched.emit_c.parameter_guard import parameter_guard
+from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.statements import INDENT
@@ -23,27 +25,60 @@ from polysched.emit_c.vector_types import VectorTypes
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
-def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None) -> CSource:
+@dataclass(frozen=True, kw_only=True)
+class Scan:
+    """The loops of a tiled schedule before anything is done to them.
+
+    Parameters
+    ----------
+    loops : as isl's generator gives them.
+    fallbacks : what had to be given up for them.
+    """
+
+    loops: Node
+    fallbacks: tuple[str, ...] = ()
+
+
+def scan(tiled: TiledSchedule, *, max_operations: int = EmitOptions.max_operations) -> Scan:
+    """Generate the loops, which every way of printing the schedule can share.
+
+    Raises
+    ------
+    BudgetExceededError : isl's loop generation does not fit into `max_operations`.
+    """
+    loops, fallbacks = generate_loops(tiled, context=_guard(tiled).without_type_limits, max_operations=max_operations)
+    return Scan(loops=loops, fallbacks=fallbacks)
+
+
+def _guard(tiled: TiledSchedule) -> ParameterGuard:
+    return parameter_guard(tiled.schedule.scop, wanted=any(band.sizes for band in tiled.bands))
+
+
+def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None, scanned: Scan | None = None) -> CSource:
     """Generate the C text that computes the region in the order of the schedule.
 
     The text uses only names that are visible at the region and declares what it adds itself; helper macros are
     defined in front of it and undefined behind it.
 
+    Parameters
+    ----------
+    scanned : what `scan` gave for this schedule, to print it in several ways.
+
     Raises
     ------
     BudgetExceededError : isl's loop generation does not fit into `options.max_operations`.
     """
-    return emit_with_storage(tiled, options=options or EmitOptions(), elsewhere=frozenset())[0]
+    return emit_with_storage(tiled, options=options or EmitOptions(), elsewhere=frozenset(), scanned=scanned)[0]
 
 
-def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
-                      elsewhere: frozenset[str]) -> tuple[CSource, dict[str, str]]:
+def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, elsewhere: frozenset[str],
+                      scanned: Scan | None = None) -> tuple[CSource, dict[str, str]]:
     """The region, and the C names of its local arrays; those named in `elsewhere` are not declared in it."""
     scop = tiled.schedule.scop
-    guard = parameter_guard(scop, wanted=any(band.sizes for band in tiled.bands))
-    scanned, fallbacks = generate_loops(tiled, context=guard.without_type_limits, max_operations=options.max_operations)
+    guard = _guard(tiled)
+    scanned = scanned or scan(tiled, max_operations=options.max_operations)
     taken = taken_names(scop, reserved=() if options.trace is None else (options.trace,))
-    loops = name_loops(unskew(scanned), taken=taken,
+    loops = name_loops(unskew(scanned.loops), taken=taken,
                        iterators={s.name: s.iterators for s in scop.statements})
     facts = Facts(context=guard.context)
     local_names = local_array_names(scop, taken)
@@ -66,7 +101,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions,
     if declarations := [*printer.types.declarations.values(), *local_declarations(scop, local_declared)]:
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     lines = [*macros.definitions(), *body, *macros.undefinitions()]
-    source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops, fallbacks=fallbacks)
+    source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
+                     fallbacks=scanned.fallbacks)
     return source, local_names
 
 

@@ -9,12 +9,12 @@ nothing, a warning does.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import islpy as isl
 
 from polysched.emit_c.index import Atom, Choice, Comparison, Condition, Extreme, Linear, Quotient, Remainder, Variable
-from polysched.emit_c.loop_run import run_loops
+from polysched.emit_c.loop_run import LoopRun, compile_loops
 from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
@@ -36,10 +36,30 @@ def visits_every_instance(node: Node, scop: Scop) -> bool:
     budget; else by running the loops at a few small ones.
     """
     strided = [s for s in scop.statements if _is_strided(s)]
-    return all(_is_exact(node, statement, scop) for statement in strided)
+    runs = _Runs(node)
+    return all(_is_exact(node, statement, scop, runs) for statement in strided)
 
 
-def _is_exact(node: Node, statement: Statement, scop: Scop) -> bool:
+class _Runs:
+    """The visited instances per size and statement; the loops run once per size, for all statements."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._run: LoopRun | None = None
+        self._found: dict[tuple[int, ...], dict[str, list[tuple[int, ...]]]] = {}
+
+    def at(self, values: Mapping[str, int], statement: str) -> list[tuple[int, ...]]:
+        """The instances of a statement at these parameter values."""
+        size = tuple(values.values())
+        if size not in self._found:
+            self._run = self._run or compile_loops(self._node)
+            found = self._found.setdefault(size, {})
+            for name, point in self._run(values):
+                found.setdefault(name, []).append(point)
+        return self._found[size].get(statement, [])
+
+
+def _is_exact(node: Node, statement: Statement, scop: Scop, runs: _Runs) -> bool:
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(CHECK_OPERATIONS)
@@ -51,7 +71,7 @@ def _is_exact(node: Node, statement: Statement, scop: Scop) -> bool:
     finally:
         context.set_max_operations(0)
         context.reset_operations()
-    tried = [_visits_at(node, statement, scop, values) for values in _small_values(scop)]
+    tried = [_visits_at(runs, statement, values) for values in _small_values(scop)]
     if all(found is None for found in tried):
         _LOG.warning("the loops of %s in %s were not checked against its instances", statement.name, scop.name)
     return False not in tried
@@ -70,13 +90,12 @@ def _small_values(scop: Scop) -> Iterator[dict[str, int]]:
             yield values
 
 
-def _visits_at(node: Node, statement: Statement, scop: Scop, values: dict[str, int]) -> bool | None:
+def _visits_at(runs: _Runs, statement: Statement, values: dict[str, int]) -> bool | None:
     """Run the loops at one size; None when there are no instances or too many, so that nothing is learned."""
     domain = fix_parameters(statement.domain, values)
     if domain.is_empty() or domain.count_val().to_python() > MOST_INSTANCES:
         return None
-    found = [at for name, at in run_loops(node, values) if name == statement.name]
-    return sorted(found) == sorted(points_of(domain))
+    return sorted(runs.at(values, statement.name)) == sorted(points_of(domain))
 
 
 def _is_strided(statement: Statement) -> bool:

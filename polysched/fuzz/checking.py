@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from polysched.dependence import analyse
-from polysched.emit_c import emit, splice
+from polysched.emit_c import emit, scan, splice
 from polysched.errors import CompileError, PolyschedError
 from polysched.fuzz.batch import (
     Argument,
@@ -107,8 +107,9 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Su
         label = configuration.label
         try:
             schedule = configuration.transform(scop, dependences)
-            plain = splice(text, [emit(schedule, options=configuration.emit_options())])
-            traced = traced_function(schedule, name="traced")
+            scanned = scan(schedule)
+            plain = splice(text, [emit(schedule, options=configuration.emit_options(), scanned=scanned)])
+            traced = traced_function(schedule, name="traced", scanned=scanned)
         except PolyschedError as error:
             findings.append(Finding(subject=name, configuration=label, kind="refused", detail=_one_line(error)))
         except Exception as error:  # as above

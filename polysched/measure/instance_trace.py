@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from polysched.emit_c import EmitOptions, emit
+from polysched.emit_c import EmitOptions, Scan, emit
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.building import compile_shared
 from polysched.measure.child_side import start
@@ -60,14 +60,19 @@ def recorder(statements: int) -> str:
     return RECORDER + "".join(f"#define {TRACE}_{s}(...) {TRACE}_report({s}, __VA_ARGS__)\n" for s in range(statements))
 
 
-def traced_function(tiled: TiledSchedule, *, name: str) -> str:
-    """A C function of the parameters alone that runs the emitted loops and reports each instance."""
+def traced_function(tiled: TiledSchedule, *, name: str, scanned: Scan | None = None) -> str:
+    """A C function of the parameters alone that runs the emitted loops and reports each instance.
+
+    Parameters
+    ----------
+    scanned : what `scan` gave for this schedule; generated when there is none.
+    """
     scop = tiled.schedule.scop
     bare = replace(scop, parameters=tuple(replace(p, c_name=p.name) for p in scop.parameters), source=None, arrays=(),
                    statements=tuple(replace(s, body=(), accesses=()) for s in scop.statements))
     dependences = replace(tiled.schedule.dependences, scop=bare)
     loops = emit(replace(tiled, schedule=replace(tiled.schedule, dependences=dependences)),
-                 options=EmitOptions(trace=TRACE))
+                 options=EmitOptions(trace=TRACE), scanned=scanned)
     parameters = ", ".join(f"{p.dtype.c_name} {p.name}" for p in bare.parameters) or "void"
     return f"void {name}({parameters})\n{{\n{loops.text}}}\n"
 

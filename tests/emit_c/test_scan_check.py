@@ -11,7 +11,7 @@ from polysched.emit_c.ast_reader import read_ast
 from polysched.emit_c.index import constant
 from polysched.emit_c.loop_generation import generate_loops
 from polysched.emit_c.loop_run import run_loops
-from polysched.emit_c.loops import For
+from polysched.emit_c.loops import For, StatementInstance
 from polysched.emit_c.scan_check import visits_every_instance
 from polysched.scheduling import original, pluto
 from polysched.scop import from_c_file, from_c_text
@@ -36,6 +36,20 @@ def loops_of(scop, sizes="off"):
 def test_run_loops_gives_instances_in_order():
     loops = loops_of(from_c_text(EVERY_THIRD))
     assert list(run_loops(loops, {"n": 8})) == [("S0", (0,)), ("S0", (3,)), ("S0", (6,))]
+
+
+def test_run_loops_follows_conditions_extremes_and_quotients():
+    inner = "if (i % 2 == 0 || i > n - 3) for (int j = i; j >= 0; j -= 2) A[j] = 1.0;"
+    found = run_loops(loops_of(from_c_text(EVERY_THIRD.replace("A[i] = 1.0;", inner)), sizes=2), {"n": 10})
+    assert sorted(found) == [("S0", (i, j)) for i in (0, 3, 6, 9) if i % 2 == 0 or i > 7
+                             for j in range(i % 2, i + 1, 2)]
+
+
+def test_run_loops_takes_nests_deeper_than_python_does():
+    node = StatementInstance("S", (constant(7),))
+    for depth in range(30):
+        node = For(f"c{depth}", constant(0), constant(1 + (depth in (3, 20))), 1, node)
+    assert run_loops(node, {}) == [("S", (7,))] * 4
 
 
 def test_right_loops_pass():
