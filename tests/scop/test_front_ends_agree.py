@@ -1,4 +1,4 @@
-"""The same kernel as C, as Python and, where it can be written so, as a tensor expression gives equal Scops."""
+"""The same kernel as C, as Python and as a tensor expression gives equal Scops."""
 
 import importlib.util
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from polysched.scop.expression import sum as reduce_sum
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.python_frontend import from_python
 from polysched.scop.scop import Scop, Storage
+from tests.kernels.expressions import EXPRESSIONS
 from tests.scop.equality import differences
 
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -40,9 +41,25 @@ def as_python(name: str) -> Scop:
     return from_python(getattr(module_of(name), name))
 
 
+@cache
+def as_expression(name: str) -> Scop:
+    return EXPRESSIONS[name]()
+
+
+def renamed_in_python(name: str) -> dict[str, str]:
+    """Arrays of the Python version whose names are not those of C."""
+    return getattr(module_of(name), "NAMES", {})
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_python_and_c_give_equal_scops(name: str) -> None:
-    assert differences(as_c(name), as_python(name), getattr(module_of(name), "NAMES", {})) == []
+    assert differences(as_c(name), as_python(name), renamed_in_python(name)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tensor_expressions_give_scops_equal_to_both(name: str) -> None:
+    assert differences(as_c(name), as_expression(name)) == []
+    assert differences(as_expression(name), as_python(name), renamed_in_python(name)) == []
 
 
 def random_arrays(scop: Scop, sizes: dict[str, int], rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -59,10 +76,11 @@ def random_arrays(scop: Scop, sizes: dict[str, int], rng: np.random.Generator) -
     return arrays
 
 
+@pytest.mark.parametrize("language", [as_python, as_expression])
 @pytest.mark.parametrize("name", NAMES)
-def test_python_and_c_compute_the_same(name: str) -> None:
-    left, right = as_c(name), as_python(name)
-    renamed = getattr(module_of(name), "NAMES", {})
+def test_every_language_computes_what_c_does(name: str, language: Callable[[str], Scop]) -> None:
+    left, right = as_c(name), language(name)
+    renamed = renamed_in_python(name) if language is as_python else {}
     sizes = {p.name: 3 + position for position, p in enumerate(left.parameters)}
     arrays = random_arrays(left, sizes, np.random.default_rng(3))
     other = {a.name: arrays[renamed.get(a.name, a.name)].copy() for a in right.arrays
@@ -73,20 +91,6 @@ def test_python_and_c_compute_the_same(name: str) -> None:
         expected = arrays[renamed.get(array_name, array_name)]
         tolerance = 1e-4 if values.dtype == np.float32 else 1e-9
         np.testing.assert_allclose(values, expected, rtol=tolerance, atol=tolerance, err_msg=array_name)
-
-
-def product(name: str, left: object, right: object, extent: object) -> Callable[..., object]:
-    k = axis(name, extent)
-    return lambda i, j: reduce_sum(left[i, k] * right[k, j], over=k)
-
-
-def mm3() -> Scop:
-    m, n, k, l, q = symbols("m n k l q")  # noqa: E741
-    A, B, C, D = (placeholder(name, shape, "float64") for name, shape in
-                  (("A", (m, k)), ("B", (k, l)), ("C", (l, q)), ("D", (q, n))))
-    E = compute((m, l), product("p", A, B, k), name="E")
-    F = compute((l, n), product("p", C, D, q), name="F")
-    return build([E, F, compute((m, n), product("p", E, F, l), name="G")])
 
 
 def atax_forward() -> Scop:
@@ -124,11 +128,6 @@ def python_ax(m: int, n: int, A: "float64[m, n]", x: "float64[n]", ax: "float64[
 
 def python_b(m: int, n: int, s: float, a: "float64[m, n]", b: "float64[m - 2, n - 2]"):  # noqa: F821
     b[:, :] = s * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1])
-
-
-def test_three_products_as_an_expression_equal_c_and_python() -> None:
-    assert differences(as_c("mm3"), mm3()) == []
-    assert differences(as_python("mm3"), mm3()) == []
 
 
 @pytest.mark.parametrize(("expression", "text", "function"), [

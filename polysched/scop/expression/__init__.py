@@ -41,10 +41,12 @@ from polysched.scop.expression.tensors import (
     placeholder,
     scalar,
     symbols,
+    temporary,
 )
+from polysched.scop.expression.updates import loop, update, when
 
 __all__ = [
     "Axis", "Expression", "Symbol", "Tensor", "absolute", "argmax", "argmin", "axis", "build", "compute", "equal",
-    "erf", "exp", "log", "math_function", "max", "maximum", "min", "minimum", "not_equal", "placeholder", "prod",
-    "scalar", "sqrt", "sum", "symbols", "tanh", "where",
+    "erf", "exp", "log", "loop", "math_function", "max", "maximum", "min", "minimum", "not_equal", "placeholder",
+    "prod", "scalar", "sqrt", "sum", "symbols", "tanh", "temporary", "update", "when", "where",
 ]

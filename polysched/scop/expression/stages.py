@@ -92,22 +92,22 @@ def _axes_in(reduction: Reduction) -> list[Axis]:
         if isinstance(node, Axis):
             found.setdefault(node)
     for own in reduction.axes:
-        if own.extent is not None:
-            found.update((n, None) for n in walk(own.extent) if isinstance(n, Axis))
+        found.update((n, None) for bound in own.bounds() for n in walk(bound) if isinstance(n, Axis))
     return list(found)
 
 
 def _extent(axis: Axis) -> Expression:
-    assert axis.extent is not None
-    if any(isinstance(node, Axis) for node in walk(axis.extent)):
+    """An extent that holds every index of an axis."""
+    assert axis.stop is not None
+    if any(isinstance(node, Axis) for bound in axis.bounds() for node in walk(bound)):
         raise UsageError(f"the reduction over {axis.name}, whose extent depends on another axis, encloses a reduction "
                          "that needs an array over it", hint="describe the inner reduction as a stage of its own")
-    return axis.extent
+    return axis.stop if axis.step > 0 or axis.start is None else axis.start + 1
 
 
 def with_extents(value: Expression) -> Expression:
     """The value with an extent on every axis: that of the dimensions which the axis alone subscripts."""
-    missing = [a for node in walk(value) if isinstance(node, Reduction) for a in node.axes if a.extent is None]
+    missing = [a for node in walk(value) if isinstance(node, Reduction) for a in node.axes if a.stop is None]
     known = {a: Axis(a.name, _inferred_extent(a, value)) for a in missing}
 
     def change(node: Expression) -> Expression:

@@ -127,16 +127,28 @@ class Symbol(Expression):
 
 @dataclass(frozen=True, eq=False)
 class Axis(Expression):
-    """An index that runs over `range(extent)`: of an element, or of a reduction.
+    """An index that runs over `range(start, stop, step)`: of an element, of a reduction, or of a loop.
 
     Parameters
     ----------
     name : the iterator's name.
-    extent : None when the extent is that of the dimension which the axis alone subscripts.
+    stop : None when it is the extent of the dimension which the axis alone subscripts.
+    start : the first index; 0 when None.
+    step : a constant but 0; a negative one counts down.
     """
 
     name: str
-    extent: Expression | None = None
+    stop: Expression | None = None
+    start: Expression | None = None
+    step: int = 1
+
+    def bounds(self) -> tuple[Expression, ...]:
+        """The expressions that bound the axis."""
+        return tuple(b for b in (self.start, self.stop) if b is not None)
+
+    def is_plain(self) -> bool:
+        """Whether the axis counts from 0 in steps of 1."""
+        return self.start is None and self.step == 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,12 +238,14 @@ class Tensor:
     shape : extents, constants or expressions over symbols.
     dtype : the element type.
     definition : how its elements are computed; None for an input.
+    temporary : a local array of the program, that updates write and read.
     """
 
     name: str
     shape: tuple[Expression, ...]
     dtype: DType
     definition: Definition | None = field(default=None, repr=False)
+    temporary: bool = False
 
     def __getitem__(self, indices: Scalar | tuple[Scalar, ...]) -> Read:
         given = indices if isinstance(indices, tuple) else (indices,)
@@ -299,14 +313,39 @@ def symbols(names: str) -> tuple[Symbol, ...]:
     return tuple(Symbol(name) for name in names.replace(",", " ").split())
 
 
-def axis(name: str, extent: Scalar | None = None) -> Axis:
-    """An axis to reduce over; without an extent, that of the dimension which it alone subscripts."""
-    return Axis(name, None if extent is None else as_expression(extent))
+def axis(name: str, *bounds: Scalar) -> Axis:
+    """An axis to reduce or to loop over, with the bounds of Python's `range`.
+
+    `axis("k", stop)`, `axis("k", start, stop)` or `axis("k", start, stop, step)`; without bounds it takes the extent
+    of the dimension which it alone subscripts.
+
+    Raises
+    ------
+    UsageError : more than three bounds, or a step that is no constant or 0.
+    """
+    match bounds:
+        case ():
+            return Axis(name)
+        case (stop,):
+            return Axis(name, as_expression(stop))
+        case (start, stop):
+            return Axis(name, as_expression(stop), as_expression(start))
+        case (start, stop, step) if isinstance(step, int) and step != 0:
+            return Axis(name, as_expression(stop), as_expression(start), step)
+        case (_, _, step):
+            raise UsageError(f"the step of the axis {name} is {step!r}, not a constant but 0")
+    raise UsageError(f"the axis {name} has {len(bounds)} bounds",
+                     hint="axis(name, start, stop, step), as range has them")
 
 
 def placeholder(name: str, shape: Sequence[Scalar], dtype: str | DType = "float32") -> Tensor:
     """An input tensor."""
     return Tensor(name, tuple(as_expression(e) for e in shape), as_dtype(dtype))
+
+
+def temporary(name: str, shape: Sequence[Scalar] = (), dtype: str | DType = "float32") -> Tensor:
+    """A local tensor that updates write before they read it; without a shape, a local variable: `s[()]`."""
+    return Tensor(name, tuple(as_expression(e) for e in shape), as_dtype(dtype), temporary=True)
 
 
 def scalar(name: str, dtype: str | DType = "float32") -> Read:
