@@ -9,6 +9,7 @@ import argparse
 from typing import Protocol
 
 from polysched.cli import (
+    bench,
     c2c,
     compare,
     completion,
@@ -40,4 +41,4 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, compare, machine, extract, deps, schedule, tile, match, fuzz, doctor, completion)
+    demo, c2c, run, compare, bench, machine, extract, deps, schedule, tile, match, fuzz, doctor, completion)

@@ -50,13 +50,13 @@ def start(arguments: list[str]) -> tuple[dict[str, Any], Reporter]:
     return request, reporter
 
 
-def limit_this_process(*, memory_bytes: int, cpu_seconds: int) -> None:
+def limit_this_process(*, memory_bytes: int, cpu_seconds: int, file_bytes: int = LARGEST_FILE_BYTES) -> None:
     """Limit memory (beyond what is mapped now), CPU time and files, and die with the parent (prctl(2), Linux only)."""
     threads = int(os.environ.get("OMP_NUM_THREADS", "0") or "0") or os.cpu_count() or 1
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _lower(resource.RLIMIT_AS, _mapped_bytes() + memory_bytes + threads * BYTES_PER_THREAD)
     _lower(resource.RLIMIT_CPU, cpu_seconds, grace=GRACE_SECONDS)
-    _lower(resource.RLIMIT_FSIZE, LARGEST_FILE_BYTES)
+    _lower(resource.RLIMIT_FSIZE, file_bytes)
     _, hard_stack = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (hard_stack, hard_stack))
     if sys.platform == "linux":

@@ -48,14 +48,16 @@ class Limits:
     seconds : wall time between two reports of the child.
     memory_bytes : address space beyond what the interpreter itself takes.
     cpu_seconds : CPU time of all its threads together, a backstop.
+    file_bytes : size of the largest file that it may write.
     """
 
     seconds: float = 60.0
     memory_bytes: int = 8 << 30
     cpu_seconds: int = 24 * 3600
+    file_bytes: int = 64 << 20
 
     def __post_init__(self) -> None:
-        if self.seconds <= 0 or self.memory_bytes <= 0 or self.cpu_seconds <= 0:
+        if min(self.seconds, self.memory_bytes, self.cpu_seconds, self.file_bytes) <= 0:
             raise ValueError("limits are positive")
 
 
@@ -105,7 +107,7 @@ class ChildEnd:
 
 
 def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limits: Limits,
-                 environment: Mapping[str, str] | None = None,
+                 environment: Mapping[str, str | None] | None = None,
                  on_report: Callable[[Mapping[str, Any]], None] | None = None) -> ChildEnd:
     """Run `python -m module REQUEST.json FD` in isolation and wait for its end.
 
@@ -114,19 +116,20 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
     module : a module that reads the request and reports by `measure.child_side.Reporter`.
     request : what it gets, as JSON; the limits are added under `limits`.
     folder : its working directory, a private one that the caller removes.
-    environment : variables that are set for it, beside the parent's.
+    environment : variables that are set for it, beside the parent's; None removes one.
     on_report : called in the parent for every report, as it comes.
     """
     request_file = folder / "request.json"
     request_file.write_text(json.dumps(dict(request) | {"limits": {
-        "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds}}))
+        "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds, "file_bytes": limits.file_bytes}}))
     read_end, write_end = os.pipe()
     started = time.monotonic()
     search_path = os.pathsep.join(p or os.getcwd() for p in sys.path)
+    variables = {**os.environ, **(environment or {}), "PYTHONPATH": search_path}
     try:
         child = subprocess.Popen(
             [sys.executable, "-m", module, str(request_file), str(write_end)], cwd=folder,
-            env={**os.environ, **(environment or {}), "PYTHONPATH": search_path},
+            env={name: value for name, value in variables.items() if value is not None},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             pass_fds=(write_end,), start_new_session=True)
     except BaseException:

@@ -1,0 +1,117 @@
+"""polysched's own variant: the plain loop nest or tensor expression through every default of the program."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import workloads
+from workloads import Workload
+
+from polysched.emit_c import emit_function
+from polysched.experiment import Entry
+from polysched.measure.building import compile_shared
+from polysched.pipeline import PipelineOptions, optimize, transform_file
+from polysched.scop.expression import (
+    Tensor,
+    axis,
+    build,
+    compute,
+    erf,
+    exp,
+    placeholder,
+    sum,
+    tanh,
+)
+from polysched.scop.expression.operators import layer_norm, softmax
+from polysched.scop.scop import Scop, Storage
+from polysched.target import find_compiler
+
+NESTS = Path(__file__).parent / "nests"
+C_TYPES = {"float32": "float", "float64": "double"}
+EXPORT = "#pragma GCC visibility push(default)\n"
+
+
+def softmax_scop(w: Workload) -> Scop:
+    return build(softmax(placeholder("X", w.shapes["X"], w.dtype)), name="kernel")
+
+
+def layer_norm_scop(w: Workload) -> Scop:
+    x, gamma, beta = (placeholder(n, w.shapes[n], w.dtype) for n in ("X", "gamma", "beta"))
+    return build(layer_norm(x, gamma, beta), name="kernel")
+
+
+def gelu_scop(w: Workload) -> Scop:
+    x, weights, bias = (placeholder(n, w.shapes[n], w.dtype) for n in ("X", "W", "bias"))
+    k = axis("k")
+    p = compute(w.shapes["Y"], lambda i, j: sum(x[i, k] * weights[k, j], over=k) + bias[j], name="P")
+    y = compute(w.shapes["Y"], lambda i, j: 0.5 * p[i, j] * (1.0 + erf(p[i, j] * math.sqrt(0.5))), name="Y")
+    return build(y, name="kernel")
+
+
+def lstm_scop(w: Workload) -> Scop:
+    x, h, c, wx, wh, bias = (placeholder(n, w.shapes[n], w.dtype) for n in ("x", "h", "c", "Wx", "Wh", "bias"))
+    hidden, k, q = w.sizes["H"], axis("k"), axis("q")
+    from_x = compute((w.sizes["BATCH"], 4 * hidden),
+                     lambda b, j: sum(x[b, k] * wx[k, j], over=k), name="from_x")
+    gates = compute((w.sizes["BATCH"], 4 * hidden),
+                    lambda b, j: sum(h[b, q] * wh[q, j], over=q) + from_x[b, j] + bias[j], name="gates")
+
+    def sigmoid(v: Any) -> Any:
+        return 1.0 / (1.0 + exp(-v))
+    c_new = compute((w.sizes["BATCH"], hidden),
+                    lambda b, j: sigmoid(gates[b, j + hidden]) * c[b, j]
+                    + sigmoid(gates[b, j]) * tanh(gates[b, j + 2 * hidden]), name="c_new")
+    h_new: Tensor = compute((w.sizes["BATCH"], hidden),
+                            lambda b, j: sigmoid(gates[b, j + 3 * hidden]) * tanh(c_new[b, j]), name="h_new")
+    return build([h_new, c_new], name="kernel")
+
+
+EXPRESSIONS: dict[str, Callable[[Workload], Scop]] = {
+    "softmax": softmax_scop, "layer_norm": layer_norm_scop, "gelu": gelu_scop, "lstm": lstm_scop}
+
+
+def source_of(workload: Workload) -> tuple[str, str, list[str], tuple[str, ...]]:
+    """The emitted C, its function, the names of the function's arrays in order, and how the schedule came about."""
+    if workload.kind in EXPRESSIONS:
+        options = PipelineOptions()
+        made = optimize(EXPRESSIONS[workload.kind](workload), options)
+        text = emit_function(made.tiled, name="kernel", options=options.emit_options()).text
+        names = [a.name for a in made.scop.arrays if a.storage is not Storage.LOCAL]
+        return text, "kernel", names, made.steps()
+    defines = (f"TYPE={C_TYPES[workload.dtype]}", *(f"{n}={v}" for n, v in workload.sizes.items()))
+    file = transform_file(NESTS / f"{workload.kind}.c", PipelineOptions(defines=defines))
+    (region,) = file.regions
+    definitions = "".join(f"#define {d.replace('=', ' ', 1)}\n" for d in defines)
+    return definitions + file.text, workload.kind, list(workload.shapes), region.steps()
+
+
+def entry(parameters: Mapping[str, Any]) -> Entry:
+    """Transform, compile and load."""
+    workload = workloads.make(parameters["workload"])
+    text, function, names, steps = source_of(workload)
+    with tempfile.TemporaryDirectory(prefix="polysched-blas-") as folder:
+        binary = compile_shared(EXPORT + text, name="ours", folder=Path(folder), compiler=find_compiler(),
+                                flags=tuple(parameters["flags"]))
+        called = ctypes.CDLL(str(binary.path))[function]
+    if parameters.get("keep"):
+        Path(parameters["keep"]).write_text(text)
+    called.restype = None
+    arrays = workload.inputs()
+    pristine = {n: arrays[n].copy() for n in workload.results}
+    pointers = [ctypes.c_void_p(arrays[n].ctypes.data) for n in names]
+
+    def restore() -> None:
+        for name, value in pristine.items():
+            arrays[name][...] = value
+    return Entry(call=lambda: called(*pointers), restore=restore, note=notes(steps),
+                 results=lambda: {n: arrays[n] for n in workload.results})
+
+
+def notes(steps: Sequence[str]) -> str:
+    """The tiles that were chosen."""
+    return "; ".join(step for step in steps if step.startswith("band"))

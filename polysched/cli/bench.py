@@ -1,0 +1,36 @@
+"""`polysched bench`: run an experiment, or list them."""
+
+from __future__ import annotations
+
+import argparse
+
+NAME = "bench"
+HELP = "Run an experiment of the folder experiments/, or list them."
+EPILOG = """\
+examples:
+  polysched bench
+  polysched bench amos_mappings
+  polysched bench blas --only 'f32_product_*' --threads 2 --plot blas.svg
+  polysched bench polybench --help
+  polysched bench path/to/my_experiment --resume
+
+experiments come with the source tree: run this inside a checkout, or give the path of an experiment's folder;
+`python experiments/NAME/run.py` does the same. Results are lines of JSON in NAME.jsonl of the current folder."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="an experiment's name or folder; none: list them")
+    parser.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS",
+                        help="options of the experiment: see polysched bench NAME --help")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one, or list all."""
+    from polysched.experiment.driver import run_experiment
+    from polysched.experiment.folders import list_experiments
+    if arguments.name is not None:
+        return run_experiment(arguments.name, arguments.options)
+    for found in list_experiments():
+        print(f"{found.name:<18}{found.config['question']} ({found.config['expected_time']})")
+    return 0

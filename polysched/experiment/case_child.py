@@ -1,0 +1,36 @@
+"""The process of one case: load the experiment, measure, report.
+
+Started by `measure.isolation.run_isolated` as `python -m polysched.experiment.case_child REQUEST REPORTS`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from polysched.errors import PolyschedError
+from polysched.experiment.case_run import settings_from
+from polysched.experiment.folders import load
+from polysched.measure.child_side import start
+
+
+def main() -> None:
+    """Measure and report the values, or the refusal."""
+    request, reporter = start(sys.argv)
+    case, settings = settings_from(request)
+    try:
+        experiment = load(settings.folder)
+        values = experiment.measure(case, settings, reporter.phase)
+        reporter.report(values=dict(values))
+    except PolyschedError as refusal:
+        reporter.report(refused=str(refusal))
+    except MemoryError:
+        reporter.report(end="memory")
+        return
+    reporter.report(end="finished")
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""Time several variants of one workload in alternation, each in a process of its own, after verifying each.
+
+Only one process runs at a time: the others are stopped (SIGSTOP), so that neither the threads that a runtime leaves
+spinning nor a library's own thread pool disturb the next one.  In every round each variant runs once, in an
+order that turns from round to round; a ratio compares two variants within one round.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import PolyschedError
+from polysched.experiment.case_run import UNWANTED, thread_variables
+from polysched.experiment.conversation import Conversation, EndedError, SilentError
+from polysched.experiment.standings import Standings, Status, VariantTimes
+from polysched.measure.comparison import compare
+from polysched.measure.statistics import Sample
+
+TURN_SECONDS = 0.02
+MOST_CALLS = 40
+WARM_SECONDS = 0.1
+LONG_SECONDS = 1.0
+NEAR_THE_BEST = 1.4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """How to start a contestant.
+
+    Parameters
+    ----------
+    command : it speaks the protocol of `conversation.py` on its standard input and output.
+    environment : variables to set; None removes one.
+    """
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """A variant before the contest.
+
+    Parameters
+    ----------
+    make : build it, as late as possible; raises PolyschedError when that fails, `MissingToolError` when its tool is
+        not there.
+    threads : of its runtime.
+    note : for the reader of the table.
+    """
+
+    name: str
+    make: Callable[[], Program]
+    threads: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How a contest is run.
+
+    Parameters
+    ----------
+    reference : the variant whose results count as right; it is run first.
+    ours : variants that stay until the last round, as the reference does.
+    budget_seconds : no round is started that would end later than this after the first timed call.
+    most_rounds : stop after that many.
+    tolerance : allowed relative difference of floats; None takes the one of the element type.
+    limit_factor, limit_seconds : a call may take this many times the reference's time, and at least so many seconds.
+    start_seconds : time to load, compile and initialise.
+    """
+
+    reference: str
+    ours: tuple[str, ...] = ("polysched",)
+    budget_seconds: float = 20.0
+    most_rounds: int = 20
+    tolerance: float | None = None
+    limit_factor: float = 4.0
+    limit_seconds: float = 10.0
+    start_seconds: float = 240.0
+
+
+class MissingToolError(PolyschedError):
+    """A variant needs a tool or package that is not on this machine."""
+
+
+class _Running:
+    """One contestant that is loaded, verified or about to be, and stopped while it is not its turn."""
+
+    def __init__(self, contender: Contender, talk: Conversation) -> None:
+        self.contender = contender
+        self.talk = talk
+        self.rounds: dict[int, tuple[Sample, ...]] = {}
+        self.largest_relative = 0.0
+        self.seconds = 0.0
+        self.note = contender.note
+
+    def turn(self, number: int, limit_seconds: float) -> float:
+        """Take the samples of one round; the seconds that the turn took."""
+        started = time.monotonic()
+        calls = max(1, min(MOST_CALLS, round(TURN_SECONDS / max(self.seconds, 1e-6))))
+        warm = 1 if self.seconds < WARM_SECONDS else 0
+        self.rounds[number] = self.talk.run(warm=warm, calls=calls, limit_seconds=limit_seconds * (calls + warm))
+        return time.monotonic() - started
+
+
+def run_contest(contenders: Sequence[Contender], rules: Rules, folder: Path,
+                report: Callable[[str], None]) -> Standings:
+    """Make, verify and time every variant.
+
+    Parameters
+    ----------
+    folder : private, for the contestants' outputs.
+    report : takes what is being done.
+
+    Raises
+    ------
+    PolyschedError : the reference itself cannot be made or run.
+    """
+    ordered = sorted(contenders, key=lambda c: c.name != rules.reference)
+    if not ordered or ordered[0].name != rules.reference:
+        raise ValueError(f"the reference {rules.reference} does not take part")
+    out: dict[str, VariantTimes] = {}
+    with ExitStack() as stack:
+        running: list[_Running] = []
+        expected: dict[str, np.ndarray] = {}
+        for contender in ordered:
+            report(f"verifying {contender.name}")
+            entered = _enter(contender, rules, folder, stack, reference=running[0] if running else None,
+                             expected=expected)
+            if isinstance(entered, _Running):
+                running.append(entered)
+            else:
+                out[contender.name] = entered
+            if not running:
+                raise PolyschedError(f"the reference {contender.name} has no result: {out[contender.name].problem}")
+        _race(running, rules, out, report)
+    return Standings(variants=tuple(out[c.name] for c in contenders))
+
+
+def _enter(contender: Contender, rules: Rules, folder: Path, stack: ExitStack, *, reference: _Running | None,
+           expected: dict[str, np.ndarray]) -> _Running | VariantTimes:
+    """Build and start a contestant, let it run once, and compare its results; the reference fills `expected`."""
+    def out(status: Status, problem: str, difference: float = 0.0) -> VariantTimes:
+        return VariantTimes(name=contender.name, status=status, problem=problem, note=contender.note,
+                            largest_relative=difference)
+    try:
+        program = contender.make()
+        talk = stack.enter_context(_started(program, contender.threads))
+        entry = _Running(contender, talk)
+        note = talk.ready(limit_seconds=rules.start_seconds)
+        entry.note = "; ".join(part for part in (contender.note, note) if part)
+        limit = rules.start_seconds if reference is None else _limit(rules, reference)
+        samples = talk.run(warm=0, calls=1, limit_seconds=limit)
+        dump = folder / f"{contender.name.replace('/', '_').replace(' ', '_')}.npz"
+        got = talk.results(dump, limit_seconds=rules.start_seconds)
+        dump.unlink()
+    except MissingToolError as missing:
+        return out(Status.MISSING, missing.problem)
+    except SilentError as silent:
+        return out(Status.SLOW, str(silent))
+    except (PolyschedError, EndedError) as failure:
+        return out(Status.FAILED, str(failure))
+    entry.seconds = samples[0].wall_seconds
+    if reference is None:
+        expected.update(got)
+    else:
+        problem, entry.largest_relative = difference_of(expected, got, rules.tolerance)
+        if problem:
+            return out(Status.WRONG, problem, entry.largest_relative)
+    if entry.seconds >= LONG_SECONDS:
+        entry.rounds[0] = samples
+    return entry
+
+
+def _limit(rules: Rules, reference: _Running) -> float:
+    return max(rules.limit_seconds, rules.limit_factor * reference.seconds)
+
+
+def difference_of(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray],
+                  tolerance: float | None) -> tuple[str, float]:
+    """The first array that differs beyond the tolerance, in words (empty: none), and the largest difference."""
+    largest = 0.0
+    if expected.keys() != got.keys():
+        return f"it has the results {sorted(got)} instead of {sorted(expected)}", largest
+    for name, reference in expected.items():
+        result = got[name]
+        if reference.shape != result.shape or reference.dtype != result.dtype:
+            return f"{name} is {result.dtype}{result.shape}, not {reference.dtype}{reference.shape}", largest
+        found = compare(name, reference.dtype.name, reference=reference, result=result,
+                        pristine=np.zeros_like(reference), tolerance=tolerance)
+        largest = max(largest, min(found.largest_relative, 1e300))
+        if not found.changed or found.not_finite:
+            return f"the reference's {name} is zero or not finite, which proves nothing", largest
+        if found.mismatches:
+            return (f"{name}{list(found.worst_index or ())} is {found.got:g} instead of {found.expected:g} "
+                    f"({found.mismatches} of {found.elements} differ)"), largest
+    return "", largest
+
+
+def _race(running: list[_Running], rules: Rules, out: dict[str, VariantTimes], report: Callable[[str], None]) -> None:
+    """Rounds until the budget is spent; when it is short, only those near the best go on."""
+    limit, started = _limit(rules, running[0]), time.monotonic()
+    active, number = list(running), 0
+    while active and number < rules.most_rounds:
+        number += 1
+        if number > 1 or all(r.rounds for r in active):
+            left = rules.budget_seconds - (time.monotonic() - started)
+            if 3 * _cost(active) > left:
+                active = _near_the_best(active, rules)
+            if _cost(active) > left:
+                break
+        report(f"timing, round {number}")
+        for runner in _rotated(active, number):
+            try:
+                runner.turn(number, limit)
+            except (SilentError, EndedError) as failure:
+                status = Status.SLOW if isinstance(failure, SilentError) else Status.FAILED
+                out[runner.contender.name] = VariantTimes(name=runner.contender.name, status=status,
+                                                          problem=str(failure), note=runner.note)
+                active.remove(runner)
+    for runner in running:
+        out.setdefault(runner.contender.name, VariantTimes(
+            name=runner.contender.name, status=Status.VERIFIED, note=runner.note,
+            largest_relative=runner.largest_relative, rounds=runner.rounds))
+
+
+def _cost(active: Sequence[_Running]) -> float:
+    return sum(max(r.seconds, TURN_SECONDS) + r.talk.overhead_seconds for r in active)
+
+
+def _near_the_best(active: Sequence[_Running], rules: Rules) -> list[_Running]:
+    """The reference, ours, and the peers that could still be the best one."""
+    kept = {rules.reference, *rules.ours}
+    peers = [r for r in active if r.contender.name not in kept]
+    best = min((r.seconds for r in peers), default=0.0)
+    return [r for r in active if r.contender.name in kept or r.seconds <= NEAR_THE_BEST * best]
+
+
+def _rotated(active: Sequence[_Running], number: int) -> list[_Running]:
+    """Another order in every round."""
+    start = number % len(active)
+    order = [*active[start:], *active[:start]]
+    return order if number % 2 else order[::-1]
+
+
+@contextmanager
+def _started(program: Program, threads: int) -> Iterator[Conversation]:
+    """Start a contestant; it is killed at the end, whatever state it is in."""
+    values: dict[str, Any] = dict(os.environ) | dict.fromkeys(UNWANTED) | thread_variables(threads)
+    values |= {"PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)} | dict(program.environment)
+    try:
+        process = subprocess.Popen(program.command, env={k: v for k, v in values.items() if v is not None},
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise MissingToolError(f"{program.command[0]} does not start: {error.strerror}") from None
+    try:
+        yield Conversation(process)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()

@@ -1,0 +1,142 @@
+"""What the timing process says to a contestant, and what it answers.
+
+One line of text each way over the standard streams; a contestant may be a C program or a Python process.
+
+    contestant      ready NOTE
+    timer           run WARM CALLS
+    contestant      sample WALL THREAD_CPU PROCESS_CPU SWITCHES      (one line per timed call, seconds)
+    contestant      done
+    timer           results PATH
+    contestant      done                                             (after it wrote the arrays, as NumPy's .npz)
+
+Inputs are restored before every call, outside of the time.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+
+from polysched.measure.statistics import Sample
+
+ERROR_KEPT_BYTES = 4096
+
+
+class EndedError(Exception):
+    """The contestant ended before it answered."""
+
+
+class SilentError(Exception):
+    """The contestant did not answer in time."""
+
+
+class Conversation:
+    """One contestant's process; it is stopped except while it answers."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._errors = b""
+        self._rest = b""
+        self._stopped = False
+        self.overhead_seconds = 0.0
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._selector = selectors.DefaultSelector()
+        for stream in (process.stdout, process.stderr):
+            os.set_blocking(stream.fileno(), False)
+            self._selector.register(stream, selectors.EVENT_READ)
+
+    def ready(self, *, limit_seconds: float) -> str:
+        """Wait until it is loaded; what it says about itself."""
+        word, _, note = self._line(time.monotonic() + limit_seconds, limit_seconds).partition(" ")
+        if word != "ready":
+            raise EndedError(f"it said {word!r} instead of ready")
+        self._stop()
+        return note
+
+    def run(self, *, warm: int, calls: int, limit_seconds: float) -> tuple[Sample, ...]:
+        """Let it run; one sample per timed call."""
+        started = time.monotonic()
+        lines = self._ask(f"run {warm} {calls}", limit_seconds)
+        samples = tuple(_sample(line) for line in lines)
+        if len(samples) != calls:
+            raise EndedError(f"it took {len(samples)} samples instead of {calls}")
+        self.overhead_seconds = max(0.0, time.monotonic() - started - samples[-1].wall_seconds)
+        return samples
+
+    def results(self, path: Path, *, limit_seconds: float) -> dict[str, np.ndarray]:
+        """The arrays that the last call left, by name."""
+        self._ask(f"results {path}", limit_seconds)
+        if path.suffix == ".npz":
+            with np.load(path) as stored:
+                return {name: stored[name] for name in stored.files}
+        raise ValueError(f"unknown kind of results {path}")
+
+    def _ask(self, words: str, limit_seconds: float) -> list[str]:
+        """Send a line, and collect the lines of the answer up to `done`."""
+        assert self._process.stdin is not None
+        self._process.send_signal(signal.SIGCONT)
+        self._stopped = False
+        try:
+            self._process.stdin.write(words.encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise EndedError(self._end()) from None
+        lines: list[str] = []
+        deadline = time.monotonic() + limit_seconds
+        while (line := self._line(deadline, limit_seconds)) != "done":
+            lines.append(line)
+        self._stop()
+        return lines
+
+    def _stop(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+        self._stopped = True
+
+    def _line(self, deadline: float, limit_seconds: float) -> str:
+        while b"\n" not in self._rest:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise SilentError(f"no answer within {limit_seconds:.0f} s")
+            if not self._read(left):
+                raise EndedError(self._end())
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode(errors="replace")
+
+    def _read(self, timeout: float) -> bool:
+        """Read what there is; whether the contestant can still answer."""
+        for key, _ in self._selector.select(timeout):
+            data = os.read(key.fd, 65536)
+            if key.fileobj is self._process.stderr:
+                self._errors = (self._errors + data)[-ERROR_KEPT_BYTES:]
+                if not data:
+                    self._selector.unregister(key.fileobj)
+            elif not data:
+                return False
+            else:
+                self._rest += data
+        return True
+
+    def _end(self) -> str:
+        """How the contestant ended, with its last words."""
+        code = self._process.wait()
+        how = f"it crashed with {signal.Signals(-code).name}" if code < 0 else f"it ended with status {code}"
+        if self._process.stderr is not None:
+            while data := self._process.stderr.read():
+                self._errors = (self._errors + data)[-ERROR_KEPT_BYTES:]
+        words = self._errors.decode(errors="replace").strip().splitlines()
+        return f"{how}: {words[-1]}" if words else how
+
+
+def _sample(line: str) -> Sample:
+    word, wall, thread, process, switches = line.split()
+    if word != "sample":
+        raise EndedError(f"it said {word!r} instead of sample")
+    return Sample(wall_seconds=float(wall), thread_cpu_seconds=float(thread), process_cpu_seconds=float(process),
+                  involuntary_switches=int(switches))

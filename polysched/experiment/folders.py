@@ -1,0 +1,134 @@
+"""Where experiments are found, and how their `run.py` and `experiment.toml` are read.
+
+Experiments are part of a checkout and not of the installed package: they need sources to measure, and their
+results are committed beside them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from polysched.errors import UsageError
+from polysched.experiment.definition import Experiment
+
+CONFIG = "experiment.toml"
+RUN = "run.py"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """An experiment's folder with its configuration.
+
+    Parameters
+    ----------
+    name : the folder's name.
+    config : all of `experiment.toml`; `question` and `expected_time` are required.
+    """
+
+    name: str
+    folder: Path
+    config: dict[str, Any]
+
+
+def roots() -> Iterator[Path]:
+    """Folders named `experiments`: of the current folder and those around it, then of the checkout of this package."""
+    here = Path.cwd()
+    candidates = [folder / "experiments" for folder in (here, *here.parents)]
+    candidates.append(Path(__file__).parents[2] / "experiments")
+    seen: set[Path] = set()
+    for candidate in candidates:
+        if candidate.is_dir() and candidate.resolve() not in seen and any(candidate.glob(f"*/{CONFIG}")):
+            seen.add(candidate.resolve())
+            yield candidate
+
+
+def list_experiments() -> tuple[Found, ...]:
+    """All experiments of the nearest folder `experiments`.
+
+    Raises
+    ------
+    UsageError : there is no such folder.
+    """
+    root = next(roots(), None)
+    if root is None:
+        raise UsageError("there are no experiments here, nor beside the installed package",
+                         hint="experiments come with the source tree: change into a checkout, or name an experiment's "
+                              "folder: polysched bench PATH")
+    return tuple(read_folder(path.parent) for path in sorted(root.glob(f"*/{CONFIG}")))
+
+
+def find(name: str) -> Found:
+    """The experiment of that name, or in that folder.
+
+    Raises
+    ------
+    UsageError : there is none; the hint names those that exist.
+    """
+    if (Path(name) / CONFIG).is_file():
+        return read_folder(Path(name))
+    for root in roots():
+        if (root / name / CONFIG).is_file():
+            return read_folder(root / name)
+    known = ", ".join(found.name for found in list_experiments())
+    raise UsageError(f"there is no experiment {name}", hint=f"those that exist: {known}")
+
+
+def read_folder(folder: Path) -> Found:
+    """Read and check `experiment.toml`.
+
+    Raises
+    ------
+    UsageError : it cannot be read, or lacks a required entry.
+    """
+    path = folder / CONFIG
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"the configuration cannot be read: {error}", where=str(path)) from None
+    for key in ("question", "expected_time"):
+        if not isinstance(config.get(key), str):
+            raise UsageError(f"the configuration has no text {key}", where=str(path),
+                             hint=f'add a line: {key} = "..."')
+    return Found(name=folder.resolve().name, folder=folder.resolve(), config=config)
+
+
+def load(folder: Path) -> Experiment:
+    """The `EXPERIMENT` of a folder.
+
+    Raises
+    ------
+    UsageError : its `run.py` defines none.
+    """
+    module = load_module(folder / RUN)
+    experiment = getattr(module, "EXPERIMENT", None)
+    if not isinstance(experiment, Experiment):
+        raise UsageError("the experiment's run.py defines no EXPERIMENT", where=str(folder / RUN))
+    return experiment
+
+
+def load_module(path: Path) -> ModuleType:
+    """Execute a Python file of an experiment; the files beside it can be imported by it.
+
+    Raises
+    ------
+    UsageError : there is no such file.
+    """
+    name = f"polysched_experiment_{path.parent.name}_{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    specification = importlib.util.spec_from_file_location(name, path)
+    if specification is None or specification.loader is None or not path.is_file():
+        raise UsageError("the experiment has no such file", where=str(path))
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    specification.loader.exec_module(module)
+    return module

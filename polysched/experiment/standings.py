@@ -1,0 +1,122 @@
+"""The result of a contest: which variants were right, and how long each of their calls took."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any
+
+from polysched.measure.statistics import Interval, Sample, median_interval
+
+
+class Status(Enum):
+    """What became of a variant."""
+
+    VERIFIED = "verified"
+    WRONG = "wrong"        # it computes something else than the reference; it has no time
+    MISSING = "missing"    # its tool is not on this machine
+    FAILED = "failed"      # it could not be made, or crashed
+    SLOW = "slow"          # it did not end within its limit; it has no time
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantTimes:
+    """One variant of a workload.
+
+    Parameters
+    ----------
+    name : for the tables.
+    problem : why it has no time; empty when it has one.
+    note : what a reader should know about it: version, core type, chosen tiles.
+    largest_relative : the largest difference to the reference, relative as `measure.comparison` defines it.
+    rounds : by number of the round, the calls of this variant in it.
+    """
+
+    name: str
+    status: Status
+    problem: str = ""
+    note: str = ""
+    largest_relative: float = 0.0
+    rounds: Mapping[int, tuple[Sample, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.rounds and self.status is not Status.VERIFIED:
+            raise ValueError("an unverified result has no time")
+
+    @property
+    def timed(self) -> bool:
+        return bool(self.rounds)
+
+    @property
+    def seconds(self) -> float:
+        """The median over the rounds of each round's median."""
+        return statistics.median(self.round_seconds.values())
+
+    @property
+    def round_seconds(self) -> dict[int, float]:
+        """The median of the calls of each round."""
+        return {number: statistics.median(s.wall_seconds for s in samples) for number, samples in self.rounds.items()}
+
+    @property
+    def disturbed_share(self) -> float:
+        """The share of the calls during which something else ran on a core that they needed."""
+        samples = [s for calls in self.rounds.values() for s in calls]
+        return sum(s.is_disturbed for s in samples) / len(samples) if samples else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standings:
+    """All variants of one workload, timed in alternation."""
+
+    variants: tuple[VariantTimes, ...]
+
+    def variant(self, name: str) -> VariantTimes | None:
+        """The variant of that name; None when it did not take part."""
+        return next((v for v in self.variants if v.name == name), None)
+
+    def speed_up(self, name: str, over: str) -> tuple[float, Interval] | None:
+        """The median of the ratios of the rounds in which both ran, and its interval; None without such rounds."""
+        fast, slow = self.variant(name), self.variant(over)
+        if fast is None or slow is None:
+            return None
+        ours, theirs = fast.round_seconds, slow.round_seconds
+        ratios = [theirs[n] / max(ours[n], 1e-9) for n in ours.keys() & theirs.keys()]
+        return (statistics.median(ratios), median_interval(ratios)) if ratios else None
+
+    def fastest(self, names: Iterable[str]) -> VariantTimes | None:
+        """The one with the least median among those that have times."""
+        timed = [v for v in self.variants if v.name in set(names) and v.timed]
+        return min(timed, key=lambda v: v.seconds, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values, every repeat included."""
+        return {"variants": [
+            {"name": v.name, "status": v.status.value, "problem": v.problem, "note": v.note,
+             "largest_relative": v.largest_relative, "seconds": v.seconds if v.timed else None,
+             "rounds": {str(n): [_sample(s) for s in calls] for n, calls in v.rounds.items()}}
+            for v in self.variants]}
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> Standings:
+        """The inverse of `to_json`."""
+        return Standings(variants=tuple(
+            VariantTimes(name=v["name"], status=Status(v["status"]), problem=v["problem"], note=v["note"],
+                         largest_relative=v["largest_relative"],
+                         rounds={int(n): tuple(Sample(**s) for s in calls) for n, calls in v["rounds"].items()})
+            for v in value["variants"]))
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    return {key: value for key, value in asdict(sample).items() if key != "counters"}
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """The geometric mean of positive numbers.
+
+    Raises
+    ------
+    ValueError : there are none.
+    """
+    return statistics.geometric_mean(values)
