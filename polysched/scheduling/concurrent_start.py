@@ -59,7 +59,7 @@ def _shifted(search: Search, rows: Mapping[str, StatementRow], edges: tuple[Edge
     """The rows with the least shifts that make them legal; None when no shifts do."""
     program = IntegerProgram()
     unit = program.variable(1, 1)
-    limit = search.options.max_shift
+    limit = search.options.shift_limit
     shift = {name: program.variable(0, limit) for name in rows}
     for edge in edges:
         source, sink = rows[edge.source], rows[edge.sink]

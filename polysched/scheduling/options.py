@@ -25,8 +25,12 @@ class SchedulerOptions:
     cache_bytes : what the policy `cost` takes for the cache that keeps data between two loop nests.
     concurrent_start : in how many dimensions tiles of a band without a parallel row shall start together
         (diamond tiling); 0 keeps the rows of least distance.
+    split_index_sets : cut statements along dependences that reach around a periodic domain, where that makes more loops
+        tileable (`index_sets`); for Pluto's and Feautrier's algorithm.
     max_coefficient : bound on the absolute value of iterator and parameter coefficients.
     max_shift : bound on the absolute value of constant shifts.
+    across_cuts : how much further parts of one statement may be shifted against each other: the size of a periodic
+        domain that is a number (`index_sets` sets it; a symbolic size needs a shift by a parameter).
     solver_seconds : budget of one integer program, in the solver's deterministic seconds.
     isl_operations : budget of one schedule, in isl operations; when it runs out, the order as written is kept.
     """
@@ -35,14 +39,21 @@ class SchedulerOptions:
     input_dependences: bool = False
     cache_bytes: int = 1 << 20
     concurrent_start: int = 0
+    split_index_sets: bool = False
     max_coefficient: int = 4
     max_shift: int = 10
+    across_cuts: int = 0
     solver_seconds: float = 5.0
     isl_operations: int = ISL_OPERATIONS
 
     def __post_init__(self) -> None:
         if self.fusion not in FUSION_POLICIES:
             raise UsageError(f"no fusion policy {self.fusion!r}", hint=f"one of {', '.join(FUSION_POLICIES)}")
-        for name, least in (("max_coefficient", 1), ("max_shift", 0), ("concurrent_start", 0)):
+        for name, least in (("max_coefficient", 1), ("max_shift", 0), ("across_cuts", 0), ("concurrent_start", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}", witness=f"{name}={getattr(self, name)}")
+
+    @property
+    def shift_limit(self) -> int:
+        """Bound on the absolute value of any constant of a row."""
+        return self.max_shift + self.across_cuts

@@ -24,6 +24,7 @@ from polysched.errors import UsageError
 from polysched.scheduling.components import ordered_components
 from polysched.scheduling.concurrent_start import with_concurrent_start
 from polysched.scheduling.fusion import fuse
+from polysched.scheduling.index_sets import with_split_index_sets
 from polysched.scheduling.integer_program import SolveCount
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
@@ -49,8 +50,7 @@ def pluto(dependences: Dependences, *, options: SchedulerOptions | None = None) 
 
     Source: Bondhugula et al., PLDI 2008; Pluto+, TOPLAS 2016.
     """
-    return run_ladder(dependences, options or SchedulerOptions(), algorithm="pluto",
-                      modes=(NON_NEGATIVE, NEGATIVE, UNBOUNDED, FEAUTRIER))
+    return _named(dependences, options, algorithm="pluto", modes=(NON_NEGATIVE, NEGATIVE, UNBOUNDED, FEAUTRIER))
 
 
 def feautrier(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:
@@ -58,8 +58,21 @@ def feautrier(dependences: Dependences, *, options: SchedulerOptions | None = No
 
     Source: Feautrier, "Some efficient solutions to the affine scheduling problem, part II", IJPP 21(6), 1992.
     """
-    return run_ladder(dependences, options or SchedulerOptions(), algorithm="feautrier",
-                      modes=(FEAUTRIER, NON_NEGATIVE, NEGATIVE, UNBOUNDED))
+    return _named(dependences, options, algorithm="feautrier", modes=(FEAUTRIER, NON_NEGATIVE, NEGATIVE, UNBOUNDED))
+
+
+def _named(dependences: Dependences, options: SchedulerOptions | None, *, algorithm: str,
+           modes: tuple[RowMode, ...]) -> Schedule:
+    """Run the ladder; with split index sets where the options ask for them."""
+    options = options or SchedulerOptions()
+    schedule = run_ladder(dependences, options, algorithm=algorithm, modes=modes)
+    if not options.split_index_sets:
+        return schedule
+
+    def of_parts(split: Dependences, size: int) -> Schedule:
+        return run_ladder(split, replace(options, across_cuts=size), algorithm=algorithm, modes=modes)
+
+    return with_split_index_sets(schedule, of_parts, isl_operations=options.isl_operations)
 
 
 def by_strategy(dependences: Dependences, strategy: Strategy, *, options: SchedulerOptions | None = None) -> Schedule:
@@ -76,6 +89,9 @@ def by_strategy(dependences: Dependences, strategy: Strategy, *, options: Schedu
         raise UsageError(f"the strategy names a statement {sorted(unknown)[0]!r} that the program lacks",
                          where=dependences.scop.name, hint=f"it has {', '.join(sorted(known))}")
     options = options or SchedulerOptions()
+    if options.split_index_sets:
+        raise UsageError("index sets are not split under a strategy, which names the statements as written",
+                         where=dependences.scop.name, hint="leave out one of the two")
     if strategy.fusion is not None:
         options = replace(options, fusion=strategy.fusion)
     return run_ladder(dependences, options, algorithm="strategy", strategy=strategy,

@@ -75,12 +75,12 @@ def make_problem(dependences: Dependences, *, input_dependences: bool = False, w
         raise UsageError("the scheduler shall use input dependences, but none were computed",
                          hint="analyse(scop, inputs=True)")
     scop = dependences.scop
-    unbounded = _without_upper_limits(scop.context)
+    unbounded = without_upper_limits(scop.context)
     return Problem(dependences=dependences, inputs=inputs, unbounded_context=unbounded,
                    spaces={s.name: _space(scop, s, unbounded, weighed=weighed) for s in scop.statements})
 
 
-def _without_upper_limits(context: isl.Set) -> isl.Set:
+def without_upper_limits(context: isl.Set) -> isl.Set:
     """The context without the constraints `parameter <= constant`; a superset of it."""
     result = isl.Set.empty(context.get_space())
     for basic in context.get_basic_sets():

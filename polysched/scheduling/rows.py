@@ -230,7 +230,7 @@ class _RowProgram:
         if given is not None:
             self._add_given_row(space, given)
             return
-        most, shift = self.options.max_coefficient, self.options.max_shift
+        most, shift = self.options.max_coefficient, self.options.shift_limit
         low = -1 if self.mode.negative else 0
         self.iterators[space.name] = self.program.variables(space.depth, low * most, most)
         reach = most if self.mode.parametric else 0
@@ -253,7 +253,7 @@ class _RowProgram:
 
     def _add_bounds(self) -> list[tuple[list[int], int]]:
         """u and w per component and, last, between components; their limits follow from the domains."""
-        most, shift = self.options.max_coefficient, self.options.max_shift
+        most, shift = self.options.max_coefficient, self.options.shift_limit
         depth = max((s.depth for s in self.group.statements), default=0)
         reach = 2 * most * max(depth, 1)
         u_limit = reach * max(1, max(s.largest_parameter for s in self.group.statements)) + 2 * most

@@ -231,9 +231,13 @@ def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
         return _result(x, left.value.mul(right.value), dtype, domain, node)
     divisor = polyhedra.constant_value(right.value)
     if node.op in ("/", "%"):
-        if divisor is None or divisor == 0:
-            raise NotAffine(node, "it divides by something that is not a constant" if divisor is None
-                            else "it divides by zero")
+        if divisor == 0:
+            raise NotAffine(node, "it divides by zero")
+        few = _few_quotients(left.value, right.value, domain)
+        if few is not None:
+            return Affine(few[node.op == "%"], dtype)
+        if divisor is None:
+            raise NotAffine(node, "it divides by something that is not a constant")
         quotient = left.value.tdiv_q(polyhedra.constant(divisor))
         if node.op == "/":
             return Affine(quotient, dtype)
@@ -241,6 +245,38 @@ def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
     if node.op == "&" and divisor is not None and divisor > 0 and divisor & (divisor + 1) == 0:
         return Affine(left.value.mod_val(polyhedra.number(divisor + 1)), dtype)
     raise NotAffine(node, f"the operator {node.op} is not affine")
+
+
+FEW_QUOTIENTS = 2
+"""A quotient of up to this size, on either side of 0, is spelt out case by case."""
+MOST_CASES = 3
+
+
+def _few_quotients(left: isl.PwAff, right: isl.PwAff, domain: isl.Set) -> tuple[isl.PwAff, isl.PwAff] | None:
+    """Quotient and remainder (rounded towards 0, C11 6.5.5) by cases, where at most three quotients occur on a domain.
+
+    A wrap-around such as `(i + 1) % n` for `0 <= i < n` is `i + 1`, or `i + 1 - n` in the last iteration: affine
+    although n is no constant, and simpler than a remainder where it is one.  None for a divisor that is not positive
+    everywhere, and for further quotients.
+    """
+    if not domain.subtract(right.ge_set(polyhedra.constant(1))).is_empty():
+        return None
+    quotient, remainder, count = None, None, 0
+    rest = domain
+    for q in sorted(range(-FEW_QUOTIENTS, FEW_QUOTIENTS + 1), key=abs):
+        multiple = right.scale_val(polyhedra.number(q))
+        above = multiple.add(right) if q >= 0 else multiple.add(polyhedra.constant(1))
+        least = multiple if q > 0 else multiple.sub(right).add(polyhedra.constant(1))
+        case = rest.intersect(left.ge_set(least)).intersect(left.lt_set(above))
+        if case.is_empty():
+            continue
+        rest, count = rest.subtract(case), count + 1
+        here = polyhedra.constant(q).intersect_domain(case), left.sub(multiple).intersect_domain(case)
+        quotient = here[0] if quotient is None else quotient.union_add(here[0])
+        remainder = here[1] if remainder is None else remainder.union_add(here[1])
+    if quotient is None or remainder is None or count > MOST_CASES or not rest.is_empty():
+        return None
+    return quotient.coalesce(), remainder.coalesce()
 
 
 def _shift(x: Extraction, node: c_ast.BinaryOp, left: Affine, right: Affine, domain: isl.Set) -> Affine:

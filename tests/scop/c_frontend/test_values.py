@@ -49,6 +49,10 @@ RELATIONS = [
     ("*(A + i + 1) = 0;", "{ S0[i] -> A[i + 1] }"),
     ("(*(B + i))[2] = 0;", "{ S0[i] -> B[i, 2] }"),
     ("int k = i + 2; A[k - 1] = 0;", "{ S0[i] -> A[i + 1] }"),
+    ("A[(i + 1) % n] = 0;", "[n] -> { S0[i] -> A[i + 1] : i < n - 1; S0[n - 1] -> A[0] }"),
+    ("A[(i + n - 1) % n] = 0;", "[n] -> { S0[i] -> A[i - 1] : i > 0; S0[0] -> A[n - 1] }"),
+    ("A[(i + 2 * n - 1) / n] = 0;", "[n] -> { S0[i] -> A[2] : i > 0; S0[0] -> A[1] }"),
+    ("A[-((i - n) % n)] = 0;", "[n] -> { S0[i] -> A[n - i] : i > 0; S0[0] -> A[0] }"),
 ]
 
 
@@ -60,6 +64,13 @@ def test_relation(text, expected):
     assert write.kind is AccessKind.MUST_WRITE
     wanted = isl.Map(expected).intersect_domain(scop.statements[0].domain)
     assert write.relation.is_equal(wanted), str(write.relation)
+
+
+def test_a_remainder_by_a_parameter_with_many_quotients_may_reach_anything():
+    scop = one("for (int i = 0; i < n; i++) B[0][i % m] = 1;")
+    (write,) = scop.statements[0].writes
+    assert not write.exact
+    assert write.relation.is_equal(isl.Map("[n, m] -> { S0[i] -> B[0, j] : 0 <= i < n and 0 <= j < m }"))
 
 
 def test_data_dependent_write_may_reach_anything_inside():

@@ -1,0 +1,107 @@
+"""Index-set splitting: periodic stencils become tileable over time, whatever form their wrap-around has."""
+
+import ctypes
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.dependence import Dependences, analyse, violation
+from polysched.emit_c import EmitOptions
+from polysched.emit_c.function import emit_function
+from polysched.errors import UsageError
+from polysched.measure.instance_trace import verify_order
+from polysched.scheduling import STRATEGIES, SchedulerOptions, by_strategy, feautrier, original, pluto
+from polysched.scheduling.index_sets import Cut, find_cuts, outer_depths
+from polysched.scheduling.tree_text import tree_text
+from polysched.scop import from_c_file, from_c_text
+from polysched.tiling import TilingOptions, tile
+from tests.emit_c.compiled import load
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted((HERE / "periodic").glob("*.c"))
+SPLIT = SchedulerOptions(split_index_sets=True)
+SOURCE = ("Bondhugula, Bandishti, Cohen, Potron, Vasilache, PACT 2014: one cut per periodic dimension in its middle, "
+          "rows of opposite direction on its sides, all dimensions in one permutable band")
+
+
+def program(path: Path) -> Dependences:
+    return analyse(from_c_file(path))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+def test_golden_schedule(path: Path, golden) -> None:  # type: ignore[no-untyped-def]
+    dependences = program(path)
+    schedule = pluto(dependences, options=SPLIT)
+    assert violation(dependences, schedule.tree) is None
+    depth = max(s.depth for s in dependences.scop.statements)
+    assert set(outer_depths(schedule.tree).values()) == {depth}, "every loop is in the outermost band"
+    assert set(outer_depths(pluto(dependences).tree).values()) == {1}, "without the cut only time is"
+    golden(HERE / "golden" / f"{path.stem}.txt",
+           f"# {SOURCE}\n# {schedule.report.rungs[0]}\n{tree_text(schedule.tree)}")
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("options", [SPLIT, replace(SPLIT, concurrent_start=1)], ids=["boxes", "concurrent"])
+def test_time_tiles_run_in_order(path: Path, options: SchedulerOptions) -> None:
+    tiled = tile(pluto(program(path), options=options), TilingOptions(sizes=3))
+    assert any(len(band.sizes) > 1 for band in tiled.bands)
+    verify_order(tiled)
+
+
+@pytest.mark.parametrize("path", [p for p in PROGRAMS if "fixed" not in p.stem], ids=lambda p: p.stem)
+def test_time_tiles_compute_the_same(path: Path, tmp_path: Path) -> None:
+    dependences = program(path)
+    as_written = tile(original(dependences), TilingOptions(sizes="off", register=False))
+    split = tile(pluto(dependences, options=SPLIT), TilingOptions(sizes=4))
+    options = EmitOptions(vector_bits=0)
+    functions = [load(emit_function(t, name="run", options=options).text, tmp_path).run for t in (as_written, split)]
+    for steps, size in ((1, 3), (5, 4), (7, 11), (9, 24), (3, 5)):
+        results = []
+        for function in functions:
+            arrays = [np.random.default_rng(size).random(
+                (*((steps + 1,) if "_history" in path.stem else (2,) if "_buffers" in path.stem else ()),
+                 *(size,) * (2 if "2d" in path.stem else 1))) for _ in dependences.scop.arrays]
+            function(*(ctypes.c_int(steps if p.name == "T" else size) for p in dependences.scop.parameters),
+                     *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
+            results.append(arrays)
+        assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True)), (steps, size)
+
+
+def test_the_cut_is_the_middle_of_the_long_dependences() -> None:
+    (cut,) = find_cuts(program(HERE / "periodic" / "ring_1d.c"))
+    assert cut == Cut(dimension=0, coefficients=(0, 1), constant=-1)
+    assert [c.dimension for c in find_cuts(program(HERE / "periodic" / "torus_2d.c"))] == [0, 1]
+    assert find_cuts(program(HERE / "periodic" / "ring_fixed_buffers_1d.c")) == (Cut(0, (0,), 999),)
+
+
+@pytest.mark.parametrize("name", ["jacobi_1d", "jacobi_2d", "seidel_2d", "gemm", "lu", "nussinov", "deriche", "adi"])
+def test_programs_without_a_ring_stay_as_they_are(name: str) -> None:
+    dependences = analyse(from_c_file(HERE.parent / "kernels" / f"{name}.c"))
+    plain, split = pluto(dependences), pluto(dependences, options=SPLIT)
+    assert tree_text(split.tree) == tree_text(plain.tree)
+    assert split.report.rungs[0].startswith("no index-set splitting: ")
+
+
+def test_cuts_that_gain_nothing_are_not_made() -> None:
+    once = analyse(from_c_text("""
+        void f(int n, double a[restrict n], double b[restrict n], double c[restrict n]) {
+        #pragma scop
+        for (int i = 0; i < n; i++)
+          b[i] = a[i];
+        for (int i = 0; i < n; i++)
+          c[i] = b[(i + 1) % n];
+        #pragma endscop
+        }"""))
+    assert find_cuts(once)
+    schedule = pluto(once, options=SPLIT)
+    assert schedule.report.rungs[0] == "no index-set splitting: the outermost bands would be no deeper"
+    assert tree_text(schedule.tree) == tree_text(pluto(once).tree)
+
+
+def test_feautrier_may_split_too_and_a_strategy_may_not() -> None:
+    ring = program(HERE / "periodic" / "ring_1d.c")
+    assert violation(ring, feautrier(ring, options=SPLIT).tree) is None
+    with pytest.raises(UsageError, match="index sets are not split under a strategy"):
+        by_strategy(ring, STRATEGIES["pluto"], options=SPLIT)
