@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from polysched.scop.signature import FunctionParameter, FunctionSignature, Param
 from polysched.target import Compiler
 
 FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=off")
+PLAIN_FLAGS = ("-std=gnu11", "-O0", "-ffp-contract=off")
+"""The text means the same without optimisation, and most of a campaign's time would be gcc's."""
+OPTIMISED_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-ffp-contract=off")
 RECIPE = "dominant"
 SCALAR_VALUE = 1.25
 
@@ -40,12 +44,14 @@ class Version:
     text : a whole C file that defines the function.
     function : its name there.
     traced : number of statements that report through the trace macros; 0 when it is not instrumented.
+    optimised : compiled with all of the compiler's optimisations for this machine.
     """
 
     label: str
     text: str
     function: str
     traced: int = 0
+    optimised: bool = False
 
 
 def batch_text(versions: Sequence[Version]) -> str:
@@ -58,9 +64,18 @@ def batch_text(versions: Sequence[Version]) -> str:
     return "\n".join([*parts, "#pragma GCC visibility pop", ""])
 
 
-def compile_batch(versions: Sequence[Version], *, name: str, folder: Path, compiler: Compiler) -> Binary:
+def compile_batch(versions: Sequence[Version], *, name: str, folder: Path, compiler: Compiler,
+                  flags: Sequence[str] = FLAGS) -> Binary:
     """Compile every version into one shared object; CompileError when one of them does not compile."""
-    return compile_shared(batch_text(versions), name=name, folder=folder, compiler=compiler, flags=FLAGS)
+    return compile_shared(batch_text(versions), name=name, folder=folder, compiler=compiler, flags=flags)
+
+
+def compile_both(versions: Sequence[Version], *, name: str, folder: Path, compiler: Compiler) -> list[Binary]:
+    """Compile the versions into one shared object for those to be optimised and one for the others."""
+    kinds = ((f"{name}_plain", PLAIN_FLAGS, [v for v in versions if not v.optimised]),
+             (f"{name}_optimised", OPTIMISED_FLAGS, [v for v in versions if v.optimised]))
+    return [compile_batch(chosen, name=called, folder=folder, compiler=compiler, flags=flags)
+            for called, flags, chosen in kinds if chosen]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +94,14 @@ class Argument:
     shape: tuple[int, ...] = ()
 
 
+class Keep(Enum):
+    """What of a call's arrays comes back."""
+
+    ARRAYS = "arrays"          # all of them
+    REFERENCE = "reference"    # nothing; the calls behind it are compared with it
+    DIFFERENCE = "difference"  # the first element that differs from the last reference, in words
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """One call of one version.
@@ -87,12 +110,14 @@ class Job:
     ----------
     label : of the version.
     trace_size : longs to keep of the instrumentation's reports; 0 for a version without.
+    keep : what becomes of the arrays.
     """
 
     label: str
     arguments: tuple[Argument, ...]
     seed: int
     trace_size: int = 0
+    keep: Keep = Keep.ARRAYS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +127,14 @@ class JobResult:
     Parameters
     ----------
     failure : how it ended when it did not return, or wrote outside its arrays; empty when all is well.
-    arrays : by name, after the call.
+    arrays : by name, after the call, when they were to be kept.
+    difference : from the reference, in words; empty when there is none.
     records : the reports of the instrumentation.
     """
 
     failure: str = ""
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    difference: str = ""
     records: tuple[int, ...] = ()
 
 
@@ -147,32 +174,55 @@ def inputs_of(arguments: Sequence[Argument], seed: int) -> dict[str, np.ndarray]
     return arrays
 
 
-def run_batch(binary: Binary, jobs: Sequence[Job], *, folder: Path, threads: int = 1,
+def run_batch(binaries: Binary | Sequence[Binary], jobs: Sequence[Job], *, folder: Path, threads: int = 1,
               limits: Limits | None = None) -> list[JobResult]:
-    """Run the calls in order, in as few children as they need, and give one result per call."""
+    """Run the calls in order, in as few children as they need, and give one result per call.
+
+    Parameters
+    ----------
+    binaries : the functions of the jobs are in one of these.
+    """
+    libraries = [binaries] if isinstance(binaries, Binary) else list(binaries)
     results: list[JobResult] = []
-    outputs = folder / f"{binary.path.stem}.results"
+    outputs = folder / f"{libraries[0].path.stem}.results"
     outputs.mkdir(exist_ok=True)
     while len(results) < len(jobs):
         first = len(results)
-        request: dict[str, Any] = {"library": str(binary.path), "outputs": str(outputs), "recipe": RECIPE,
-                                   "jobs": [asdict(job) for job in jobs[first:]]}
+        again = _reference_before(jobs, results)
+        request: dict[str, Any] = {"libraries": [str(b.path) for b in libraries], "outputs": str(outputs),
+                                   "recipe": RECIPE, "jobs": [_as_json(job) for job in (*again, *jobs[first:])]}
         end = run_isolated("polysched.fuzz.batch_child", request, folder=folder, limits=limits or Limits(seconds=60),
-                           environment={"OMP_NUM_THREADS": str(threads)})
+                           environment={"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"})
         done = [report for report in end.reports if "job" in report]
-        results += [_result(outputs / f"{number}.npz", report) for number, report in enumerate(done)]
-        if len(results) == first + len(done) and end.end is not End.FINISHED:
+        results += [_result(outputs / f"{number}.npz", report) for number, report in enumerate(done)][len(again):]
+        if len(results) == first + max(0, len(done) - len(again)) and end.end is not End.FINISHED:
             results.append(JobResult(failure=end.describe() + (f": {end.error_output[-300:]}" if end.error_output
                                                               else "")))
     return results[:len(jobs)]
 
 
+def _reference_before(jobs: Sequence[Job], results: Sequence[JobResult]) -> list[Job]:
+    """The reference of the next job, when it ran well in a child that is gone."""
+    if jobs[len(results)].keep is Keep.DIFFERENCE:
+        for job, result in zip(reversed(jobs[:len(results)]), reversed(results), strict=True):
+            if job.keep is Keep.REFERENCE:
+                return [] if result.failure else [job]
+    return []
+
+
+def _as_json(job: Job) -> dict[str, Any]:
+    return asdict(job) | {"keep": job.keep.value}
+
+
 def _result(path: Path, report: Mapping[str, Any]) -> JobResult:
-    with np.load(path) as stored:
-        arrays = {name.removeprefix("array_"): stored[name] for name in stored.files if name != "records"}
-        records = tuple(stored["records"].tolist())
-    path.unlink()
-    return JobResult(failure=report["job"], arrays=arrays, records=records)
+    arrays: dict[str, np.ndarray] = {}
+    records: tuple[int, ...] = ()
+    if report["stored"]:
+        with np.load(path) as stored:
+            arrays = {name.removeprefix("array_"): stored[name] for name in stored.files if name != "records"}
+            records = tuple(stored["records"].tolist())
+        path.unlink()
+    return JobResult(failure=report["job"], arrays=arrays, difference=report["difference"], records=records)
 
 
 def differences(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray]) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from polysched.fuzz.batch import Keep, differences
 from polysched.measure.child_side import start
 from polysched.measure.inputs import GuardedArray, allocate, fill
 from polysched.measure.instance_trace import TRACE
 
+MOST_INPUTS = 50
 SCALARS: dict[str, Any] = {
     "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32, "int64": ctypes.c_int64,
     "uint8": ctypes.c_uint8, "uint16": ctypes.c_uint16, "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64,
@@ -22,38 +24,61 @@ SCALARS: dict[str, Any] = {
 
 def main(arguments: list[str]) -> None:
     request, reporter = start(arguments)
-    library = ctypes.CDLL(request["library"])
+    caller = _Caller([ctypes.CDLL(library) for library in request["libraries"]], request["recipe"])
+    reference: dict[str, np.ndarray] = {}
     for number, job in enumerate(request["jobs"]):
         reporter.phase(f"running {job['label']}")
-        arrays, records = call(library, job, request["recipe"])
+        arrays, records = caller.call(job)
         stray = [name for name, array in arrays.items() if not array.guards_intact()]
-        stored: dict[str, Any] = {f"array_{name}": array.values for name, array in arrays.items()}
-        np.savez(Path(request["outputs"]) / f"{number}.npz", records=records, **stored)
-        reporter.report(job=f"wrote outside {stray[0]}" if stray else "")
+        values = {name: array.values for name, array in arrays.items()}
+        keep = Keep(job["keep"])
+        if keep is Keep.REFERENCE:
+            reference = values
+        stored = keep is Keep.ARRAYS or job["trace_size"] > 0
+        if stored:
+            named: dict[str, Any] = {f"array_{name}": array for name, array in values.items()}
+            np.savez(Path(request["outputs"]) / f"{number}.npz", records=records, **named)
+        reporter.report(job=f"wrote outside {stray[0]}" if stray else "", stored=stored,
+                        difference=differences(reference, values) if keep is Keep.DIFFERENCE else "")
     reporter.report(end="finished")
 
 
-def call(library: ctypes.CDLL, job: dict[str, Any], recipe: str) -> tuple[dict[str, GuardedArray], np.ndarray]:
-    """Run one job; its arrays and the instrumentation's reports."""
-    passed: list[Any] = []
-    arrays: dict[str, GuardedArray] = {}
-    for argument in job["arguments"]:
-        name, dtype = argument["name"], argument["dtype"]
-        if argument["value"] is not None:
-            passed.append(SCALARS[dtype](argument["value"]))
-            continue
-        arrays[name] = allocate(dtype, tuple(argument["shape"]))
-        fill(arrays[name].values, dtype, name=name, recipe=recipe, seed=job["seed"])
-        passed.append(ctypes.c_void_p(arrays[name].values.ctypes.data))
-    records = np.zeros(job["trace_size"], np.int64)
-    getattr(library, f"{TRACE}_start")(ctypes.c_void_p(records.ctypes.data), ctypes.c_long(records.size))
-    function = getattr(library, job["label"])
-    function.restype = None
-    function(*passed)
-    used = getattr(library, f"{TRACE}_stop")()
-    if used > records.size > 0:
-        raise SystemExit(f"{job['label']} reported {used} numbers, more than there is room for")
-    return arrays, records[:used]
+class _Caller:
+    """Calls functions of shared objects on arrays of their own."""
+
+    def __init__(self, libraries: list[ctypes.CDLL], recipe: str) -> None:
+        self.libraries, self.recipe = libraries, recipe
+        self.inputs: dict[tuple[Any, ...], np.ndarray] = {}
+
+    def call(self, job: dict[str, Any]) -> tuple[dict[str, GuardedArray], np.ndarray]:
+        """Run one job; its arrays and the instrumentation's reports."""
+        library = next(found for found in self.libraries if hasattr(found, job["label"]))
+        arrays = {argument["name"]: self.array(argument, job["seed"]) for argument in job["arguments"]
+                  if argument["value"] is None}
+        passed = [ctypes.c_void_p(arrays[a["name"]].values.ctypes.data) if a["value"] is None
+                  else SCALARS[a["dtype"]](a["value"]) for a in job["arguments"]]
+        records = np.zeros(job["trace_size"], np.int64)
+        getattr(library, f"{TRACE}_start")(ctypes.c_void_p(records.ctypes.data), ctypes.c_long(records.size))
+        function = getattr(library, job["label"])
+        function.restype = None
+        function(*passed)
+        used = getattr(library, f"{TRACE}_stop")()
+        if used > records.size > 0:
+            raise SystemExit(f"{job['label']} reported {used} numbers, more than there is room for")
+        return arrays, records[:used]
+
+    def array(self, argument: dict[str, Any], seed: int) -> GuardedArray:
+        """The array of an argument with its input values, which are drawn once."""
+        name, dtype, shape = argument["name"], argument["dtype"], tuple(argument["shape"])
+        array = allocate(dtype, shape)
+        key = (name, dtype, shape, seed)
+        if key not in self.inputs:
+            fill(array.values, dtype, name=name, recipe=self.recipe, seed=seed)
+            if len(self.inputs) >= MOST_INPUTS:
+                self.inputs.clear()
+            self.inputs[key] = array.values.copy()
+        array.values[...] = self.inputs[key]
+        return array
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +16,17 @@ from polysched.fuzz.batch import (
     Argument,
     Job,
     JobResult,
+    Keep,
     Version,
     arguments_for,
-    compile_batch,
+    compile_both,
     differences,
     inputs_of,
     run_batch,
 )
 from polysched.fuzz.configuration import Configuration
 from polysched.measure.building import Binary
-from polysched.measure.execution_order import check_order, execution_of
+from polysched.measure.execution_order import ExpectedOrder, check_expected, execution_of, expected_order
 from polysched.measure.instance_trace import traced_function
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
@@ -69,6 +70,7 @@ class Subject:
     tiled : the schedules, by configuration label.
     versions : the original and, per configuration, the emitted C with and without instrumentation.
     findings : what went wrong on the way.
+    orders : what `expected` has computed.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Subject:
     tiled: Mapping[str, TiledSchedule]
     versions: tuple[Version, ...]
     findings: tuple[Finding, ...] = ()
+    orders: dict[tuple[object, ...], ExpectedOrder] = field(default_factory=dict)
 
     def parameters(self, sizes: Mapping[str, int], seed: int = 0) -> dict[str, int]:
         """The Scop's parameters in a call at these sizes.
@@ -86,6 +89,13 @@ class Subject:
         arrays = inputs_of(arguments_for(self.signature, sizes), seed)
         return {p.name: sizes[p.spelling] if p.spelling in sizes else int(arrays[f"{p.spelling}_out"][0])
                 for p in self.scop.parameters}
+
+    def expected(self, sizes: Mapping[str, int], seed: int) -> ExpectedOrder:
+        """What the order of the instances at these sizes has to keep; computed once."""
+        key = (tuple(sizes.items()), seed)
+        if key not in self.orders:
+            self.orders[key] = expected_order(self.scop, self.parameters(sizes, seed))
+        return self.orders[key]
 
 
 def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Subject | Finding:
@@ -116,7 +126,8 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Su
             findings.append(Finding(subject=name, configuration=label, kind="error", detail=_one_line(error)))
         else:
             tiled[label] = schedule
-            versions.append(Version(label=f"{name}__{label}", text=plain, function=signature.name))
+            versions.append(Version(label=f"{name}__{label}", text=plain, function=signature.name,
+                                    optimised=configuration.optimised))
             versions.append(Version(label=f"{name}__{label}__traced", text=traced, function="traced",
                                     traced=len(scop.statements)))
     return Subject(name=name, scop=scop, signature=signature, tiled=tiled, versions=tuple(versions),
@@ -167,19 +178,19 @@ def check(subjects: Sequence[Subject], plans: Mapping[str, Plan], *, compiler: C
         with tempfile.TemporaryDirectory(prefix="polysched-check-") as temporary:
             return check(subjects, plans, compiler=compiler, folder=Path(temporary))
     collector = _Collector([finding for s in subjects for finding in s.findings])
-    for number, (binary, group) in enumerate(_compiled(subjects, compiler, folder, collector)):
+    for number, (binaries, group) in enumerate(_compiled(subjects, compiler, folder, collector)):
         work = folder / f"run{number}"
         work.mkdir()
-        _check_group(binary, group, plans, work, collector)
+        _check_group(binaries, group, plans, work, collector)
     return collector.findings
 
 
 def _compiled(subjects: Sequence[Subject], compiler: Compiler, folder: Path,
-              collector: _Collector) -> list[tuple[Binary, list[Subject]]]:
-    """One shared object for all; when that does not compile, one per program, and one per version to name the bad."""
+              collector: _Collector) -> list[tuple[list[Binary], list[Subject]]]:
+    """Two shared objects for all; when one does not compile, some per program, and per version to name the bad."""
     try:
         versions = [v for s in subjects for v in s.versions]
-        return [(compile_batch(versions, name="batch", folder=folder, compiler=compiler), list(subjects))]
+        return [(compile_both(versions, name="batch", folder=folder, compiler=compiler), list(subjects))]
     except CompileError:
         if len(subjects) > 1:
             groups = []
@@ -195,29 +206,50 @@ def _compiled(subjects: Sequence[Subject], compiler: Compiler, folder: Path,
 def _first_uncompilable(subject: Subject, compiler: Compiler, folder: Path) -> tuple[str, str]:
     for version in subject.versions:
         try:
-            compile_batch([version], name="single", folder=folder, compiler=compiler)
+            compile_both([version], name="single", folder=folder, compiler=compiler)
         except CompileError as error:
             return version.label.removeprefix(f"{subject.name}__"), _one_line(error)
     return ORIGINAL, "the versions compile alone but not together"
 
 
-def _check_group(binary: Binary, subjects: Sequence[Subject], plans: Mapping[str, Plan], folder: Path,
+def _check_group(binaries: Sequence[Binary], subjects: Sequence[Subject], plans: Mapping[str, Plan], folder: Path,
                  collector: _Collector) -> None:
-    for threads in sorted({t for s in subjects for t in plans[s.name].threads}):
-        calls = [_Call(subject, version, sizes, _job(subject, version, sizes, seed))
-                 for subject in subjects if threads in plans[subject.name].threads
-                 for seed, sizes in enumerate(plans[subject.name].run)
-                 for version in subject.versions if not version.traced]
-        _compare(calls, _run(binary, calls, folder, threads), threads, collector)
+    """Run everything in one child per number of threads, then judge."""
+    for number, threads in enumerate(sorted({t for s in subjects for t in plans[s.name].threads})):
+        calls = [call for subject in subjects if threads in plans[subject.name].threads
+                 for call in _result_calls(subject, plans[subject.name])]
+        if number == 0:
+            calls += [call for subject in subjects for call in _small_calls(subject, plans[subject.name])]
+        results = run_batch(binaries, [call.job for call in calls], folder=folder, threads=threads)
+        for call, result in zip(calls, results, strict=True):
+            _judge(call, result, threads, plans[call.subject.name], collector)
+
+
+def _result_calls(subject: Subject, plan: Plan) -> list[_Call]:
+    """The original, then every version, at each size."""
+    return [_Call(subject, version, sizes, replace(
+        _job(subject, version, sizes, seed), keep=Keep.DIFFERENCE if position else Keep.REFERENCE))
+        for seed, sizes in enumerate(plan.run)
+        for position, version in enumerate(v for v in subject.versions if not v.traced)]
+
+
+def _small_calls(subject: Subject, plan: Plan) -> list[_Call]:
+    """The original for the interpreter, and the instrumented versions."""
     calls = [_Call(subject, subject.versions[0], sizes, _job(subject, subject.versions[0], sizes, seed))
-             for subject in subjects for seed, sizes in enumerate(plans[subject.name].small)]
-    for call, result in zip(calls, _run(binary, calls, folder, 1), strict=True):
-        _interpret(call, result, plans[call.subject.name].interpret_schedules, collector)
-    calls = [_Call(subject, version, sizes, _job(subject, version, sizes, 0))
-             for subject in subjects for sizes in plans[subject.name].small[-1:]
-             for version in subject.versions if version.traced]
-    for call, result in zip(calls, _run(binary, calls, folder, 1), strict=True):
+             for seed, sizes in enumerate(plan.small)]
+    return calls + [_Call(subject, version, sizes, _job(subject, version, sizes, 0)) for sizes in plan.small[-1:]
+                    for version in subject.versions if version.traced]
+
+
+def _judge(call: _Call, result: JobResult, threads: int, plan: Plan, collector: _Collector) -> None:
+    if call.version.traced:
         _check_order(call, result, collector)
+    elif call.job.keep is Keep.ARRAYS:
+        _interpret(call, result, plan.interpret_schedules, collector)
+    elif result.failure:
+        collector.add(call.subject, call.configuration, "run", f"{result.failure} {call.at()}")
+    elif result.difference:
+        collector.add(call.subject, call.configuration, "result", f"{result.difference} {call.at()}, {threads} threads")
 
 
 @dataclass(frozen=True)
@@ -242,23 +274,6 @@ def _job(subject: Subject, version: Version, sizes: Mapping[str, int], seed: int
                           for p in subject.scop.parameters)
         return Job(label=version.label, arguments=arguments, seed=seed, trace_size=TRACE_NUMBERS)
     return Job(label=version.label, arguments=arguments_for(subject.signature, sizes), seed=seed)
-
-
-def _run(binary: Binary, calls: Sequence[_Call], folder: Path, threads: int) -> list[JobResult]:
-    return run_batch(binary, [call.job for call in calls], folder=folder, threads=threads)
-
-
-def _compare(calls: Sequence[_Call], results: Sequence[JobResult], threads: int, collector: _Collector) -> None:
-    """Every version against the original of the same call, which comes first."""
-    expected: Mapping[str, np.ndarray] = {}
-    for call, result in zip(calls, results, strict=True):
-        is_original = call.configuration == ORIGINAL
-        if is_original:
-            expected = {} if result.failure else result.arrays
-        if result.failure:
-            collector.add(call.subject, call.configuration, "run", f"{result.failure} {call.at()}")
-        elif not is_original and (difference := differences(expected, result.arrays)):
-            collector.add(call.subject, call.configuration, "result", f"{difference} {call.at()}, {threads} threads")
 
 
 def _interpret(call: _Call, compiled: JobResult, schedules: bool, collector: _Collector) -> None:
@@ -309,6 +324,6 @@ def _check_order(call: _Call, result: JobResult, collector: _Collector) -> None:
         return
     execution = execution_of(result.records, [s.name for s in subject.scop.statements])
     try:
-        check_order(subject.scop, subject.parameters(call.sizes, call.job.seed), execution)
+        check_expected(subject.expected(call.sizes, call.job.seed), execution)
     except PolyschedError as error:
         collector.add(subject, call.configuration, "order", _one_line(error))

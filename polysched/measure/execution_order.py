@@ -128,6 +128,30 @@ def _split(records: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
         position += 2 + count
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExpectedOrder:
+    """What every right execution of a program at one size does; made once, it serves many executions.
+
+    Parameters
+    ----------
+    scop, parameters : the program and its size.
+    instances : how often each instance runs.
+    conflicts : the pairs whose order has to be kept.
+    """
+
+    scop: Scop
+    parameters: Mapping[str, int]
+    instances: Counter[Instance]
+    conflicts: tuple[Conflict, ...]
+
+
+def expected_order(scop: Scop, parameters: Mapping[str, int]) -> ExpectedOrder:
+    """Enumerate the instances of a program and their conflicts."""
+    instances = instances_in_order(scop.domain, scop.schedule, parameters, [s.name for s in scop.statements])
+    return ExpectedOrder(scop=scop, parameters=parameters, instances=Counter(instances),
+                         conflicts=tuple(conflicts(scop, parameters)))
+
+
 def check_order(scop: Scop, parameters: Mapping[str, int], execution: Execution, *, what: str = "emitted code") -> None:
     """Refuse an execution that does not run the program's instances in an order that keeps its dataflow.
 
@@ -135,21 +159,31 @@ def check_order(scop: Scop, parameters: Mapping[str, int], execution: Execution,
     ------
     IllegalScheduleError : the witness is a missing or repeated instance, or one pair in the wrong order.
     """
-    expected = instances_in_order(scop.domain, scop.schedule, parameters, [s.name for s in scop.statements])
-    if (surplus := Counter(execution.instances) - Counter(expected)):
+    check_expected(expected_order(scop, parameters), execution, what=what)
+
+
+def check_expected(expected: ExpectedOrder, execution: Execution, *, what: str = "emitted code") -> None:
+    """`check_order` for a program that was enumerated before; raises as it does."""
+    scop, parameters = expected.scop, expected.parameters
+    ran = Counter(execution.instances)
+    if (surplus := ran - expected.instances):
         raise _refusal(scop, what, parameters, "runs an instance too often or one that does not exist",
                        _name(next(iter(surplus))))
-    if (missing := Counter(expected) - Counter(execution.instances)):
+    if (missing := expected.instances - ran):
         raise _refusal(scop, what, parameters, "leaves an instance out", _name(next(iter(missing))))
     when = {instance: position for position, instance in enumerate(execution.instances)}
-    for conflict in sorted(conflicts(scop, parameters), key=lambda c: when[c.later]):
+    for conflict in sorted(expected.conflicts, key=lambda c: when[c.later]):
         first, second = when[conflict.earlier], when[conflict.later]
-        pair = f"{_name(conflict.earlier)} before {_name(conflict.later)}, for {_name(conflict.element)}"
         if first > second:
-            raise _refusal(scop, what, parameters, "runs two dependent instances in the wrong order", pair)
+            raise _refusal(scop, what, parameters, "runs two dependent instances in the wrong order",
+                           _pair(conflict))
         if kind := _unordered(execution, first, second):
             raise _refusal(scop, what, parameters, f"runs two dependent instances in different iterations of a {kind} "
-                           "loop", pair)
+                           "loop", _pair(conflict))
+
+
+def _pair(conflict: Conflict) -> str:
+    return f"{_name(conflict.earlier)} before {_name(conflict.later)}, for {_name(conflict.element)}"
 
 
 def _unordered(execution: Execution, first: int, second: int) -> str:
