@@ -53,15 +53,15 @@ def python_program(file: str, factory: str, folder: Path, name: str, parameters:
     return Program(command=program(HERE / file, factory, parameters, folder, name))
 
 
-def torch_takes(kind: str) -> bool:
+def always(kind: str, dtype: str) -> bool:
     return True
 
 
-PEERS: dict[str, tuple[str, str, tuple[str, ...], Callable[[str], bool], dict[str, Any]]] = {
-    "numpy": ("peers.py", "numpy_entry", ("numpy",), lambda kind: True, {}),
-    "onednn": ("peers.py", "onednn_entry", ("torch",), lambda kind: kind in peers.ONEDNN_KINDS, {}),
-    "torch": ("peers.py", "torch_entry", ("torch",), torch_takes, {"compiled": False}),
-    "torch.compile": ("peers.py", "torch_entry", ("torch",), torch_takes, {"compiled": True}),
+PEERS: dict[str, tuple[str, str, tuple[str, ...], Callable[[str, str], bool], dict[str, Any]]] = {
+    "numpy": ("peers.py", "numpy_entry", ("numpy",), always, {}),
+    "onednn": ("peers.py", "onednn_entry", ("torch",), lambda kind, dtype: kind in peers.ONEDNN_KINDS and dtype == "float32", {}),
+    "torch": ("peers.py", "torch_entry", ("torch",), always, {"compiled": False}),
+    "torch.compile": ("peers.py", "torch_entry", ("torch",), always, {"compiled": True}),
 }
 
 
@@ -79,7 +79,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
             python_program, "ours.py", "entry", folder, "polysched", parameters, ()))]
         for peer in asked:
             file, factory, needs, takes, extra = PEERS[peer]
-            if takes(row["kind"]):
+            if takes(row["kind"], row["dtype"]):
                 made.append(Contender(name=peer, threads=parameters["threads"], make=partial(
                     python_program, file, factory, folder, peer, parameters | extra, needs)))
         rules = Rules(reference="numpy", budget_seconds=settings.budget_seconds, tolerance=TOLERANCES[row["dtype"]])

@@ -77,6 +77,7 @@ class Rules:
     budget_seconds : no round is started that would end later than this after the first timed call.
     most_rounds : stop after that many.
     tolerance : allowed relative difference of floats; None takes the one of the element type.
+    view : applied to every variant's results before they are compared.
     limit_factor, limit_seconds : a call may take this many times the reference's time, and at least so many seconds.
     start_seconds : time to load, compile and initialise.
     """
@@ -86,6 +87,7 @@ class Rules:
     budget_seconds: float = 20.0
     most_rounds: int = 20
     tolerance: float | None = None
+    view: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]] = lambda arrays: arrays
     limit_factor: float = 4.0
     limit_seconds: float = 10.0
     start_seconds: float = 240.0
@@ -163,8 +165,8 @@ def _enter(contender: Contender, rules: Rules, folder: Path, stack: ExitStack, *
         entry.note = "; ".join(part for part in (contender.note, note) if part)
         limit = rules.start_seconds if reference is None else _limit(rules, reference)
         samples = talk.run(warm=0, calls=1, limit_seconds=limit)
-        dump = folder / f"{contender.name.replace('/', '_').replace(' ', '_')}.npz"
-        got = talk.results(dump, limit_seconds=rules.start_seconds)
+        dump = folder / f"{contender.name.replace('/', '_').replace(' ', '_')}.results"
+        got = rules.view(talk.results(dump, limit_seconds=rules.start_seconds))
         dump.unlink()
     except MissingToolError as missing:
         return out(Status.MISSING, missing.problem)
@@ -191,7 +193,7 @@ def _limit(rules: Rules, reference: _Running) -> float:
 def difference_of(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray],
                   tolerance: float | None) -> tuple[str, float]:
     """The first array that differs beyond the tolerance, in words (empty: none), and the largest difference."""
-    largest = 0.0
+    largest, changed = 0.0, False
     if expected.keys() != got.keys():
         return f"it has the results {sorted(got)} instead of {sorted(expected)}", largest
     for name, reference in expected.items():
@@ -201,12 +203,13 @@ def difference_of(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarr
         found = compare(name, reference.dtype.name, reference=reference, result=result,
                         pristine=np.zeros_like(reference), tolerance=tolerance)
         largest = max(largest, min(found.largest_relative, 1e300))
-        if not found.changed or found.not_finite:
-            return f"the reference's {name} is zero or not finite, which proves nothing", largest
+        if found.not_finite:
+            return f"the reference's {name} has {found.not_finite} elements that are not finite", largest
+        changed |= found.changed
         if found.mismatches:
             return (f"{name}{list(found.worst_index or ())} is {found.got:g} instead of {found.expected:g} "
                     f"({found.mismatches} of {found.elements} differ)"), largest
-    return "", largest
+    return "" if changed else "the reference's results are all zero, which proves nothing", largest
 
 
 def _race(running: list[_Running], rules: Rules, out: dict[str, VariantTimes], report: Callable[[str], None]) -> None:

@@ -87,7 +87,8 @@ def main() -> None:
             answers.write("".join([timed(entry) for _ in range(int(words[2]))]))
         else:
             arrays: dict[str, Any] = dict(entry.results())
-            np.savez(line.split(maxsplit=1)[1].strip(), **arrays)
+            with open(line.split(maxsplit=1)[1].strip(), "wb") as file:
+                np.savez(file, **arrays)
         answers.write("done\n")
 
 

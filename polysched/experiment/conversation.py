@@ -7,7 +7,7 @@ One line of text each way over the standard streams; a contestant may be a C pro
     contestant      sample WALL THREAD_CPU PROCESS_CPU SWITCHES      (one line per timed call, seconds)
     contestant      done
     timer           results PATH
-    contestant      done                                             (after it wrote the arrays, as NumPy's .npz)
+    contestant      done                                             (after it wrote the arrays: `read_arrays`)
 
 Inputs are restored before every call, outside of the time.
 """
@@ -73,10 +73,7 @@ class Conversation:
     def results(self, path: Path, *, limit_seconds: float) -> dict[str, np.ndarray]:
         """The arrays that the last call left, by name."""
         self._ask(f"results {path}", limit_seconds)
-        if path.suffix == ".npz":
-            with np.load(path) as stored:
-                return {name: stored[name] for name in stored.files}
-        raise ValueError(f"unknown kind of results {path}")
+        return read_arrays(path)
 
     def _ask(self, words: str, limit_seconds: float) -> list[str]:
         """Send a line, and collect the lines of the answer up to `done`."""
@@ -132,6 +129,27 @@ class Conversation:
                 self._errors = (self._errors + data)[-ERROR_KEPT_BYTES:]
         words = self._errors.decode(errors="replace").strip().splitlines()
         return f"{how}: {words[-1]}" if words else how
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file: NumPy's .npz, or `raw` and for every array a line `NAME TYPE ELEMENTS` and its bytes.
+
+    Raises
+    ------
+    EndedError : the file is neither.
+    """
+    with path.open("rb") as file:
+        magic = file.read(4)
+        if magic == b"PK\x03\x04":
+            with np.load(path) as stored:
+                return {name: stored[name] for name in stored.files}
+        if magic != b"raw\n":
+            raise EndedError("its results are in no known form")
+        arrays: dict[str, np.ndarray] = {}
+        while line := file.readline():
+            name, dtype, count = line.decode().split()
+            arrays[name] = np.fromfile(file, dtype=dtype, count=int(count))
+        return arrays
 
 
 def _sample(line: str) -> Sample:

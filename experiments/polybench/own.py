@@ -1,0 +1,196 @@
+"""The variants of the project's own kernels: the C function in a shared object, and Numba on the Python version."""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import importlib.util
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import suite
+
+from polysched.experiment import Contender, Entry, Program
+from polysched.experiment.contest import MissingToolError
+from polysched.experiment.contestant import program
+from polysched.measure.call_interface import Slot, wrapper
+from polysched.measure.inputs import allocate, fill
+from polysched.measure.problem_size import choose_size
+from polysched.measure.slots import make_slots
+from polysched.scop import from_c_file
+
+KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+SHARED = ("-fPIC", "-shared", "-fvisibility=hidden", "-w")
+NUMBA = {"numba": "", "numba_outer": "outer", "numba_inner": "inner"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnKernel:
+    """A kernel of this repository.
+
+    Parameters
+    ----------
+    slots : its arguments, as JSON values.
+    """
+
+    name: str
+    file: Path
+    folder: Path
+    config: Mapping[str, Any]
+    recipe: str
+    sizes: Mapping[str, int]
+    slots: tuple[Slot, ...]
+
+
+def kernels() -> dict[str, Path]:
+    """Every kernel that exists in C and in Python."""
+    return {p.stem: p for p in sorted(KERNELS.glob("*.c")) if p.with_suffix(".py").exists()}
+
+
+def read(name: str, folder: Path, config: Mapping[str, Any]) -> OwnKernel:
+    """Sizes from the configuration, else such that a run takes about a second."""
+    file, own = kernels()[name], config.get("own", {}).get(name, {})
+    scop = from_c_file(file)
+    size = choose_size((scop,), own.get("sizes", {}))
+    assert scop.source is not None
+    assert scop.source.signature is not None
+    slots = make_slots((scop,), scop.source.signature, size, given=own.get("sizes", {}), is_global=lambda name: False)
+    return OwnKernel(name=name, file=file, folder=folder, config=config, recipe=own.get("recipe", "dominant"),
+                     sizes=dict(size.spelled), slots=slots)
+
+
+def described(kernel: OwnKernel) -> dict[str, Any]:
+    """What a contestant needs to make the arguments."""
+    return {"slots": [{"name": s.name, "dtype": s.dtype.name, "is_array": s.is_array, "shape": list(s.shape),
+                       "value": s.value, "index_extent": s.index_extent, "constant": s.constant}
+                      for s in kernel.slots], "recipe": kernel.recipe}
+
+
+class Arguments:
+    """The arguments of a call: what every variant of a kernel gets, and how they are put back."""
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self.is_array = {s["name"]: s["is_array"] for s in parameters["slots"]}
+        for s in parameters["slots"]:
+            array = self.arrays[s["name"]] = allocate(s["dtype"], tuple(s["shape"])).values
+            if s["value"] is not None:
+                array[...] = s["value"]
+            else:
+                fill(array, s["dtype"], name=s["name"], recipe=parameters["recipe"], seed=1,
+                     index_extent=s["index_extent"])
+        self.pristine = {n: a.copy() for n, a in self.arrays.items() if self.is_array[n]}
+
+    def restore(self) -> None:
+        for name, value in self.pristine.items():
+            np.copyto(self.arrays[name], value)
+
+    def results(self) -> dict[str, np.ndarray]:
+        return {n: self.arrays[n] for n in self.pristine}
+
+
+def library_entry(parameters: Mapping[str, Any]) -> Entry:
+    """A compiled C function."""
+    arguments = Arguments(parameters)
+    called = ctypes.CDLL(parameters["library"]).polysched_call
+    called.restype = None
+    slots = (ctypes.c_void_p * len(arguments.arrays))(*(a.ctypes.data for a in arguments.arrays.values()))
+    return Entry(call=lambda: called(slots), restore=arguments.restore, results=arguments.results)
+
+
+class Parallel(ast.NodeTransformer):
+    """`range` becomes `prange` in the loops of one depth: `outer` the outermost, `inner` those directly inside."""
+
+    def __init__(self, which: str) -> None:
+        self.target = {"outer": 0, "inner": 1}[which]
+        self.depth = 0
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        if self.depth == self.target and isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and (
+                node.iter.func.id == "range"):
+            node.iter.func.id = "prange"
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+
+def numba_function(file: Path, which: str) -> Callable[..., Any]:
+    """The kernel's Python version, compiled by Numba; `which` loops are parallel (none when empty)."""
+    import numba
+    tree = ast.parse(file.read_text())
+    if which:
+        tree = Parallel(which).visit(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            for argument in node.args.args:
+                argument.annotation = None
+    space: dict[str, Any] = {"prange": numba.prange}
+    exec(compile(ast.fix_missing_locations(tree), str(file), "exec"), space)
+    compiled: Callable[..., Any] = numba.njit(parallel=bool(which), fastmath=False)(space[file.stem])
+    return compiled
+
+
+def numba_entry(parameters: Mapping[str, Any]) -> Entry:
+    """Numba's version, compiled before the first run."""
+    import numba
+    numba.set_num_threads(parameters["threads"])
+    arguments = Arguments(parameters)
+    function = numba_function(Path(parameters["file"]), parameters["which"])
+    names = list(inspect.signature(function.py_func).parameters)   # type: ignore[attr-defined]
+    values = [arguments.arrays[n] if arguments.is_array[n] else arguments.arrays[n][()] for n in names]
+    function(*values)
+    return Entry(call=lambda: function(*values), restore=arguments.restore, results=arguments.results,
+                 note=f"Numba {numba.__version__}")
+
+
+def library(kernel: OwnKernel, name: str, source: Path, command: Sequence[str], link: Sequence[str]) -> Program:
+    """Compile one version of the C file and run it as a contestant."""
+    path = kernel.folder / f"{name}.so"
+    around = kernel.folder / f"{name}_call.c"
+    around.write_text(wrapper(source, kernel.name, kernel.slots))
+    suite.call([*command, *SHARED, around, "-o", path, *link, "-lm"], f"compiling {name}", kernel.folder)
+    return Program(command=program(Path(__file__), "library_entry", described(kernel) | {"library": str(path)},
+                                   kernel.folder, name))
+
+
+def with_numba(kernel: OwnKernel, which: str, threads: int) -> Program:
+    if importlib.util.find_spec("numba") is None:
+        raise MissingToolError("the package numba is not installed")
+    parameters = described(kernel) | {"file": str(kernel.file.with_suffix(".py")), "which": which, "threads": threads}
+    return Program(command=program(Path(__file__), "numba_entry", parameters, kernel.folder,
+                                   f"numba_{which}_{threads}"))
+
+
+def contenders(kernel: OwnKernel, threads: Sequence[int], options: Sequence[str]) -> list[Contender]:
+    """The same peers as for the original suite, and Numba."""
+    config, plain = kernel.config, kernel.file
+
+    def transformed(tool: str, name: str) -> Program:
+        output = kernel.folder / f"{tool}_{kernel.file.name}"
+        if not output.exists():
+            suite.translate(tool, plain, output, (), options, kernel.folder)
+        return library(kernel, name, output, [suite.tool("gcc"), *config["gcc_flags"], "-fopenmp"], ())
+
+    def polly(name: str) -> Program:
+        return library(kernel, name, plain, [suite.tool(clang), *config["clang_flags"], *config["polly_flags"]],
+                       ("-lgomp",))
+    clang = suite.clang()
+    made = [Contender(name="gcc", make=lambda: library(kernel, "gcc", plain,
+                                                       [suite.tool("gcc"), *config["gcc_flags"]], ())),
+            Contender(name="clang", make=lambda: library(kernel, "clang", plain,
+                                                         [suite.tool(clang), *config["clang_flags"]], ())),
+            Contender(name="numba", make=partial(with_numba, kernel, "", 1))]
+    for count in threads:
+        made += [Contender(name=f"{kind}@{count}", threads=count, make=partial(make, f"{kind}_{count}"))
+                 for kind, make in (("polly", polly), ("pluto", partial(transformed, "pluto")),
+                                    ("ppcg", partial(transformed, "ppcg")),
+                                    ("polysched", partial(transformed, "polysched")))]
+    made += [Contender(name=f"{name}@{max(threads)}", threads=max(threads),
+                       make=partial(with_numba, kernel, which, max(threads))) for name, which in NUMBA.items() if which]
+    return made

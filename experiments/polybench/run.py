@@ -1,0 +1,161 @@
+"""The kernels of PolyBench against gcc, clang, Polly, Pluto, PPCG and Numba; see README.md.
+
+    python experiments/polybench/run.py --polybench-root DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import own
+import suite
+
+from polysched.experiment import Case, Experiment, Record, Report, Rules, Settings, Standings, run_contest
+from polysched.experiment.contest_results import (
+    over_best_peer,
+    peers_of,
+    standings_of,
+)
+from polysched.experiment.standings import geometric_mean
+from polysched.experiment.tables import markdown_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HERE = Path(__file__).parent
+DATASETS = ("MINI", "SMALL", "MEDIUM", "LARGE", "EXTRALARGE")
+
+
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--polybench-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
+                       help="PolyBench/C 4.2.1; without it, the project's own kernels (tests/kernels) are measured")
+    group.add_argument("--dataset", choices=DATASETS, default="LARGE", help="of the original suite (default: LARGE)")
+    group.add_argument("--c2c", metavar="'OPTIONS'", default="", help="options of polysched c2c (default: none)")
+    group.add_argument("--variants", nargs="+", metavar="NAME", help="gcc and these only: clang, polly, polysched, ...")
+    group.add_argument("--keep", metavar="DIR", help="keep what the tools wrote in DIR/KERNEL")
+
+
+def cases(settings: Settings) -> list[Case]:
+    """The kernels of the suite, or our own."""
+    root = settings.options["polybench_root"]
+    names = suite.kernels_of(Path(root)) if root else own.kernels()
+    return [Case(name=name, parameters={"suite": bool(root)}) for name in names]
+
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """One contest per kernel: all variants, with all numbers of threads."""
+    if settings.options["keep"]:
+        folder = Path(settings.options["keep"]).resolve() / case.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return measure_in(folder, case, settings, report)
+    with tempfile.TemporaryDirectory(prefix="polysched-polybench-") as name:
+        return measure_in(Path(name), case, settings, report)
+
+
+def measure_in(folder: Path, case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    config, options = settings.config, shlex.split(settings.options["c2c"])
+    threads, root = settings.threads, settings.options["polybench_root"]
+    if root:
+        kernel = suite.Kernel(name=case.name, root=Path(root), file=suite.kernels_of(Path(root))[case.name],
+                              dataset=settings.options["dataset"], folder=folder,
+                              settings=config["kernel"].get(case.name, {}), config=config)
+        made, about = suite.contenders(kernel, threads, options), {"dataset": kernel.dataset}
+        view, tolerance = suite.determined(kernel), kernel.settings.get("tolerance")
+    else:
+        mine = own.read(case.name, folder, config)
+        made, about = own.contenders(mine, threads, options), {"sizes": mine.sizes}
+        view, tolerance = (lambda arrays: arrays), config.get("own", {}).get(case.name, {}).get("tolerance")
+    wanted = settings.options["variants"]
+    if wanted:
+        made = [c for c in made if c.name == "gcc" or c.name.partition("@")[0] in wanted]
+    rules = Rules(reference="gcc", ours=(ours_at(threads),), budget_seconds=settings.budget_seconds, view=view,
+                  tolerance=tolerance, limit_factor=config["limit_factor"], limit_seconds=config["limit_seconds"])
+    return {"contest": run_contest(made, rules, folder, report).to_json(), "threads": list(threads), **about}
+
+
+def ours_at(threads: Sequence[int]) -> str:
+    return f"polysched@{max(threads)}"
+
+
+def table(records: Sequence[Record]) -> str:
+    """Seconds of gcc and speed-ups over it, a row per kernel, and the geometric means."""
+    names = variants(records)
+    rows = []
+    for record in records:
+        standings = standings_of(record)
+        gcc, best = standings.variant("gcc"), over_best_peer(standings, main_variant(record))
+        rows.append([record.case, f"{gcc.seconds:.4g}" if gcc is not None and gcc.timed else "-",
+                     *(speed_cell(standings, name) for name in names), "-" if best is None else f"{best:.2f}"])
+    parts = [markdown_table(["kernel", "gcc s", *names, "ours / best peer"], rows), "", *means(records)]
+    parts += ["", "Without a time:", ""]
+    parts += [f"- {r.case}, {v.name}: {v.status.value}: {v.problem}" for r in records
+              for v in standings_of(r).variants if not v.timed and v.status.value != "missing"]
+    missing = sorted({f"{v.name.partition('@')[0]} ({v.problem})" for r in records for v in standings_of(r).variants
+                      if v.status.value == "missing"})
+    return "\n".join([*parts, *(f"- not measured: {m}" for m in missing)])
+
+
+def variants(records: Sequence[Record]) -> list[str]:
+    found = dict.fromkeys(v.name for r in records for v in standings_of(r).variants if v.name != "gcc")
+    return [n for n in found if any((v := standings_of(r).variant(n)) is not None and v.status.value != "missing"
+                                    for r in records)]
+
+
+def main_variant(record: Record) -> str:
+    return ours_at(record.threads)
+
+
+def speed_cell(standings: Standings, name: str) -> str:
+    variant = standings.variant(name)
+    if variant is None:
+        return ""
+    found = standings.speed_up(name, over="gcc")
+    return {"wrong": "wrong", "slow": "slow", "failed": "failed", "missing": ""}.get(
+        variant.status.value, "-") if found is None else f"{found[0]:.2f}"
+
+
+def means(records: Sequence[Record]) -> list[str]:
+    """Geometric means over gcc and over the best peer of each kernel, and the kernels where we lose."""
+    lines = []
+    for name in variants(records):
+        ups = [found[0] for r in records if (found := standings_of(r).speed_up(name, over="gcc")) is not None]
+        if ups:
+            lines.append(f"- {name} over gcc: geometric mean {geometric_mean(ups):.2f} ({len(ups)} kernels)")
+    best = {r.case: over_best_peer(standings_of(r), main_variant(r)) for r in records}
+    timed = {k: v for k, v in best.items() if v is not None}
+    over_gcc = {r.case: found[0] for r in records
+                if (found := standings_of(r).speed_up(main_variant(r), over="gcc")) is not None}
+    peers = [standings_of(r).speed_up(b.name, over="gcc") for r in records
+             if (b := standings_of(r).fastest(peers_of(standings_of(r)))) is not None]
+    if timed:
+        lines += [f"- the best peer of each kernel over gcc: {geometric_mean([p[0] for p in peers if p]):.2f}",
+                  f"- ours over the best peer of each kernel: {geometric_mean(list(timed.values())):.2f} "
+                  f"({len(timed)} kernels)",
+                  "- slower than gcc: " + (", ".join(f"{k} {v:.2f}" for k, v in over_gcc.items() if v < 1) or "none")]
+    return lines
+
+
+def plot(records: Sequence[Record]) -> Figure:
+    """Speed over gcc of the best peer and of ours, and ours over the best peer."""
+    from polysched.experiment.plots import grouped_bars
+    groups = [r.case for r in records]
+    series: dict[str, list[float | None]] = {}
+    for name in variants(records):
+        kind, _, threads = name.partition("@")
+        if threads in ("", str(max(records[0].threads))):
+            series[kind if not threads else f"{kind}, {threads} threads"] = [
+                None if (found := standings_of(r).speed_up(name, over="gcc")) is None else found[0] for r in records]
+    return grouped_bars(groups, series, ylabel="speed over gcc", logarithmic=True, line_at=1.0)
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments)
+
+if __name__ == "__main__":
+    from polysched.cli import main
+    sys.exit(main(["bench", str(HERE), *sys.argv[1:]]))
