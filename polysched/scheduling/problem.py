@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import islpy as isl
 
@@ -17,6 +18,10 @@ from polysched.scop.scop import Scop, Statement
 
 CONE_OPERATIONS = 200_000
 """Budget of isl operations for the cones of one relation: a tenth of a second; most need a tenth of it."""
+
+
+_KNOWN_CONES: WeakKeyDictionary[Dependences, dict[str, tuple[Cone, ...]]] = WeakKeyDictionary()
+"""Cones by the text of their relation: the schedulers of one program, and the steps of one, ask for the same ones."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,8 +61,14 @@ class Problem:
 
         A superset only forbids more schedules.  The last one is everything, for which only equal rows are legal.
         """
+        known = _KNOWN_CONES.setdefault(self.dependences, {})
+        key = str(relation)
+        if key in known:
+            return known[key]
         found = with_budget(CONE_OPERATIONS, lambda: self._cones(relation.remove_divs()))
-        if found is None:
+        if found is not None:
+            known[key] = found
+        else:
             found = with_budget(CONE_OPERATIONS, lambda: self._cones(
                 isl.Map.from_basic_map(relation.remove_divs().simple_hull())))
         return found if found is not None else self._cones(isl.Map.universe(relation.get_space()))
