@@ -227,6 +227,11 @@ def onednn_function(workload: Workload, tensors: Tensors) -> Callable[[], Comput
 ONEDNN_KINDS = ("product", "gelu", "lstm", "convolution", "depthwise")
 
 
+def onednn_takes(kind: str, dtype: str) -> bool:
+    """Whether oneDNN has a primitive for it."""
+    return kind in ONEDNN_KINDS and dtype == "float32"
+
+
 def onednn_entry(parameters: Mapping[str, Any]) -> Entry:
     """oneDNN, as it is inside PyTorch."""
     import torch

@@ -59,7 +59,7 @@ def always(kind: str, dtype: str) -> bool:
 
 PEERS: dict[str, tuple[str, str, tuple[str, ...], Callable[[str, str], bool], dict[str, Any]]] = {
     "numpy": ("peers.py", "numpy_entry", ("numpy",), always, {}),
-    "onednn": ("peers.py", "onednn_entry", ("torch",), lambda kind, dtype: kind in peers.ONEDNN_KINDS and dtype == "float32", {}),
+    "onednn": ("peers.py", "onednn_entry", ("torch",), peers.onednn_takes, {}),
     "torch": ("peers.py", "torch_entry", ("torch",), always, {"compiled": False}),
     "torch.compile": ("peers.py", "torch_entry", ("torch",), always, {"compiled": True}),
 }

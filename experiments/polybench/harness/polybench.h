@@ -8,6 +8,8 @@ extern int harness_next(void);
 extern void harness_start(void);
 extern void harness_stop(void);
 extern int harness_fresh(void);
+#undef POLYBENCH_FREE_ARRAY
+#define POLYBENCH_FREE_ARRAY(x) polybench_free_data((void *)x);
 #undef polybench_start_instruments
 #undef polybench_stop_instruments
 #undef polybench_print_instruments
