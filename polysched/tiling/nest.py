@@ -153,15 +153,24 @@ def _density(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], depth: int,
     context.reset_operations()
     context.set_max_operations(COUNTING_OPERATIONS)
     try:
-        instances = sum(int(fix_parameters(part, small).count_val().to_python())
-                        for part in sets_of(domain) if part.dim(isl.dim_type.set) == depth)
+        counts = [_count(fix_parameters(part, small)) for part in sets_of(domain)
+                  if part.dim(isl.dim_type.set) == depth]
         box = prod(_extent(domain, member, small) for member in path)
     except isl.Error:
         return 1.0
     finally:
         context.set_max_operations(0)
         context.reset_operations()
-    return instances / box if instances else 1.0
+    known = [count for count in counts if count is not None]
+    return sum(known) / box if any(known) and len(known) == len(counts) else 1.0
+
+
+def _count(points: isl.Set) -> int | None:
+    """The number of points: the product of the extents of a box; None when counting is over isl's budget."""
+    if points.is_box():
+        return prod(extent_of(points, k) for k in range(points.dim(isl.dim_type.set)))
+    counted = points.count_val()  # partial where the budget ends; whatever is asked of isl next then raises
+    return int(counted.get_num_si()) if counted.is_int() else None
 
 
 def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff) -> bool:

@@ -1,0 +1,136 @@
+"""The notation of the programs -> lines of C for one element type and number of lanes.
+
+A program is a list of `TYPE name = expression;` with a last expression that is the result.  Types: `R` values, `I`
+integers of the same width, `M` masks (integers 0 or -1), `D` and `J` the same for `double` beside `float`.  Names
+that are called and not declared are other programs or one of the primitives below; everything else is C.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from polysched.emit_c.vector_types import VectorTypes
+from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, INT64, DType
+
+_LINE = re.compile(r"([RIMDJ]) (\w+) = (.*);")
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
+
+# Bodies of the helper macros over {R}, {I}, {D}, {J}; {top} is the largest integer: all bits but the sign's.
+PRIMITIVES: dict[str, tuple[str, str]] = {
+    "bits": ("(v)", "(({I})(v))"),
+    "as_int": ("(m)", "(({I})(m))"),
+    "real": ("(i)", "(({R})(i))"),
+    "to_real": ("(i)", "__builtin_convertvector(i, {R})"),
+    "splat": ("(c)", "((c) - ({R}){{0}})"),
+    "pick": ("(m, a, b)", "(({R})((({I})(a) & ({I})(m)) | (({I})(b) & ~({I})(m))))"),
+    "fabs": ("(v)", "(({R})(({I})(v) & {top}))"),
+    "copysign": ("(v, s)", "(({R})((({I})(v) & {top}) | (({I})(s) & ~{top})))"),
+    "signs": ("()", "(~{top})"),
+    "widen": ("(v)", "__builtin_convertvector(v, {D})"),
+    "narrow": ("(v)", "__builtin_convertvector(v, {R})"),
+    "wide_bits": ("(v)", "(({J})(v))"),
+    "wide_real": ("(i)", "(({D})(i))"),
+    "wide_to_real": ("(i)", "__builtin_convertvector(i, {D})"),
+    "wide_splat": ("(c)", "((c) - ({D}){{0}})"),
+    "wide_pick": ("(m, a, b)", "(({D})((({J})(a) & ({J})(m)) | (({J})(b) & ~({J})(m))))"),
+}
+# By way of 32 bits, where no instruction converts 64-bit integers: all of them are exponents.
+_FROM_SHORT = "__builtin_convertvector(__builtin_convertvector(i, {K}), {to})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """The C types of one element type and number of lanes.
+
+    Parameters
+    ----------
+    types : declares vector types; a name is asked for only when it is used.
+    dtype : float32 or float64.
+    lanes : 1 is a vector of one lane.
+    """
+
+    types: VectorTypes
+    dtype: DType
+    lanes: int
+
+    def c_type(self, letter: str) -> str:
+        """The C type that a letter of the notation stands for."""
+        wide = letter in "DJ"
+        bits = 64 if wide else self.dtype.bits
+        if letter in "RD":
+            return self.types.name(FLOAT64 if wide else self.dtype, self.lanes)
+        return self.types.name(INT64 if bits == 64 else INT32, self.lanes)
+
+    @property
+    def label(self) -> str:
+        """`f32x16`."""
+        return f"f{self.dtype.bits}x{self.lanes}"
+
+    def primitive(self, name: str) -> list[str]:
+        """The right-hand side of a helper macro with its parameters: one text, or two with a condition between."""
+        parameters, body = PRIMITIVES[name]
+        plain = self._filled(body)
+        if name in ("to_real", "wide_to_real") and (name == "wide_to_real" or self.dtype == FLOAT64):
+            to = self.c_type("D" if name == "wide_to_real" else "R")
+            return [parameters, plain, _FROM_SHORT.format(K=self.types.name(INT32, self.lanes), to=to)]
+        return [parameters, plain]
+
+    def _filled(self, body: str) -> str:
+        letters = {letter: self.c_type(letter) for letter in "RIDJ" if f"{{{letter}}}" in body}
+        top = "0x7FFFFFFF" if self.dtype == FLOAT32 else "0x7FFFFFFFFFFFFFFFL"
+        return body.format(**letters, top=top)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, parsed.
+
+    Parameters
+    ----------
+    name : its name in the tables.
+    parameters : `x`, or `x` and `y`.
+    steps : type letter, name and expression of each line.
+    result : the last expression.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    steps: tuple[tuple[str, str, str], ...]
+    result: str
+
+    def calls(self) -> tuple[str, ...]:
+        """Primitives and programs that are called, in order."""
+        texts = [*(expression for _, _, expression in self.steps), self.result]
+        found = dict.fromkeys(name for text in texts for name in _CALL.findall(text))
+        return tuple(name for name in found if not name.startswith("__builtin"))
+
+    def spelled(self, expression: str, names: dict[str, str], prefix: str) -> str:
+        """An expression with its local names prefixed and its calls renamed."""
+        own = {*self.parameters, *(name for _, name, _ in self.steps)}
+
+        def change(match: re.Match[str]) -> str:
+            word = match.group(0)
+            return f"{prefix}{word}" if word in own else names.get(word, word)
+
+        return _WORD.sub(change, expression)
+
+
+def parse(name: str, text: str) -> Program:
+    """Read a program of the tables.
+
+    Raises
+    ------
+    ValueError : a line is no declaration.
+    """
+    lines = [line.strip() for line in text.strip().splitlines()]
+    steps = []
+    for line in lines[:-1]:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise ValueError(f"{name}: no declaration: {line}")
+        steps.append((match.group(1), match.group(2), match.group(3)))
+    words = {w for line in lines for w in _WORD.findall(line)}
+    parameters = ("x", "y") if "y" in words and not any(s[1] == "y" for s in steps) else ("x",)
+    return Program(name, parameters, tuple(steps), lines[-1])

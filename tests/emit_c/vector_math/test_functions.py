@@ -1,0 +1,158 @@
+"""Vector functions stay within 4 units in the last place, at every width, with every compiler that is there."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.emit_c.names import TakenNames
+from polysched.emit_c.vector_math import VectorMath, has_vector_function
+from polysched.emit_c.vector_types import VectorTypes
+from polysched.scop.dtypes import FLOAT32, FLOAT64
+
+mpmath = pytest.importorskip("mpmath", reason="the exact values of erf need mpmath")
+
+BOUND = 4.0
+UNARY = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "tanh": np.tanh, "erf": None,
+         "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
+         "nearbyint": np.rint, "fabs": np.abs, "round": None}
+BINARY = {"pow": np.power, "fmin": np.fmin, "fmax": np.fmax, "copysign": np.copysign}
+EXACT = {"sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "fabs", "round", "fmin", "fmax", "copysign"}
+BUILDS = [("gcc", "-O2", "-march=native"), ("gcc", "-O1"), ("gcc", "-O3", "-mavx2", "-mfma"),
+          ("clang", "-O2", "-march=native"), ("clang-19", "-O2", "-march=native"), ("clang-19", "-O1")]
+FINITE_ONLY = ("-O3", "-march=native", "-ffast-math")
+
+
+def compiled(name: str, dtype: np.dtype, build: tuple[str, ...], folder: Path) -> dict[int, ctypes._CFuncPtr]:
+    """One function `r[i] = name(x[i], y[i])` per number of lanes."""
+    taken = TakenNames(used=frozenset(), visible=frozenset())
+    types = VectorTypes(taken)
+    math = VectorMath(taken, types)
+    element = FLOAT32 if dtype == np.float32 else FLOAT64
+    function = name + ("f" if element is FLOAT32 else "")
+    bodies = []
+    widths = [1, *(bits // element.bits for bits in (128, 256, 512))]
+    for lanes in widths:
+        macro = math.use(function, lanes)
+        kind = types.name(element, lanes) if lanes > 1 else element.c_name
+        arguments = [f"*(const {kind} *)&{a}[i]" for a in ("xy" if name in BINARY else "x")]
+        bodies.append(f"void f{lanes}(const {element.c_name} *x, const {element.c_name} *y, {element.c_name} *r, "
+                      f"long n) {{ (void)y; for (long i = 0; i < n; i += {lanes}) *({kind} *)&r[i] = "
+                      f"{macro}({', '.join(arguments)}); }}")
+    text = "\n".join([*types.declarations.values(), *math.definitions(), *bodies, *math.undefinitions(), ""])
+    source, library = folder / f"{function}.c", folder / f"{function}.so"
+    source.write_text(text)
+    done = subprocess.run([*build, "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Wno-psabi", "-Werror", "-shared",
+                           "-fPIC", str(source), "-o", str(library), "-lm"], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, f"{done.stderr}\n{text}"
+    loaded = ctypes.CDLL(str(library))
+    return {lanes: getattr(loaded, f"f{lanes}") for lanes in widths}
+
+
+def called(function: ctypes._CFuncPtr, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    result = np.empty_like(x)
+    function(*(ctypes.c_void_p(a.ctypes.data) for a in (x, y, result)), ctypes.c_long(len(x)))
+    return result
+
+
+def samples(name: str, dtype: np.dtype, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Corner values, random bit patterns and random values of a usual size, a multiple of 16 of them."""
+    rng = np.random.default_rng(len(name))
+    info = np.finfo(dtype)
+    small = info.bits == 32
+    corners = [0.0, 0.5, 0.55, 0.625, 0.75, 1.0, 1.0 - info.epsneg, 1.0 + info.eps, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 20.0,
+               info.tiny, info.tiny / 4, info.smallest_subnormal, info.max, np.inf, np.nan, 0.70710678, 1.41421356,
+               0.49999997, 8388609.0, 4503599627370497.0]
+    corners += [88.72, 88.8, 87.3, 103.9, 104.1, 127.9, 128, 149, 150.5, 126.5] if small else [
+        709.7, 709.79, 708.4, 745.1, 745.2, 1023.9, 1024, 1074, 1075.5, 1022.5]
+    edge = np.array([s * c for c in corners for s in (1, -1)], dtype)
+    integers = np.int32 if small else np.int64
+    patterns = rng.integers(np.iinfo(integers).min, np.iinfo(integers).max, count, integers).view(dtype)
+    spans = {"exp": 100 if small else 740, "exp2": 150 if small else 1075, "tanh": 10, "erf": 6}
+    usual = [rng.uniform(-spans.get(name, 4), spans.get(name, 4), count), rng.uniform(-2, 2, count)]
+    x = np.concatenate([edge, patterns, *(u.astype(dtype) for u in usual)])
+    y = np.concatenate([rng.permutation(edge), rng.uniform(-30, 30, len(x) - len(edge)).astype(dtype)])
+    if name in BINARY:
+        both = np.meshgrid(edge, edge)
+        near = rng.uniform(0.9, 1.1, count).astype(dtype), rng.uniform(-6000, 6000, count).astype(dtype)
+        x, y = np.concatenate([x, both[0].ravel(), near[0]]), np.concatenate([y, both[1].ravel(), near[1]])
+    keep = len(x) // 16 * 16
+    return np.ascontiguousarray(x[:keep]), np.ascontiguousarray(y[:keep])
+
+
+def exact(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The values in extended precision."""
+    wide = x.astype(np.longdouble)
+    with np.errstate(all="ignore"):
+        if name == "erf":
+            with mpmath.workdps(30):
+                return np.array([np.longdouble(mpmath.nstr(mpmath.erf(mpmath.mpf(float(v))), 25))
+                                 if np.isfinite(v) and v else np.longdouble(np.sign(v) if v else v) for v in x])
+        if name == "round":
+            return np.copysign(np.floor(np.abs(wide) + np.longdouble(0.5)), wide)
+        if name in BINARY:
+            return BINARY[name](wide, y.astype(np.longdouble))
+        return UNARY[name](wide)
+
+
+def errors(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Units in the last place of the exact value; infinite where one is NaN, or infinite, and the other is not."""
+    info = np.finfo(got.dtype)
+    with np.errstate(all="ignore"):
+        rounded = want.astype(got.dtype)
+        unit = np.exp2(np.floor(np.log2(np.maximum(np.abs(want), np.longdouble(info.tiny)))) - info.nmant)
+        apart = np.abs(got.astype(np.longdouble) - want) / unit
+    agree = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    return np.where(agree & ~np.isfinite(rounded), 0.0, np.where(np.isnan(apart), np.inf, apart))
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=" ".join)
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+def test_error_bound(name: str, dtype: np.dtype, build: tuple[str, ...], tmp_path: Path) -> None:
+    if shutil.which(build[0]) is None:
+        pytest.skip(f"no {build[0]}")
+    x, y = samples(name, dtype, 320 if name == "erf" else 2000)
+    want = exact(name, x, y)
+    results = {lanes: called(f, x, y) for lanes, f in compiled(name, dtype, build, tmp_path).items()}
+    for lanes, got in results.items():
+        apart = errors(got, want)
+        worst = int(np.argmax(apart))
+        assert apart[worst] <= (0.5 if name in EXACT else BOUND), (
+            f"{lanes} lanes: {name}({x[worst]!r}, {y[worst]!r}) = {got[worst]!r}, exactly {want[worst]!r}")
+        if name not in ("fmin", "fmax"):
+            zero = (got == 0) & (want == 0)
+            assert np.array_equal(np.signbit(got[zero]), np.signbit(want[zero])), "the sign of a zero"
+
+
+@pytest.mark.parametrize(("name", "dtype"), [
+    *((name, np.dtype(np.float32)) for name in ("exp", "exp2", "log", "log2", "tanh", "erf", "pow")),
+    *((name, np.dtype(np.float64)) for name in ("exp", "exp2", "log", "log2", "tanh", "erf"))], ids=str)
+def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: np.dtype, tmp_path: Path) -> None:
+    """No step is one that `-ffast-math` folds away; what it assumes (numbers, no denormals) has to hold.
+
+    Only `pow` of doubles computes with rounding errors of sums, and is good for 20 units then.
+    """
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(0.01, 8, 1600).astype(dtype), rng.uniform(-8, 8, 1600).astype(dtype)
+    want = exact(name, x, y)
+    for lanes, function in compiled(name, dtype, ("gcc", *FINITE_ONLY), tmp_path).items():
+        assert errors(called(function, x, y), want).max() <= BOUND, f"{lanes} lanes"
+
+
+def test_names() -> None:
+    assert has_vector_function("expf")
+    assert has_vector_function("exp")
+    assert has_vector_function("sqrt")
+    assert not has_vector_function("expl")
+    assert not has_vector_function("exp_core")
+    assert not has_vector_function("ff")
+    assert not has_vector_function("lgamma")
