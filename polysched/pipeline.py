@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
+from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
 from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, EmitOptions, emit, guarded, splice
 from polysched.errors import OutputError, UsageError
@@ -49,6 +50,8 @@ class PipelineOptions:
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
         None takes this machine's.
+    expand : give temporaries that every iteration writes anew a copy per iteration, so that they order nothing; most
+        copies become variables or small buffers again in the emitted loops.
     guard : test at run time what the extraction assumes, with the original code as the other branch.
     autodetect : take the largest regions that can be represented, marked by pragmas or not.
     pure : functions that only compute with their arguments.
@@ -61,6 +64,7 @@ class PipelineOptions:
     tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     parallel: bool = True
     vector_bits: int | None = None
+    expand: bool = True
     guard: bool = False
     autodetect: bool = False
     pure: tuple[str, ...] = ()
@@ -98,7 +102,7 @@ class PipelineOptions:
         """What shapes the result, for the record."""
         return {"scheduler": self.scheduler, "fusion": self.fusion,
                 "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel,
-                "vector_bits": self.target().vector_bits}
+                "expand": self.expand, "vector_bits": self.target().vector_bits}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,6 +113,8 @@ class Optimized(Shown):
     ----------
     options : what was asked for.
     seconds : wall time per stage; a Scop that was passed in has no time.
+    expanded : temporaries with a copy per iteration; `dependences` and what follows are of the program with them.
+    unexpanded : temporaries whose copies would have needed more memory than the caller's arrays.
     """
 
     scop: Scop
@@ -118,6 +124,8 @@ class Optimized(Shown):
     source: CSource
     options: PipelineOptions
     seconds: Mapping[str, float] = field(default_factory=dict)
+    expanded: tuple[ExpandedArray, ...] = ()
+    unexpanded: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -130,7 +138,16 @@ class Optimized(Shown):
                  f"{', wavefront' if b.wavefront else ''}"
                  f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
                  for b in self.tiled.bands]
-        return (f"schedule: {self.schedule.algorithm}", *(f"rung: {r}" for r in self.schedule.report.rungs), *bands)
+        return (*self._temporaries(), f"schedule: {self.schedule.algorithm}",
+                *(f"rung: {r}" for r in self.schedule.report.rungs), *bands)
+
+    def _temporaries(self) -> Iterator[str]:
+        """What became of the temporaries, one line each."""
+        for array in self.expanded:
+            place = "on the heap" if array.name in self.source.allocated else "declared in the loops"
+            yield f"temporary {array.name}: a copy per iteration of {', '.join(array.loops)}, {place}"
+        for name in self.unexpanded:
+            yield f"temporary {name}: one for all iterations, since copies would need more memory than all arrays"
 
     def listing(self) -> Listing:
         """The region before and after as text, for results files."""
@@ -187,15 +204,31 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         scop = _timed(seconds, "scop", lambda: from_c_file(
             str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
             pure=options.pure, autodetect=options.autodetect))
-    dependences = _timed(seconds, "dependences", lambda: analyse(scop))
+    expansion = _timed(seconds, "dependences", lambda: _analysed(scop, options))
+    source = _emitted(expansion.dependences, options, seconds)
+    too_large = {a for a in source.allocated if not is_affordable(source.scop, a)}
+    if too_large:
+        kept = frozenset(a.before for a in expansion.arrays if a.name in too_large)
+        expansion = _timed(seconds, "dependences", lambda: expand_temporaries(analyse(scop), but=kept))
+        source = _emitted(expansion.dependences, options, seconds)
+    if options.guard:
+        source = guarded(source)
+    return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
+                     source=source, options=options, seconds=seconds, expanded=expansion.arrays,
+                     unexpanded=tuple(sorted(too_large)))
+
+
+def _analysed(scop: Scop, options: PipelineOptions) -> Expansion:
+    dependences = analyse(scop)
+    return expand_temporaries(dependences) if options.expand else Expansion(dependences=dependences)
+
+
+def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
+    """From dependences to C."""
     schedule = _timed(seconds, "schedule", lambda: ALGORITHMS[options.scheduler](
         dependences, options=options.scheduler_options()))
     tiled = _timed(seconds, "tiled", lambda: tile(schedule, options.tiling_options()))
-    source = _timed(seconds, "emitted", lambda: emit(tiled, options=options.emit_options()))
-    if options.guard:
-        source = guarded(source)
-    return Optimized(scop=scop, dependences=dependences, schedule=schedule, tiled=tiled, source=source,
-                     options=options, seconds=seconds)
+    return _timed(seconds, "emitted", lambda: emit(tiled, options=options.emit_options()))
 
 
 def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 
 import islpy as isl
 
@@ -26,8 +27,16 @@ from polysched.dependence.dependences import Dependence, DependenceKind, Depende
 from polysched.dependence.same_values import check_same_values
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT32, INT64
+from polysched.scop.interpreter import extents_of
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement, Storage
+
+
+TYPICAL_SIZE = 1000
+"""What a symbolic size is taken for when memory is compared."""
+
+SMALLEST_LIMIT_BYTES = 1 << 20
+"""Memory that nobody misses, however small the caller's arrays are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +47,12 @@ class ExpandedArray:
     ----------
     name : the array.
     loops : the iterators that became its outermost dimensions, as the first statement that uses it calls them.
+    before : the array that it was, or was a part of.
     """
 
     name: str
     loops: tuple[str, ...]
+    before: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,13 +82,17 @@ class SourceLoop:
     counters: Mapping[str, tuple[int, int]]
 
 
-def expand_temporaries(dependences: Dependences) -> Expansion:
+def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozenset()) -> Expansion:
     """Expand every temporary that holds iterations in an order they do not need.
 
     Temporaries are the arrays and scalars that nothing reads after the region (`Array.is_temporary`).  One that
     is used for several purposes, between which no value flows, is taken apart first.  Not touched are those that
     no anti or output dependence concerns, those with accesses that are not exact, and those whose values come
     from outside.  Memory-based dependences say too little: nothing is expanded then.
+
+    Parameters
+    ----------
+    but : arrays to leave as they are.
 
     Raises
     ------
@@ -88,14 +103,14 @@ def expand_temporaries(dependences: Dependences) -> Expansion:
     if not dependences.value_based:
         return Expansion(dependences=dependences)
     done: list[ExpandedArray] = []
-    for array in dependences.scop.arrays:
+    for array in (a for a in dependences.scop.arrays if a.name not in but):
         for web in _webs(dependences, array):
             loops = _loops_to_expand(dependences, web)
             if loops:
                 users = web.statements
                 name = _fresh_name(scop, web)
                 scop = _expanded(scop, web, name, loops)
-                done.append(ExpandedArray(name=name, loops=tuple(
+                done.append(ExpandedArray(name=name, before=array.name, loops=tuple(
                     users[0].iterators[loop.counters[users[0].name][0]] for loop in loops)))
     if not done:
         return Expansion(dependences=dependences)
@@ -358,4 +373,15 @@ def _plus(value: Expr, constant: int) -> Expr:
     return Binary("+" if constant > 0 else "-", value, Literal(str(abs(constant)), abs(constant), INT32), INT64)
 
 
-__all__ = ["ExpandedArray", "Expansion", "expand_temporaries", "shared_loops"]
+def is_affordable(scop: Scop, name: str) -> bool:
+    """Whether an array needs no more memory than all arrays of the caller together, at one large size."""
+    values = {p.name: TYPICAL_SIZE for p in scop.parameters}
+    owned = sum(_bytes(a, values) for a in scop.arrays if not a.is_temporary)
+    return _bytes(scop.array(name), values) <= max(owned, SMALLEST_LIMIT_BYTES)
+
+
+def _bytes(array: Array, values: Mapping[str, int]) -> int:
+    return array.dtype.bytes * prod(TYPICAL_SIZE if n is None else n for n in extents_of(array, values))
+
+
+__all__ = ["ExpandedArray", "Expansion", "SourceLoop", "expand_temporaries", "is_affordable", "shared_loops"]

@@ -27,7 +27,7 @@ from polysched.emit_c.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loops import Block, For, If, Let, Node, Packed, RegisterTile, StatementInstance, block
+from polysched.emit_c.loops import Block, For, If, Let, Local, Node, Packed, RegisterTile, StatementInstance, block
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.marks import LoopMark
 
@@ -175,4 +175,6 @@ def substitute_node(node: Node, values: Mapping[str, Linear]) -> Node:
         case Packed():
             raise ValueError("panels are made when all substitutions are done")
         case StatementInstance():
-            return StatementInstance(node.statement, tuple(substitute(f, values) for f in node.iterators))
+            return replace(node, iterators=tuple(substitute(f, values) for f in node.iterators))
+        case Local():
+            raise ValueError("temporaries are placed when all substitutions are done")

@@ -45,12 +45,14 @@ class CSource(Shown):
     text : the lines of the region without the source's indentation, each ended by a newline.
     loops : the loop nest that was printed.
     fallbacks : what had to be left out, one sentence each; empty in the normal case.
+    allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
     """
 
     tiled: TiledSchedule
     text: str
     loops: Node
     fallbacks: tuple[str, ...] = ()
+    allocated: tuple[str, ...] = ()
 
     @property
     def scop(self) -> Scop:

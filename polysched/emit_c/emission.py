@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
-from polysched.emit_c.expressions import local_declarations
+from polysched.emit_c.contraction import contract, contracted
 from polysched.emit_c.facts import Facts
+from polysched.emit_c.heap import fits_stack, is_expanded, local_declarations, with_memory
 from polysched.emit_c.held_elements import hold_elements
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
@@ -22,6 +24,7 @@ from polysched.emit_c.statements import INDENT
 from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.vector_types import VectorTypes
+from polysched.scop.scop import Array
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -68,12 +71,32 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None, scanned: S
     ------
     BudgetExceededError : isl's loop generation does not fit into `options.max_operations`.
     """
-    return emit_with_storage(tiled, options=options or EmitOptions(), elsewhere=frozenset(), scanned=scanned)[0]
+    from_file = tiled.schedule.scop.source is not None
+    region = emit_with_storage(tiled, options=options or EmitOptions(), scanned=scanned, on_heap=lambda array: (
+        from_file and is_expanded(array) and not fits_stack(array)))
+    if not region.on_heap:
+        return region.source
+    lines = with_memory(region.source.scop, region.source.text.splitlines(), region.on_heap)
+    return replace(region.source, text="".join(f"{line}\n" for line in lines))
 
 
-def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, elsewhere: frozenset[str],
-                      scanned: Scan | None = None) -> tuple[CSource, dict[str, str]]:
-    """The region, and the C names of its local arrays; those named in `elsewhere` are not declared in it."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Region:
+    """A region whose text leaves some arrays undeclared.
+
+    Parameters
+    ----------
+    source : the region.
+    on_heap : C name by array, for the arrays that need memory from outside the region.
+    """
+
+    source: CSource
+    on_heap: Mapping[str, str]
+
+
+def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Callable[[Array], bool],
+                      scanned: Scan | None = None) -> Region:
+    """The region, with those temporary arrays declared inside that are not to be `on_heap`."""
     scop = tiled.schedule.scop
     guard = _guard(tiled)
     scanned = scanned or scan(tiled, max_operations=options.max_operations)
@@ -82,6 +105,9 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, elsewhere: 
                        iterators={s.name: s.iterators for s in scop.statements})
     facts = Facts(context=guard.context)
     local_names = local_array_names(scop, taken)
+    if options.trace is None:
+        loops = contract(loops, tiled.schedule.dependences, guard.context, local_names)
+    placed = contracted(loops)
     macros = HelperMacros(taken)
     index = IndexPrinter(parameters=parameter_ranges(scop, guard.context), spellings=parameter_spellings(scop),
                          macros=macros)
@@ -97,13 +123,15 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, elsewhere: 
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))
-    local_declared = {array: name for array, name in local_names.items() if array not in elsewhere}
-    if declarations := [*printer.types.declarations.values(), *local_declarations(scop, local_declared)]:
+    whole = {array: name for array, name in local_names.items() if array not in placed}
+    heap = {array: name for array, name in whole.items() if on_heap(scop.array(array))}
+    inside = {array: name for array, name in whole.items() if array not in heap}
+    if declarations := [*printer.types.declarations.values(), *local_declarations(scop, inside)]:
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     lines = [*macros.definitions(), *body, *macros.undefinitions()]
     source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
-                     fallbacks=scanned.fallbacks)
-    return source, local_names
+                     fallbacks=scanned.fallbacks, allocated=tuple(heap))
+    return Region(source=source, on_heap=heap)
 
 
 def _separation(printer: RegionPrinter) -> Separation:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
 from polysched.emit_c.index import Linear, constant, variable
 from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.loops import Temporary
 from polysched.emit_c.python_operators import python_call
 from polysched.scop.body import (
     Binary,
@@ -24,7 +25,7 @@ from polysched.scop.body import (
     walk,
 )
 from polysched.scop.dtypes import INT32, INT64, DType, Kind
-from polysched.scop.scop import Access, Array, Scop, Statement, Storage
+from polysched.scop.scop import Access, Array, Scop, Statement
 
 _FIELD = re.compile(r"\{\}")
 
@@ -41,6 +42,7 @@ class ExpressionPrinter:
     index : prints linear forms.
     local_names : C names of the region-local arrays.
     packed : accesses that read a buffer instead of their array: its name, and where they find their element.
+    temporaries : what is declared in the place of temporary arrays.
     """
 
     scop: Scop
@@ -49,6 +51,7 @@ class ExpressionPrinter:
     index: IndexPrinter
     local_names: Mapping[str, str]
     packed: Mapping[str, tuple[str, tuple[Linear, ...]]] = field(default_factory=dict)
+    temporaries: tuple[Temporary, ...] = ()
 
     def value(self, expr: Expr) -> CText:
         """The expression as a value of its C type."""
@@ -81,6 +84,10 @@ class ExpressionPrinter:
         if access.reference in self.packed:
             name, forms = self.packed[access.reference]
             return CText(name + "".join(f"[{self.index.form(form).text}]" for form in forms), Level.POSTFIX)
+        temporary = next((t for t in self.temporaries if t.array == access.array), None)
+        if temporary is not None:
+            found = _all([linear_form(s, self.iterators) for s in access.subscripts])
+            return temporary_element(temporary, temporary.subscripts(found), self.index)
         array = self.scop.array(access.array)
         return fill_element(element_template(array, len(access.subscripts), self.local_names),
                             [self.subscript(s) for s in access.subscripts])
@@ -115,6 +122,18 @@ class ExpressionPrinter:
                 return binary(expr.op, self._widened(expr.left), self._widened(expr.right))
             case _:
                 return self.value(expr)
+
+
+def temporary_element(temporary: Temporary, subscripts: tuple[Linear, ...], index: IndexPrinter) -> CText:
+    """An element of a temporary's buffer."""
+    return CText(temporary.name + "".join(f"[{index.form(form).text}]" for form in subscripts),
+                 Level.POSTFIX if subscripts else Level.PRIMARY)
+
+
+def _all(forms: list[Linear | None]) -> tuple[Linear, ...]:
+    known: tuple[Linear, ...] = tuple(form for form in forms if form is not None)
+    assert len(known) == len(forms), "only arrays with linear subscripts are contracted"
+    return known
 
 
 def element_template(array: Array, subscripts: int, local_names: Mapping[str, str]) -> str:
@@ -174,13 +193,3 @@ def _linear_binary(expr: Binary, iterators: Mapping[str, Linear]) -> Linear | No
 def _without_loads(expr: Expr) -> list[Expr]:
     """The nodes of an expression whose type takes part in its integer arithmetic."""
     return [e for e in walk(expr) if not isinstance(e, Load)]
-
-
-def local_declarations(scop: Scop, local_names: Mapping[str, str]) -> list[str]:
-    """Declarations of the region-local arrays and scalars."""
-    lines = []
-    for array in scop.arrays:
-        if array.storage is Storage.LOCAL and array.name in local_names:
-            extents = "".join(f"[{extent}]" for extent in array.c_extents)
-            lines.append(f"{array.dtype.c_name} {local_names[array.name]}{extents};")
-    return lines

@@ -67,7 +67,7 @@ class Facts:
 
     def exclude(self, *conditions: Comparison) -> bool:
         """Whether the conditions certainly never hold together; False when that cannot be decided."""
-        names = _Names(self.context)
+        names = IslNames(self.context)
         texts = [text for c in _flat(self.constraints) if (text := names.comparison(c)) is not None]
         asked = [names.comparison(c) for c in conditions]
         if None in asked:
@@ -115,24 +115,47 @@ def _flat(conditions: tuple[Condition, ...]) -> Iterator[Comparison]:
             yield from _flat(condition.arms)
 
 
-class _Names:
-    """isl names: parameters keep theirs, loop variables get made-up ones, since theirs can be isl keywords."""
+class IslNames:
+    """isl's text of conditions and forms: parameters keep their names, loop variables get made-up ones, since theirs
+    can be isl keywords.  What has no affine form has no text: None.
+
+    Attributes
+    ----------
+    parameters : names of the context's parameters.
+    """
 
     def __init__(self, context: isl.Set) -> None:
         count = context.dim(isl.dim_type.param)
-        self._parameters: list[str] = [str(context.get_dim_name(isl.dim_type.param, i)) for i in range(count)]
+        self.parameters: list[str] = [str(context.get_dim_name(isl.dim_type.param, i)) for i in range(count)]
         self._loops: dict[str, str] = {}
 
     def all(self) -> list[str]:
-        return [*self._parameters, *self._loops.values()]
+        """Every name in use so far."""
+        return [*self.parameters, *self._loops.values()]
+
+    def loop(self, name: str) -> str:
+        """The name of a loop variable."""
+        return self._loops.setdefault(name, f"polysched_v{len(self._loops)}")
+
+    def condition(self, condition: Condition) -> str | None:
+        """A comparison, or several."""
+        if isinstance(condition, Comparison):
+            return self.comparison(condition)
+        texts = [self.condition(arm) for arm in condition.arms]
+        known = [text for text in texts if text is not None]
+        if condition.op != "&&" and len(known) < len(texts):
+            return None
+        return f"({(' and ' if condition.op == '&&' else ' or ').join(known)})" if known else None
 
     def comparison(self, condition: Comparison) -> str | None:
-        left, right = self._form(condition.left), self._form(condition.right)
+        """`left op right`."""
+        left, right = self.form(condition.left), self.form(condition.right)
         if left is None or right is None:
             return None
         return f"{left} {'=' if condition.op == '==' else condition.op} {right}"
 
-    def _form(self, form: Linear) -> str | None:
+    def form(self, form: Linear) -> str | None:
+        """A linear form, in parentheses."""
         pieces = [str(form.constant)]
         for atom, factor in form.terms:
             text = self._atom(atom)
@@ -144,14 +167,12 @@ class _Names:
     def _atom(self, atom: Atom) -> str | None:
         match atom:
             case Variable(name=name):
-                if name in self._parameters:
-                    return name
-                return self._loops.setdefault(name, f"polysched_v{len(self._loops)}")
+                return name if name in self.parameters else self.loop(name)
             case Quotient():
-                inner = self._form(atom.numerator)
+                inner = self.form(atom.numerator)
                 return None if inner is None else f"floor({inner}/{atom.divisor})"
             case Remainder():
-                inner = self._form(atom.numerator)
+                inner = self.form(atom.numerator)
                 return None if inner is None else f"({inner} mod {atom.divisor})"
             case _:
                 return None

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import islpy as isl
-
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.emission import emit_with_storage
+from polysched.emit_c.heap import PROTOTYPES, allocated, fits_stack
 from polysched.emit_c.names import taken_names
-from polysched.emit_c.region import ALIGNMENT_BYTES
 from polysched.emit_c.statements import INDENT
 from polysched.errors import UsageError
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 from polysched.tiling.tiled_schedule import TiledSchedule
-
-STACK_BYTES = 16384
-"""Region-local arrays up to this size stay on the stack; larger ones and those of unknown size are allocated."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,17 +50,16 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     scop = tiled.schedule.scop
     if not (name.isidentifier() and name.isascii()):
         raise UsageError(f"{name!r} cannot be the name of a C function", hint="letters, digits and _")
-    locals_ = [array for array in scop.arrays if array.storage is Storage.LOCAL]
-    heap = frozenset(array.name for array in locals_ if not _fits_stack(array))
-    source, local_names = emit_with_storage(tiled, options=options or EmitOptions(), elsewhere=heap)
+    region = emit_with_storage(tiled, options=options or EmitOptions(), on_heap=lambda array: not fits_stack(array))
+    source, heap = region.source, frozenset(region.on_heap)
     signature = FunctionSignature(name=name, parameters=_parameters(scop), return_type="int" if heap else "void")
-    temporaries = [(array, local_names[array.name]) for array in locals_ if array.name in heap]
+    temporaries = [(scop.array(array), called) for array, called in region.on_heap.items()]
     body = source.text.splitlines()
     if temporaries:
         there = " && ".join(called for _, called in temporaries)
         status = taken_names(scop).fresh("polysched_status")
-        body = [*(_allocated(array, called) for array, called in temporaries), f"const int {status} = {there} ? 0 : 1;",
-                f"if (!{status}) {{", *(_placed(line) for line in body), "}",
+        body = [*(allocated(scop, array, called) for array, called in temporaries),
+                f"const int {status} = {there} ? 0 : 1;", f"if (!{status}) {{", *(_placed(line) for line in body), "}",
                 *(f"free({called});" for _, called in temporaries), f"return {status};"]
     arguments = ", ".join(p.c_declaration for p in signature.parameters) or "void"
     head = f"{signature.return_type} {name}({arguments})"
@@ -109,31 +103,6 @@ def _array_parameter(array: Array, written: bool) -> FunctionParameter:
                              constant=not written, restrict=array.restrict)
 
 
-def _fits_stack(array: Array) -> bool:
-    """Whether a local array's size is known and small."""
-    size = array.dtype.bytes
-    for extent in array.extents:
-        if extent is None or not extent.is_cst():
-            return False
-        size *= _constant_value(extent)
-    return size <= STACK_BYTES
-
-
-def _constant_value(extent: isl.PwAff) -> int:
-    pieces: list[int] = []
-    extent.foreach_piece(lambda _, aff: pieces.append(aff.get_constant_val().to_python()))
-    return max(pieces)
-
-
-def _allocated(array: Array, name: str) -> str:
-    """The declaration of an array on the heap, rows contiguous and aligned to a cache line."""
-    rows = "".join(f"[{extent}]" for extent in array.c_extents[1:])
-    pointer = f"(*{name}){rows}" if rows else f"*{name}"
-    bytes_ = " * ".join([*(f"({extent})" for extent in array.c_extents), f"sizeof({array.dtype.c_name})"])
-    rounded = f"((unsigned long)({bytes_}) + {2 * ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
-    return f"{array.dtype.c_name} {pointer} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});"
-
-
 def _prototypes(scop: Scop, heap: frozenset[str]) -> list[str]:
     lines = []
     calls = {e.function: e for s in scop.statements for top in statement_expressions(s.body) for e in walk(top)
@@ -145,5 +114,5 @@ def _prototypes(scop: Scop, heap: frozenset[str]) -> list[str]:
             arguments = ", ".join(argument.dtype.c_name for argument in call.arguments) or "void"
             lines.append(f"{call.dtype.c_name} {function}({arguments});")
     if heap:
-        lines += ["void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);"]
+        lines += PROTOTYPES
     return lines

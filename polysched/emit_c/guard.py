@@ -9,7 +9,8 @@ from itertools import combinations
 import islpy as isl
 
 from polysched.emit_c.c_source import CSource
-from polysched.emit_c.statements import INDENT
+from polysched.emit_c.original_code import inside, original_lines
+from polysched.emit_c.size_text import size_text
 from polysched.errors import UsageError
 from polysched.scop.scop import Array, Scop, Storage, union_map
 
@@ -34,8 +35,8 @@ def guarded(source: CSource) -> CSource:
     if not conditions:
         return replace(source, fallbacks=(*source.fallbacks, *untested))
     test = " && ".join(f"({condition})" for condition in conditions)
-    lines = [f"if ({test}) {{", *(_inside(line) for line in source.text.splitlines()), "} else {",
-             *original_lines(source), "}"]
+    lines = [f"if ({test}) {{", *(inside(line) for line in source.text.splitlines()), "} else {",
+             *original_lines(scop), "}"]
     return replace(source, text="".join(f"{line}\n" for line in lines), fallbacks=(*source.fallbacks, *untested))
 
 
@@ -77,30 +78,7 @@ def _touched(scop: Scop, array: Array) -> tuple[str, str] | None:
     if not (touched.dim_has_lower_bound(isl.dim_type.set, 0) and touched.dim_has_upper_bound(isl.dim_type.set, 0)):
         return None
     zeros = ["0"] * (len(array.extents) - 1)
-    first = _c_text(scop, touched.dim_min(0))
-    last = _c_text(scop, touched.dim_max(0))
+    first = size_text(scop, touched.dim_min(0))
+    last = size_text(scop, touched.dim_max(0))
     return (f"(const char *)&{array.c_element.format(first, *zeros)}",
             f"(const char *)&{array.c_element.format(f'({last}) + 1', *zeros)}")
-
-
-def _c_text(scop: Scop, value: isl.PwAff) -> str:
-    for parameter in scop.parameters:
-        at = value.find_dim_by_name(isl.dim_type.param, parameter.name)
-        if at >= 0:
-            value = value.set_dim_id(isl.dim_type.param, at, isl.Id(f"(long){parameter.spelling}"))
-    build = isl.AstBuild.from_context(isl.Set.universe(value.domain().get_space().params()))
-    return str(build.expr_from_pw_aff(value.coalesce()).to_C_str())
-
-
-def original_lines(source: CSource) -> list[str]:
-    """The region as it stood in the file, without its pragmas and its indentation."""
-    region = source.scop.source
-    assert region is not None
-    lines = region.text[region.start:region.end].splitlines()
-    pragmas = (["pragma", "scop"], ["pragma", "endscop"])
-    code = [line for line in lines if line.replace("#", "", 1).split()[:2] not in pragmas]
-    return [INDENT + line.removeprefix(region.indent) if line.strip() else line for line in code]
-
-
-def _inside(line: str) -> str:
-    return line if line.startswith("#") or not line else INDENT + line

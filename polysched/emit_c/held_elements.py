@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.index import Comparison, variable
-from polysched.emit_c.loops import Block, For, If, Let, Node, Packed, RegisterTile, StatementInstance, walk_nodes
+from polysched.emit_c.loops import Block, For, If, Let, Local, Node, Packed, RegisterTile, straight
 
 Promotes = Callable[[RegisterTile, Facts], bool]
 
@@ -36,7 +36,7 @@ def hold_elements(node: Node, facts: Facts, promotes: Promotes) -> Node:
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
             return replace(node, body=hold_elements(node.body, facts.given(known), promotes))
-        case Packed():
+        case Packed() | Local():
             return replace(node, body=hold_elements(node.body, facts, promotes))
         case _:
             return node
@@ -44,13 +44,12 @@ def hold_elements(node: Node, facts: Facts, promotes: Promotes) -> Node:
 
 def _loop(loop: For, facts: Facts, promotes: Promotes) -> Node:
     inner = hold_elements(loop.body, facts.inside(loop), promotes)
-    plain = not (loop.mark.simd or loop.mark.parallel) and loop.guard is None
-    if not plain:
+    if loop.mark.simd or loop.mark.parallel or loop.guard is not None:
         return replace(loop, body=inner)
     if isinstance(inner, RegisterTile) and not inner.edges:
         larger = replace(inner, loops=(replace(loop, body=Block(())), *inner.loops))
         return larger if promotes(larger, facts) else replace(loop, body=inner)
-    if all(isinstance(n, Block | StatementInstance) for n in walk_nodes(inner)):
-        tile = RegisterTile(loops=(replace(loop, body=Block(())),), edges=(), body=inner)
+    if (plain := straight(inner)) is not None:
+        tile = RegisterTile(loops=(replace(loop, body=Block(())),), edges=(), body=plain[0], private=plain[1])
         return tile if promotes(tile, facts) else replace(loop, body=inner)
     return replace(loop, body=inner)

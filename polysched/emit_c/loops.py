@@ -15,6 +15,30 @@ from polysched.scheduling.marks import LoopMark, Role
 
 
 @dataclass(frozen=True)
+class Temporary:
+    """A temporary array of the program while one execution of a node lasts: a variable or a small buffer.
+
+    Parameters
+    ----------
+    array : the array of the program.
+    name : the C name.
+    kept : the dimensions of the array that the buffer has; the others have one value inside.
+    bases : per kept dimension, the first subscript that occurs.
+    extents : per kept dimension, the number of elements.
+    """
+
+    array: str
+    name: str
+    kept: tuple[int, ...] = ()
+    bases: tuple[Linear, ...] = ()
+    extents: tuple[int, ...] = ()
+
+    def subscripts(self, forms: tuple[Linear, ...]) -> tuple[Linear, ...]:
+        """Where in the buffer the element with these subscripts in the array is."""
+        return tuple(forms[k] - base for k, base in zip(self.kept, self.bases, strict=True))
+
+
+@dataclass(frozen=True)
 class StatementInstance:
     """One instance of a statement of the Scop.
 
@@ -22,10 +46,12 @@ class StatementInstance:
     ----------
     statement : the statement's name.
     iterators : the value of each of its iterators, in terms of loop variables and parameters.
+    temporaries : what the surroundings declare in the place of temporary arrays.
     """
 
     statement: str
     iterators: tuple[Linear, ...]
+    temporaries: tuple[Temporary, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +178,14 @@ class Packed:
 
 
 @dataclass(frozen=True)
+class Local:
+    """Declare temporaries, then run the body; no value of theirs comes from before or is used after."""
+
+    temporaries: tuple[Temporary, ...]
+    body: Node
+
+
+@dataclass(frozen=True)
 class RegisterTile:
     """`loops { for every point of the edges: body }`, to be unrolled and held in registers.
 
@@ -161,20 +195,22 @@ class RegisterTile:
     edges : the dimensions of the tile, outermost first.
     body : statement instances only.
     panels : accesses that read a panel instead of their array.
+    private : temporaries of which every point of the edges has one of its own, in every iteration of the loops.
     """
 
     loops: tuple[For, ...]
     edges: tuple[Edge, ...]
     body: Node
     panels: tuple[Panel, ...] = ()
+    private: tuple[Temporary, ...] = ()
 
 
-Node: TypeAlias = Block | For | If | Let | StatementInstance | RegisterTile | Packed
+Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed
 
 
 def as_loops(tile: RegisterTile) -> Node:
     """The loop nest that a register tile stands for."""
-    node = tile.body
+    node: Node = Local(tile.private, tile.body) if tile.private else tile.body
     for edge in reversed(tile.edges):
         if edge.is_own_variable:
             continue
@@ -200,7 +236,7 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
     match node:
         case Block():
             return node.children
-        case For() | Let() | RegisterTile():
+        case For() | Let() | Local() | RegisterTile():
             return (node.body,)
         case Packed():
             return (node.copy, node.body)
@@ -225,6 +261,16 @@ def instances(node: Node) -> Iterator[StatementInstance]:
 def is_innermost(loop: For) -> bool:
     """Whether no other loop is below."""
     return not any(isinstance(n, For) for n in walk_nodes(loop.body))
+
+
+def straight(node: Node) -> tuple[Node, tuple[Temporary, ...]] | None:
+    """A body without loops and conditions, and the temporaries that it declares, all single variables; else None."""
+    private: tuple[Temporary, ...] = ()
+    body = node
+    if isinstance(node, Local) and not any(t.kept for t in node.temporaries):
+        private, body = node.temporaries, node.body
+    plain = all(isinstance(n, Block | StatementInstance) for n in walk_nodes(body))
+    return (body, private) if plain else None
 
 
 def block(children: tuple[Node, ...]) -> Node:

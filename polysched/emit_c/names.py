@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.index import Linear, Variable, variable, variables
@@ -19,6 +19,7 @@ from polysched.emit_c.loops import (
     For,
     If,
     Let,
+    Local,
     Node,
     Packed,
     RegisterTile,
@@ -89,7 +90,8 @@ def local_array_names(scop: Scop, taken: TakenNames) -> dict[str, str]:
     for array in scop.arrays:
         if array.storage is Storage.LOCAL:
             wish = identifier_of(array.name)
-            clashes = {a.name for a in scop.arrays if a is not array} | set(names.values())
+            others = replace(scop, arrays=tuple(a for a in scop.arrays if a is not array), source=None)
+            clashes = taken_names(others).used | set(names.values())
             names[array.name] = wish if wish not in clashes and wish not in _KEYWORDS else taken.fresh(
                 wish, frozenset(clashes))
     return names
@@ -112,7 +114,7 @@ def _rename(node: Node, iterators: Mapping[str, tuple[str, ...]], taken: TakenNa
         case If():
             otherwise = None if node.otherwise is None else _rename(node.otherwise, iterators, taken, scope)
             return If(node.condition, _rename(node.then, iterators, taken, scope), otherwise)
-        case StatementInstance() | RegisterTile() | Packed():
+        case StatementInstance() | RegisterTile() | Packed() | Local():
             return node
     name = _pick(node, iterators, taken, scope)
     renaming = {node.variable: variable(name)}

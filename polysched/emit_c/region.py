@@ -18,11 +18,13 @@ from polysched.emit_c.loops import (
     For,
     If,
     Let,
+    Local,
     Node,
     Packed,
     Panel,
     RegisterTile,
     StatementInstance,
+    Temporary,
     as_loops,
 )
 from polysched.emit_c.names import TakenNames
@@ -91,12 +93,19 @@ class RegionPrinter:
                 return self._tile(node, place)
             case Packed():
                 return self._packed(node, place)
+            case Local():
+                return [*map(self._declaration, node.temporaries), *self.lines(node.body, place)]
             case StatementInstance():
                 return self._instance(node)
 
+    def _declaration(self, temporary: Temporary) -> str:
+        extents = "".join(f"[{extent}]" for extent in temporary.extents)
+        aligned = f" __attribute__((aligned({ALIGNMENT_BYTES})))" if extents else ""
+        return f"{self.scop.array(temporary.array).dtype.c_name} {temporary.name}{extents}{aligned};"
+
     def _among_others(self, child: Node, place: Place) -> list[str]:
         lines = self.lines(child, place)
-        declares = isinstance(child, Let | RegisterTile | Packed) and not lines[0].startswith(("if (", "for ("))
+        declares = isinstance(child, Let | Local | RegisterTile | Packed) and not lines[0].startswith(("if (", "for ("))
         return ["{", *_indent(lines), "}"] if declares else lines
 
     def _for(self, loop: For, place: Place) -> list[str]:
@@ -189,7 +198,7 @@ class RegionPrinter:
     def _printer(self, node: StatementInstance, point: Point) -> ExpressionPrinter:
         return ExpressionPrinter(scop=self.scop, statement=self.scop.statement(node.statement),
                                  iterators=iterators_at(self.scop, node, point), index=self.index,
-                                 local_names=self.local_names)
+                                 local_names=self.local_names, temporaries=node.temporaries)
 
     def _instance(self, node: StatementInstance) -> list[str]:
         printer = self._printer(node, Point(()))

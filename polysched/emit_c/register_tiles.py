@@ -35,6 +35,7 @@ from polysched.emit_c.loops import (
     For,
     If,
     Let,
+    Local,
     Node,
     Packed,
     Panel,
@@ -90,6 +91,8 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
             return replace(node, body=separate_register_tiles(node.body, facts.given(known), how))
+        case Local():
+            return replace(node, body=separate_register_tiles(node.body, facts, how))
         case _:
             return node
 

@@ -9,7 +9,7 @@ from itertools import product
 
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.index import Atom, Linear, Variable, substitute, variable, variables
-from polysched.emit_c.loops import Edge, RegisterTile, StatementInstance
+from polysched.emit_c.loops import Edge, RegisterTile, StatementInstance, Temporary
 from polysched.scop.scop import Access, Array, Scop
 
 
@@ -67,14 +67,27 @@ def iterators_at(scop: Scop, instance: StatementInstance, point: Point) -> dict[
             for name, form in zip(statement.iterators, instance.iterators, strict=True)}
 
 
-def reach(array: Array, access: Access, iterators: Mapping[str, Linear], vector: str | None, lanes: int) -> Reach:
-    """Where an access goes, and how it moves when the variable `vector` advances."""
+def reach(array: Array, access: Access, iterators: Mapping[str, Linear], vector: str | None, lanes: int, *,
+          temporary: Temporary | None = None) -> Reach:
+    """Where an access goes, and how it moves when the variable `vector` advances.
+
+    Parameters
+    ----------
+    temporary : the buffer that is declared in the place of the array; the subscripts are those in the buffer.
+    """
     forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
     if any(form is None for form in forms):
         return Reach(array.name, None, Lanes.UNKNOWN, 1)
     known = tuple(form for form in forms if form is not None)
+    if temporary is not None:
+        known = temporary.subscripts(known)
     kind = _lanes(array, known, vector)
     return Reach(array.name, known, kind, lanes if kind in (Lanes.UNIT, Lanes.REVERSED) else 1)
+
+
+def private_reach(array: Array, vector: str | None, lanes: int) -> Reach:
+    """A variable of which each point has one of its own, and each lane."""
+    return Reach(array.name, (), Lanes.UNIFORM if vector is None else Lanes.UNIT, lanes)
 
 
 def packed_at(tile: RegisterTile, point: Point) -> dict[str, tuple[str, tuple[Linear, ...]]]:

@@ -15,18 +15,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from polysched.emit_c.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.c_text import CText
-from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element
+from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
 from polysched.emit_c.index import Comparison
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
-from polysched.emit_c.loops import RegisterTile, StatementInstance, instances
+from polysched.emit_c.loops import RegisterTile, StatementInstance, Temporary, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.statements import braced
-from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, packed_at, packed_reach, points, reach
+from polysched.emit_c.tile_accesses import (
+    Lanes,
+    Point,
+    Reach,
+    iterators_at,
+    packed_at,
+    packed_reach,
+    points,
+    private_reach,
+    reach,
+)
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.emit_c.vector_statements import add_statements
@@ -74,15 +85,19 @@ class TileCode:
         """
         lanes = self._lanes()
         accesses = self._accesses(lanes)
-        levels = promotion_levels(self.tile, accesses, self.facts)
+        levels = promotion_levels(self.tile, [a for a in accesses if not self._is_private(a)], self.facts)
         registers = self._registers(accesses, levels)
-        body = self._body(registers, frozenset(a.generic.array for a in accesses if a.writes), lanes)
+        own = self._private_registers(accesses)
+        registers |= own
+        body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
+        body += self._body(registers, frozenset(a.generic.array for a in accesses if a.writes), lanes)
         written = frozenset(key for a in accesses if a.writes for key in a.keys)
         return self._nest(0, body, _Held(registers, levels, written), self.facts)
 
     def holds_elements(self) -> bool:
         """Whether some element that is not a variable already lives in a register around all loops of the tile."""
-        levels = promotion_levels(self.tile, self._accesses(self._lanes()), self.facts)
+        accesses = [a for a in self._accesses(self._lanes()) if not self._is_private(a)]
+        levels = promotion_levels(self.tile, accesses, self.facts)
         return any(level == 0 and not self.scop.array(array).c_element.isidentifier()
                    for array, level in levels.items())
 
@@ -139,8 +154,30 @@ class TileCode:
         packed = packed_at(self.tile, point)
         if access.reference in packed:
             return packed_reach(*packed[access.reference], lanes)
+        array = self.scop.array(access.array)
+        if array.name in self._private:
+            return private_reach(array, self._edge, lanes)
         iterators = iterators_at(self.scop, instance, point)
-        return reach(self.scop.array(access.array), access, iterators, self._edge, lanes)
+        return reach(array, access, iterators, self._edge, lanes, temporary=self._temporaries.get(array.name))
+
+    @cached_property
+    def _private(self) -> dict[str, str]:
+        """C name by array of the variables that every point has to itself."""
+        return {t.array: t.name for t in self.tile.private}
+
+    @cached_property
+    def _temporaries(self) -> dict[str, Temporary]:
+        """What is declared around the tile in the place of temporary arrays."""
+        return {t.array: t for instance in instances(self.tile.body) for t in instance.temporaries}
+
+    def _is_private(self, access: TileAccess) -> bool:
+        return access.generic.array in self._private
+
+    def _private_registers(self, accesses: list[TileAccess]) -> dict[Reach, Piece]:
+        """A variable per temporary that lives in one iteration of the tile."""
+        return {a.generic: Piece(CText(self._private[a.generic.array]), self.scop.array(a.generic.array).dtype,
+                                 a.generic.lanes is Lanes.UNIT)
+                for a in accesses if self._is_private(a)}
 
     def _registers(self, accesses: list[TileAccess], levels: dict[str, int]) -> dict[Reach, Piece]:
         registers: dict[Reach, Piece] = {}
@@ -191,6 +228,10 @@ class TileCode:
 
     def _memory(self, key: Reach, piece: Piece) -> CText:
         """The place in memory that a register stands for."""
+        temporary = self._temporaries.get(key.array)
+        if temporary is not None:
+            element = temporary_element(temporary, key.subscripts or (), self.index)
+            return vector_at(element, self._type(key, piece)) if piece.vector else element
         template = element_template(self.scop.array(key.array), len(key.subscripts or ()), self.local_names)
         element = fill_element(template, [self.index.form(form).text for form in key.subscripts or ()])
         return vector_at(element, self._type(key, piece)) if piece.vector else element

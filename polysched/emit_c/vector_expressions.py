@@ -13,7 +13,7 @@ from polysched.emit_c.array_bounds import inside_array
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.index import Variable, substitute, variable, variables
-from polysched.emit_c.tile_accesses import Lanes, Reach, packed_reach, reach
+from polysched.emit_c.tile_accesses import Lanes, Reach, packed_reach, private_reach, reach
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import (
@@ -140,7 +140,12 @@ class VectorPrinter:
         """Where an access of the statement goes at this point."""
         if access.reference in self.scalar.packed:
             return packed_reach(*self.scalar.packed[access.reference], self.lanes)
-        return reach(self.scop.array(access.array), access, self.scalar.iterators, self.edge, self.lanes)
+        array = self.scop.array(access.array)
+        own = private_reach(array, self.edge, self.lanes)
+        if self.scope.held(own) is not None:
+            return own
+        temporary = next((t for t in self.scalar.temporaries if t.array == array.name), None)
+        return reach(array, access, self.scalar.iterators, self.edge, self.lanes, temporary=temporary)
 
     def loaded(self, access: Access, where: Reach, dtype: DType) -> Piece:
         """The element or vector that an access reads from memory."""

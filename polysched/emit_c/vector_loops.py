@@ -20,12 +20,12 @@ from polysched.emit_c.loops import (
     For,
     If,
     Let,
+    Local,
     Node,
     Packed,
     RegisterTile,
-    StatementInstance,
     block,
-    walk_nodes,
+    straight,
 )
 from polysched.emit_c.names import TakenNames
 
@@ -50,8 +50,8 @@ def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
     """Rewrite every suitable simd loop below a node."""
     match node:
         case For():
-            straight = all(isinstance(n, Block | StatementInstance) for n in walk_nodes(node.body))
-            if straight and node.mark.simd and not node.mark.parallel and node.is_canonical and node.step == 1:
+            free = node.mark.simd and not node.mark.parallel and node.is_canonical and node.step == 1
+            if free and straight(node.body) is not None:
                 width = how.width(node, facts)
                 return _strips(node, width, how) if width > 1 else node
             return replace(node, body=vectorise_loops(node.body, facts.inside(node), how))
@@ -64,7 +64,7 @@ def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
             return replace(node, body=vectorise_loops(node.body, facts.given(known), how))
-        case Packed():
+        case Packed() | Local():
             return replace(node, body=vectorise_loops(node.body, facts, how))
         case _:
             return node
@@ -73,7 +73,14 @@ def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
 def one_vector(loop: For, width: int) -> RegisterTile:
     """The tile of `width` iterations from the loop variable on."""
     edge = Edge(variable=loop.variable, base=variable(loop.variable), count=width, simd=True)
-    return RegisterTile(loops=(), edges=(edge,), body=loop.body)
+    return _tile(loop, edge)
+
+
+def _tile(loop: For, edge: Edge) -> RegisterTile:
+    plain = straight(loop.body)
+    assert plain is not None, "only loops with a straight body become vectors"
+    body, private = plain
+    return RegisterTile(loops=(), edges=(edge,), body=body, private=private)
 
 
 def _strips(loop: For, width: int, how: Vectorisation) -> Node:
@@ -95,8 +102,7 @@ def _strips(loop: For, width: int, how: Vectorisation) -> Node:
     while half >= NARROWEST_TAIL and not (length.is_constant and length.constant % width == 0):
         rest = of_atom(Remainder(length, 2 * half))
         edge = Edge(variable=loop.variable, base=upper - rest, count=half, simd=True)
-        tile = RegisterTile(loops=(), edges=(edge,), body=loop.body)
-        parts.append(If(Comparison(">=", rest, constant(half)), tile))
+        parts.append(If(Comparison(">=", rest, constant(half)), _tile(loop, edge)))
         half //= 2
     if not (length.is_constant and length.constant % width == 0):
         # A negative length leaves nothing: C's remainder is negative too.

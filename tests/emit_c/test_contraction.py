@@ -1,0 +1,100 @@
+"""Temporary arrays become variables and small buffers, and the code computes the same."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+
+HEAD = "void f(int n, double A[restrict n][n], double B[restrict n][n])\n{\n#pragma scop\n"
+TAIL = "\n#pragma endscop\n}\n"
+SIZES = (1, 7, 8, 9, 23)
+# Per program, the temporaries that get memory from the heap.
+PROGRAMS: dict[str, tuple[str, set[str]]] = {
+    "variables": ("""
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double t = A[i][j] * 2;
+      double u = t + B[i][j];
+      if (u > 1) B[i][j] = u * t;
+      A[i][j] = u - t;
+    }""", set()),
+    "a small buffer": ("""
+  for (int i = 0; i < n; i++) {
+    double t[3];
+    for (int k = 0; k < 3; k++) t[k] = A[i][0] + k;
+    for (int k = 0; k < 3; k++) B[i][0] += t[2 - k] * (k + 1);
+  }""", set()),
+    "an accumulator": ("""
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double s = 0;
+      for (int k = 0; k < n; k++) s += A[i][k] * A[k][j];
+      B[i][j] = s;
+    }""", {"s"}),
+    "carried": ("""
+  double s = 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) { s = 0.5 * s + A[i][j]; B[i][j] = s; }""", set()),
+    "two rows": ("""
+  for (int i = 0; i < n; i++) {
+    double last = 1, sum = 0;
+    for (int j = 0; j < n; j++) { sum += last * A[i][j]; last = B[i][j]; }
+    for (int j = 0; j < n; j++) B[i][j] = sum - A[i][j];
+  }""", {"sum", "last"}),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("vector_bits", [0, 256])
+def test_transformed_and_original_agree(program: str, vector_bits: int, tmp_path: Path) -> None:
+    text = HEAD + PROGRAMS[program][0] + TAIL
+    scop = from_c_text(text)
+    region = polysched.optimize(scop, polysched.PipelineOptions(vector_bits=vector_bits))
+    assert set(region.source.allocated) == PROGRAMS[program][1]
+    new = load(f"{HEAD}{region.text}{TAIL}".replace("#pragma scop", "").replace("#pragma endscop", ""), tmp_path)
+    old = load(text, tmp_path)
+    for n in SIZES:
+        results = []
+        for library in (new, old):
+            random = np.random.default_rng(n)
+            arrays = [random.random((n, n)) for _ in range(2)]
+            library.f(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays)
+        for changed, expected in zip(*results, strict=True):
+            np.testing.assert_array_equal(changed, expected)
+
+
+def test_variables_live_in_vector_registers() -> None:
+    text = polysched.optimize(from_c_text(HEAD + PROGRAMS["variables"][0] + TAIL),
+                              polysched.PipelineOptions(vector_bits=256)).text
+    assert re.search(r"polysched_f64x4 t;\n\s*polysched_f64x4 u;\n", text)
+    assert re.search(r"double t;\n\s*double u;\n", text)
+
+
+def test_a_value_that_crosses_iterations_keeps_its_place_outside_the_loops() -> None:
+    text = polysched.optimize(from_c_text(HEAD + PROGRAMS["carried"][0] + TAIL)).text
+    assert text.index("double s;") < text.index("for (")
+    assert text.count("double s;") == 1
+
+
+def test_copies_are_refused_where_they_would_need_too_much_memory() -> None:
+    body = """
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int l = 0; l < n; l++) {
+        double s = 0;
+        for (int k = 0; k < n; k++) s += A[i][k] * A[k][j] * A[k][l];
+        B[i][j] += s;
+      }"""
+    region = polysched.optimize(from_c_text(HEAD + body + TAIL))
+    assert region.unexpanded == ("s",)
+    assert "temporary s: one for all iterations" in "\n".join(region.steps())
+    assert "aligned_alloc" not in region.text
