@@ -13,115 +13,44 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import peers
+from workloads import WORKLOADS, Workload, stored
 
 from polysched.scop.interpreter import extents_of
-from polysched.scop.scop import Scop
 from polysched.target import find_compiler
-from polysched.tensorize import Match, find_intrinsic, match, operators
+from polysched.tensorize import Match, find_intrinsic
 from polysched.tensorize.choice import choose, executes_here
 from polysched.tensorize.conformance import fill_in
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.exact_arithmetic import PRELUDE
 from polysched.tensorize.intrinsic import Intrinsic
-
-BYTES = {"dtype": "uint8", "right_dtype": "int8", "accumulator": "int32"}
-BF16 = {"dtype": "bfloat16", "accumulator": "float32"}
-F32 = {"dtype": "float32", "accumulator": "float32"}
-PLAIN_PRODUCT = """void plain({c} *C, const {a} *A, const {b} *B) {{
-    #pragma omp parallel for
-    for (long i = 0; i < {m}; i++)
-        for (long j = 0; j < {n}; j++) {{
-            {c} sum = C[i * {n} + j];
-            for (long k = 0; k < {k}; k++) sum += A[i * {k} + k] * B[j * {k} + k];
-            C[i * {n} + j] = sum;
-        }}
-}}
-"""
-PLAIN_F32 = """void plain(float *C, const float *A, const float *B) {{
-    #pragma omp parallel for
-    for (long i = 0; i < {m}; i++)
-        for (long k = 0; k < {k}; k++)
-            for (long j = 0; j < {n}; j++) C[i * {n} + j] += A[i * {k} + k] * B[k * {n} + j];
-}}
-"""
-PLAIN_BF16 = PLAIN_PRODUCT.replace("A[i * {k} + k] * B[j * {k} + k]",
-                                   "bf16_to_f32(A[i * {k} + k]) * bf16_to_f32(B[j * {k} + k])")
-PLAIN_CONVOLUTION = """void plain(int32_t *Y, const uint8_t *X, const int8_t *W) {{
-    #pragma omp parallel for collapse(2)
-    for (long k = 0; k < {k}; k++)
-        for (long p = 0; p < {size}; p++)
-            for (long c = 0; c < {c}; c++)
-                for (long r = 0; r < {window}; r++)
-                    for (long s = 0; s < {window}; s++)
-                        for (long q = 0; q < {size}; q++)
-                            Y[(k * {size} + p) * {size} + q] += X[(c * {wide} + p + r) * {wide} + q + s]
-                                * W[((k * {c} + c) * {window} + r) * {window} + s];
-}}
-"""
+from polysched.tensorize.program import tensorize
 
 
-@dataclass
-class Workload:
-    """One row of the table."""
-
-    name: str
-    scop: Scop
-    operations: int
-    plain: str
-    sizes: dict[str, int] = field(default_factory=dict)
-    constant: str = ""                  # array that is packed once
-    transposed_plain: bool = False      # the baseline gets B transposed, as a good loop nest would have it
-
-
-@dataclass
+@dataclass(kw_only=True)
 class Row:
-    """Results; seconds are all repeats, in the order in which they were measured."""
+    """Results; seconds are all rounds, in the order in which they were measured; ratios are against packed once."""
 
     workload: str
     intrinsic: str
     match: str
-    giga_per_second: float
-    giga_per_second_packed_once: float
-    share_of_peak: float
-    over_plain: float
-    over_blas: float | None
+    giga_per_second: dict[str, float]
     peak_giga_per_second: float
+    over_plain: float
+    over_onednn: float | None
+    over_onednn_narrow: float | None
+    over_blas: float | None
     verified: bool
     seconds: dict[str, list[float]]
 
-
-def product(name: str, n: int, types: dict[str, str], plain: str) -> Workload:
-    names = {"uint8": "uint8_t", "int8": "int8_t", "int32": "int32_t", "float32": "float", "bfloat16": "bf16"}
-    c, a = names[types["accumulator"]], names[types["dtype"]]
-    text = plain.format(c=c, a=a, b=names[types.get("right_dtype", types["dtype"])], m=n, n=n, k=n)
-    return Workload(name, operators.gmm(m=n, n=n, k=n, **types), 2 * n**3, text, constant="B",
-                    transposed_plain=plain is not PLAIN_F32)
-
-
-def convolution(name: str, channels_in: int, channels: int, size: int, window: int) -> Workload:
-    scop = operators.c2d(k=channels, c=channels_in, size=size, window=window, **BYTES)
-    text = PLAIN_CONVOLUTION.format(k=channels, c=channels_in, size=size, window=window, wide=size + window - 1)
-    return Workload(name, scop, 2 * channels * channels_in * size * size * window * window, text, {"batch": 1}, "W")
-
-
-WORKLOADS: dict[str, Callable[[], Workload]] = {
-    "int8 product 1024": lambda: product("int8 product 1024", 1024, BYTES, PLAIN_PRODUCT),
-    "bf16 product 1024": lambda: product("bf16 product 1024", 1024, BF16, PLAIN_BF16),
-    "f32 product 1024": lambda: product("f32 product 1024", 1024, F32, PLAIN_F32),
-    "int8 conv 3x3 64@56": lambda: convolution("int8 conv 3x3 64@56", 64, 64, 56, 3),
-    "int8 conv 1x1 64@56": lambda: convolution("int8 conv 1x1 64@56", 64, 64, 56, 1),
-}
-
-
-def stored(values: np.ndarray, dtype: str) -> np.ndarray:
-    if dtype == "bfloat16":
-        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return values.astype(dtype)
+    @property
+    def share_of_peak(self) -> float:
+        return self.giga_per_second["packed once"] / self.peak_giga_per_second
 
 
 def build(text: str, flags: tuple[str, ...], folder: Path, name: str) -> ctypes.CDLL:
@@ -177,18 +106,17 @@ def peak(intrinsic: Intrinsic, folder: Path, threads: int) -> float:
 
 
 def measure(workload: Workload, chosen: Match, pairs: int, threads: int, folder: Path) -> Row:
-    emitted = emit_match(chosen, "ours")
+    program = tensorize(chosen)
+    assert program.before is None
+    assert program.after is None
+    emitted = emit_match(chosen, "ours", EmissionOptions(zero=program.zero))
     keep = next((n for n, e in chosen.assignment.operands if workload.constant in str(chosen.to_json()["operands"][n])),
                 "")
-    once = emit_match(chosen, "once", EmissionOptions(keep=(keep,) if keep else ()))
+    once = emit_match(chosen, "once", EmissionOptions(keep=(keep,) if keep else (), zero=program.zero))
     tag = f"{abs(hash((workload.name, chosen.intrinsic.name)))}"
     library = build(emitted.unit + once.text, emitted.flags, folder, f"ours_{tag}")
     plain = build(f"#include <stdlib.h>\n{PRELUDE}{workload.plain}", (), folder, f"plain_{tag}")
-    chooser = np.random.default_rng(0)
-    arrays = {}
-    for a in workload.scop.arrays:
-        shape = tuple(extents_of(a, workload.sizes))
-        arrays[a.name] = stored(chooser.integers(0, 8, shape) - (0 if a.dtype.name == "uint8" else 4), a.dtype.name)
+    arrays = inputs(workload)
     result = chosen.fragment.statement.access(chosen.fragment.target).array
 
     def subject(call: Callable[..., object], names: tuple[str, ...],
@@ -196,35 +124,91 @@ def measure(workload: Workload, chosen: Match, pairs: int, threads: int, folder:
         pointers = [ctypes.c_void_p(source[n].ctypes.data) for n in names]
         return lambda: (call(*pointers), None)[1]
 
-    values = {k: v.copy() for k, v in arrays.items()}
-    others = {k: v.copy() for k, v in arrays.items()}
+    values = {k: aligned(v) for k, v in arrays.items()}
+    others = {k: aligned(v) for k, v in arrays.items()}
     if workload.transposed_plain:
         others["B"] = np.ascontiguousarray(others["B"].T)
-    order = tuple(a.name for a in workload.scop.arrays)
-    plain_order = ("Y", "X", "W") if "Y" in order else ("C", "A", "B")
+    if workload.channels_last:
+        others["W"] = np.ascontiguousarray(others["W"].transpose(0, 2, 3, 1))
+    plain_order = ("Y", "X", "W") if "Y" in others else ("C", "A", "B")
     subjects = {"ours": subject(library.ours, emitted.arrays, values),
                 "plain": subject(plain.plain, plain_order, others)}
     kept_place = next((p for p in once.plan.places if p.operand == keep), None)
     if kept_place is not None and kept_place.packed:
         library.__getattr__(f"once_prepare_{keep}")(ctypes.c_void_p(values[workload.constant].ctypes.data))
     subjects["packed once"] = subject(library.once, once.arrays, values)
-    subjects["ours"]()
     subjects["plain"]()
-    verified = bool(np.array_equal(values[result], others[result]))
-    if chosen.fragment.update.dtype.name == "float32" and values["A"].dtype == np.float32:
-        subjects["blas"] = lambda: np.matmul(arrays["A"], arrays["B"], out=arrays["C"]) is None or None
+    verified = True
+    for mine in ("ours", "packed once"):
+        values[result][...] = 7
+        subjects[mine]()
+        verified &= bool(np.array_equal(values[result], others[result]))
+    subjects |= {f"oneDNN {n}": call for n, call in peers.onednn(workload, arrays).items()}
+    subjects |= peers.blas(workload, arrays)
+    seconds = alternate(subjects, pairs)
+    middle = {n: statistics.median(s) for n, s in seconds.items()}
+
+    def ratio(names: Iterable[str]) -> float | None:
+        """Median of the paired ratios of the best of some subjects over ours with the constant packed once."""
+        known = [n for n in names if n in seconds]
+        if not known:
+            return None
+        best = min(known, key=lambda n: middle[n])
+        return statistics.median(a / b for a, b in zip(seconds[best], seconds["packed once"], strict=True))
+
+    same = [n for n in seconds if n.startswith("oneDNN") and "narrow" not in n]
+    return Row(workload=workload.name, intrinsic=chosen.intrinsic.name, match=str(chosen), verified=verified,
+               giga_per_second={n: workload.operations / s / 1e9 for n, s in middle.items()},
+               peak_giga_per_second=peak(chosen.intrinsic, folder, threads),
+               over_plain=ratio(["plain"]) or 0.0, over_onednn=ratio(same),
+               over_onednn_narrow=ratio(n for n in seconds if "narrow" in n), over_blas=ratio(["OpenBLAS", "MKL"]),
+               seconds=seconds)
+
+
+def inputs(workload: Workload) -> dict[str, np.ndarray]:
+    """Small integers, so that sums of floats are exact in any order."""
+    chooser = np.random.default_rng(0)
+    return {a.name: stored(chooser.integers(0, 8, extents_of(a, workload.sizes)) - 4 * (a.dtype.name != "uint8"),
+                           a.dtype.name) for a in workload.scop.arrays}
+
+
+def aligned(values: np.ndarray) -> np.ndarray:
+    """A copy on a 64-byte boundary."""
+    memory = np.empty(values.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    copy = memory[start: start + values.nbytes].view(values.dtype).reshape(values.shape)
+    copy[...] = values
+    return copy
+
+
+def alternate(subjects: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of every subject per round; each is called once more before, so that its own data is in the caches."""
     seconds: dict[str, list[float]] = {n: [] for n in subjects}
-    for _ in range(pairs):
+    for _ in range(rounds):
         for n, call in subjects.items():
-            started = time.perf_counter()
             call()
-            seconds[n].append(time.perf_counter() - started)
-    ratio = {n: statistics.median(a / b for a, b in zip(seconds[n], seconds["packed once"], strict=True))
-             for n in seconds}
-    rate = {n: workload.operations / statistics.median(s) / 1e9 for n, s in seconds.items()}
-    top = peak(chosen.intrinsic, folder, threads)
-    return Row(workload.name, chosen.intrinsic.name, str(chosen), rate["ours"], rate["packed once"],
-               rate["packed once"] / top, ratio["plain"], ratio.get("blas"), top, verified, seconds)
+            samples = []
+            for _ in range(1 if n == "plain" else 3):
+                started = time.perf_counter()
+                call()
+                samples.append(time.perf_counter() - started)
+            seconds[n].append(statistics.median(samples))
+            if n == "OpenBLAS":
+                time.sleep(0.05)   # its threads go on looking for work for a while
+    return seconds
+
+
+HEADING = (f"{'workload':<22}{'instruction':<16}{'G/s':>7}{'packed once':>12}{'peak':>8}{'share':>7}{'x plain':>9}"
+           f"{'x oneDNN':>10}{'x narrow':>10}{'x BLAS':>8}  verified")
+
+
+def line(row: Row) -> str:
+    """One line of the table."""
+    ratios = [f"{r:.2f}" if r is not None else "-" for r in (row.over_onednn, row.over_onednn_narrow, row.over_blas)]
+    rate = row.giga_per_second
+    return (f"{row.workload:<22}{row.intrinsic:<16}{rate['ours']:>7.0f}{rate['packed once']:>12.0f}"
+            f"{row.peak_giga_per_second:>8.0f}{row.share_of_peak:>7.2f}{row.over_plain:>9.2f}"
+            f"{ratios[0]:>10}{ratios[1]:>10}{ratios[2]:>8}  {row.verified}")
 
 
 def plot(rows: list[Row], path: str) -> None:
@@ -258,8 +242,7 @@ def main() -> int:
         clean = {k: v for k, v in os.environ.items() if k not in unwanted} | wanted
         return subprocess.run([sys.executable, *sys.argv], env=clean, check=False).returncode
     rows: list[Row] = []
-    print(f"{'workload':<22}{'instruction':<16}{'G/s':>8}{'packed once':>12}{'peak':>9}{'share':>7}"
-          f"{'x plain':>9}{'x BLAS':>8}  verified")
+    print(HEADING)
     with tempfile.TemporaryDirectory(prefix="polysched-tensorize-") as folder:
         for name in arguments.only:
             workload = WORKLOADS[name]()
@@ -267,14 +250,11 @@ def main() -> int:
             candidates = [chosen] if chosen is not None else []
             for other in arguments.intrinsics:
                 if executes_here(other) and (chosen is None or other != chosen.intrinsic.name):
-                    candidates += match(workload.scop, find_intrinsic(other), sizes=workload.sizes).matches[:1]
+                    also = choose(workload.scop, sizes=workload.sizes, intrinsics=[find_intrinsic(other)])
+                    candidates += [also] if also is not None else []
             for candidate in candidates:
-                row = measure(workload, candidate, arguments.pairs, arguments.threads, Path(folder))
-                rows.append(row)
-                blas = f"{row.over_blas:.2f}" if row.over_blas else "-"
-                print(f"{row.workload:<22}{row.intrinsic:<16}{row.giga_per_second:>8.0f}"
-                      f"{row.giga_per_second_packed_once:>12.0f}{row.peak_giga_per_second:>9.0f}"
-                      f"{row.share_of_peak:>7.2f}{row.over_plain:>9.2f}{blas:>8}  {row.verified}")
+                rows.append(measure(workload, candidate, arguments.pairs, arguments.threads, Path(folder)))
+                print(line(rows[-1]), flush=True)
     if arguments.json:
         machine = {"machine": platform.processor() or platform.machine(), "compiler": find_compiler().version,
                    "threads": arguments.threads, "pairs": arguments.pairs}

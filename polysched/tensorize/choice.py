@@ -7,7 +7,10 @@ from functools import lru_cache
 
 from polysched.dependence import analyse
 from polysched.scop.scop import Scop
+from polysched.target import Target, host
 from polysched.tensorize.conformance import Verdict, conformance
+from polysched.tensorize.emission.cost import plan_cycles
+from polysched.tensorize.emission.plan import make_plan
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.match import Match, MatchOptions, match
 from polysched.tensorize.registry import INTRINSICS
@@ -23,16 +26,33 @@ def executes_here(name: str) -> bool:
 
 
 def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: MatchOptions | None = None,
-           intrinsics: Iterable[Intrinsic] | None = None) -> Match | None:
-    """The cheapest match over several instructions; None when none matches.
+           intrinsics: Iterable[Intrinsic] | None = None, target: Target | None = None) -> Match | None:
+    """The match with the cheapest plan over several instructions; None when none matches.
+
+    Matches are looked at in the order of the least that they can cost, until that exceeds the best plan found.
 
     Parameters
     ----------
     intrinsics : those to consider; by default every shipped one that this machine executes.
+    target : the machine whose caches the plans are made for; this one when None.
     """
     considered = intrinsics if intrinsics is not None else [i for n, i in INTRINSICS.items() if executes_here(n)]
     dependences = analyse(scop)
-    best: list[Match] = []
+    found: list[Match] = []
     for intrinsic in considered:
-        best += match(scop, intrinsic, options, sizes=sizes, dependences=dependences).matches[:1]
-    return min(best, key=lambda m: m.cost_cycles, default=None)
+        found += match(scop, intrinsic, options, sizes=sizes, dependences=dependences).with_mirrors
+    return cheapest(found, target or host())
+
+
+def cheapest(matches: Iterable[Match], target: Target) -> Match | None:
+    """The match whose plan costs least."""
+    best: tuple[float, Match] | None = None
+    for candidate in sorted(matches, key=lambda m: m.cost_cycles):
+        if best is not None and candidate.cost_cycles >= best[0]:
+            break
+        cycles = candidate.cost_cycles
+        if not candidate.intrinsic.library:
+            cycles = plan_cycles(make_plan(candidate, emulated=False, target=target), target)
+        if best is None or cycles < best[0]:
+            best = (cycles, candidate)
+    return None if best is None else best[1]

@@ -121,6 +121,7 @@ class Intrinsic:
     cost : cycles.
     section : the manual's section.
     configure : C executed before the first use (tile shapes, strides).
+    finish : C executed after the last.
     scratchpads : memories it works in.
     library : True for a function that is called with pointers, sizes and strides.
     """
@@ -133,6 +134,7 @@ class Intrinsic:
     cost: Cost
     section: str
     configure: str = ""
+    finish: str = ""
     scratchpads: tuple[Scratchpad, ...] = field(default=())
     library: bool = False
 

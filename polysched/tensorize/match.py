@@ -22,6 +22,8 @@ from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, same_tile_dependence
 from polysched.tensorize.operand_layout import OperandLayout, operand_layout
 
+COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
+
 Image: TypeAlias = tuple[str, tuple[tuple[str, ...], ...], tuple[tuple[str, str], ...]]
 
 
@@ -115,11 +117,14 @@ class Match:
 
     @cached_property
     def cost_cycles(self) -> float:
-        """Issue cycles of all executions, and about one cycle per element packed; elements packed once per tile."""
+        """The least that the match can cost: issue cycles of all executions, and the copies of its operands.
+
+        What a plan of the nest really costs, `emission.cost.plan_cycles`, is not less.
+        """
         work = self.executions * self.intrinsic.cost.issue_cycles
         if self.intrinsic.library:
             work = math.prod(loop.extent for loop in self.fragment.loops) / 16
-        return work + sum(layout.packed_elements for layout in self.layouts) \
+        return work + COPIED_ELEMENT_CYCLES * sum(layout.least_elements for layout in self.layouts) \
             + self.intrinsic.cost.latency_cycles
 
     @property

@@ -6,11 +6,14 @@ the coordinate does in the operand, the program's array can be loaded as it lies
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polysched.scop.body import Load
+from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import LoadMode
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OperandLayout:
-    """Where an operand's elements come from.
+    """Where an operand's elements come from; tiles of the result that are partly padding may still be written in place.
 
     Parameters
     ----------
@@ -28,6 +31,7 @@ class OperandLayout:
     mode : DIRECT (lies in memory as the instruction reads it), BROADCAST (every lane the same), or PACKED.
     strides : elements between neighbours along each subscript of the operand; None where that is not constant.
     packed_elements : elements copied over the whole program, padding included; 0 unless packed.
+    least_elements : those of the array itself, where another order of its dimensions may do.
     """
 
     operand: str
@@ -35,6 +39,7 @@ class OperandLayout:
     mode: LoadMode
     strides: tuple[int | None, ...]
     packed_elements: int
+    least_elements: int
 
     def to_json(self) -> dict[str, Any]:
         """The layout as plain values."""
@@ -56,14 +61,12 @@ def operand_layout(match: Match, operand: str) -> OperandLayout:
     array = match.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
     mode = _mode(match, operand, strides, e)
     copied = 0 if mode in (LoadMode.DIRECT, LoadMode.BROADCAST) else _elements(match, operand)
-    return OperandLayout(operand=operand, array=array, mode=mode, strides=tuple(strides), packed_elements=copied)
+    return OperandLayout(operand=operand, array=array, mode=mode, strides=tuple(strides), packed_elements=copied,
+                         least_elements=min(copied, _touched(match, e)) if isinstance(e, Load) else copied)
 
 
 def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> int | None:
-    """Distance in memory between neighbours along one dimension of a group.
-
-    Several fused loops have one when every outer loop steps over exactly what the next inner one covers.
-    """
+    """Distance in memory between neighbours along one dimension of a group; None when it is not constant."""
     if len(dimensions) > 1:
         return None
     part = match.groups[group]
@@ -75,19 +78,20 @@ def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> in
         if isinstance(extent, str):
             return None
         factor *= extent
-    step, covered = 0, 0
     steps = match.fragment.memory_steps[e.reference]
-    for loop in reversed([match.fragment.loop(n) for n in match.loops[group]]):
-        if loop.extent == 1:
-            continue
-        if steps is None:
-            return None
-        one = steps.get(loop.name, 0)
-        if covered and one != covered:
-            return None
-        step = step or one
-        covered = one * loop.extent
-    return step * factor
+    step = uniform_step(match.fragment, steps, match.loops[group]) if steps is not None else None
+    return None if step is None else step * factor
+
+
+def uniform_step(fragment: Fragment, steps: Mapping[str, int], loops: Sequence[str]) -> int | None:
+    """Elements between neighbours along the fused index of some loops, outermost first; None when that is not constant.
+
+    It is when every outer loop steps over exactly what the next inner one covers.
+    """
+    extents = [(steps.get(n, 0), fragment.loop(n).extent) for n in loops if fragment.loop(n).extent > 1]
+    if any(outer != inner * extent for (outer, _), (inner, extent) in itertools.pairwise(extents)):
+        return None
+    return extents[-1][0] if extents else 0
 
 
 def _mode(match: Match, operand: str, strides: list[int | None], e: object) -> LoadMode:
@@ -102,7 +106,8 @@ def _mode(match: Match, operand: str, strides: list[int | None], e: object) -> L
     natural = _natural(variable.shape)
     fits = tuple(strides) == natural or (described is LoadMode.TILE and None not in strides
                                          and tuple(strides[1:]) == natural[1:])
-    if full and fits:
+    ragged = variable.written and all(len(part.dimensions) == 1 for part in match.groups if operand in part.indexes)
+    if (full or ragged) and fits:
         return LoadMode.BROADCAST if described is LoadMode.BROADCAST else LoadMode.DIRECT
     return LoadMode.PACKED
 
@@ -126,3 +131,11 @@ def _elements(match: Match, operand: str) -> int:
     return total
 
 
+
+
+def _touched(match: Match, e: Load) -> int:
+    """Elements in the box around all that an access reads."""
+    total = 1
+    for index in match.fragment.indices[e.reference]:
+        total *= 1 + sum(abs(c) * (match.fragment.loop(n).extent - 1) for n, c in index.coefficients)
+    return total

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError
+from polysched.scop.body import Assign, Cast, Expr, Literal
+from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
 from polysched.tensorize.isl_check import loops_kept_outside
 from polysched.tensorize.match import Match
@@ -19,11 +21,17 @@ from polysched.tensorize.match import Match
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TensorizedProgram:
-    """The program in three parts; `before` and `after` are None where nothing is left."""
+    """The program in three parts; `before` and `after` are None where nothing is left.
+
+    Parameters
+    ----------
+    zero : the statement that cleared the result is gone from `before`: the nest starts its sums at zero.
+    """
 
     match: Match
     before: Scop | None
     after: Scop | None
+    zero: bool = False
 
 
 def tensorize(match: Match, *, dependences: Dependences | None = None) -> TensorizedProgram:
@@ -42,7 +50,34 @@ def tensorize(match: Match, *, dependences: Dependences | None = None) -> Tensor
             hint="match the body of that loop as a program of its own")
     names = [s.name for s in scop.statements]
     at = names.index(own)
-    return TensorizedProgram(match=match, before=part(scop, names[:at]), after=part(scop, names[at + 1:]))
+    clears = clearing_statement(match)
+    return TensorizedProgram(match=match, before=part(scop, [n for n in names[:at] if n != clears]),
+                             after=part(scop, names[at + 1:]), zero=clears is not None)
+
+
+def clearing_statement(match: Match) -> str | None:
+    """The statement that sets exactly the result's elements to zero, ahead of everything that uses them; or None."""
+    fragment = match.fragment
+    names = [s.name for s in fragment.scop.statements]
+    array = fragment.statement.access(fragment.target).array
+    users = [s for s in fragment.scop.statements[: names.index(fragment.statement.name)]
+             if any(a.array == array for a in s.accesses)]
+    if len(users) != 1 or len(users[0].body) != 1:
+        return None
+    assign = users[0].body[0]
+    if not isinstance(assign, Assign) or assign.op is not None or not _is_zero(assign.value):
+        return None
+    cleared = users[0].access(assign.target)
+    written = fix_parameters(cleared.relation, fragment.sizes).intersect_domain(
+        fix_parameters(users[0].domain, fragment.sizes)).range()
+    summed = fragment.relation(fragment.target).range()
+    return users[0].name if cleared.exact and written.is_equal(summed) else None
+
+
+def _is_zero(e: Expr) -> bool:
+    while isinstance(e, Cast):
+        e = e.operand
+    return isinstance(e, Literal) and e.value == 0 and not e.text.startswith("-")
 
 
 def part(scop: Scop, names: Collection[str]) -> Scop | None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.scop.body import Load
-from polysched.tensorize.emission.plan import NestLoop, Place, Plan, first_element, uses
+from polysched.tensorize.emission.nest import NestLoop, first_element, uses
+from polysched.tensorize.emission.place import Place
+from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.match import Match
 from polysched.tensorize.semantics import Affine
 

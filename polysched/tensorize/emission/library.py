@@ -5,7 +5,7 @@ from __future__ import annotations
 from polysched.errors import NoIntrinsicMatchError
 from polysched.scop.body import Load
 from polysched.tensorize.conformance import fill_in
-from polysched.tensorize.emission.plan import content_of, first_element
+from polysched.tensorize.emission.nest import content_of, first_element
 from polysched.tensorize.match import Match
 from polysched.tensorize.operand_layout import OperandLayout
 from polysched.tensorize.semantics import C_NAMES

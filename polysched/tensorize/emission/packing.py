@@ -14,8 +14,10 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
+from polysched.tensorize.emission.copy_c import copy_loops
 from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable
-from polysched.tensorize.emission.plan import NestLoop, Plan, content_of, uses
+from polysched.tensorize.emission.nest import NestLoop, content_of, uses
+from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emulator import expression_c
 from polysched.tensorize.match import Match
 from polysched.tensorize.semantics import C_NAMES
@@ -30,8 +32,11 @@ def pack_c(plan: Plan, operand: str, name: str) -> str:
     arrays = sorted({plan.match.fragment.statement.access(e.reference).array for e in walk(held)
                      if isinstance(e, Load)})
     c_type = C_NAMES[variable.dtype.name]
+    copy = plan.place(operand).copy
     parameters = [f"{c_type} *restrict ps_to", *(f"const {_c(plan.match, a)} *restrict {a}" for a in arrays)]
-    if isinstance(held, Load) and held.dtype == variable.dtype and separable(plan.match, held):
+    if copy is not None:
+        body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel))
+    elif isinstance(held, Load) and held.dtype == variable.dtype and separable(plan.match, held):
         array = plan.match.fragment.statement.access(held.reference).array
         body = list(gather(plan, operand, held, copy=f"ps_to[ps_at] = ps_inside ? {array}[ps_from_at] : 0;"))
     else:
@@ -47,7 +52,10 @@ def unpack_c(plan: Plan, name: str) -> str:
     held = content_of(plan.match, output.name)
     assert isinstance(held, Load)
     array = plan.match.fragment.statement.access(held.reference).array
-    if separable(plan.match, held):
+    plain = plan.place(output.name).copy
+    if plain is not None:
+        body = list(copy_loops(plain, array=array, buffer="ps_from", to_buffer=False, parallel=plan.parallel))
+    elif separable(plan.match, held):
         copy = f"if (ps_inside) {array}[ps_from_at] = ps_from[ps_at];"
         body = list(gather(plan, output.name, held, copy=copy))
     else:

@@ -12,6 +12,7 @@ CONFIGURE = """{
     asm volatile("" ::: "memory");
     _tile_loadconfig(&shape);
 }"""
+RELEASE = "_tile_release();"
 MANUAL = "Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 2"
 INT8 = Isa(name="amx_int8", machine="x86_64", headers=("immintrin.h", "unistd.h", "sys/syscall.h"),
            flags=("-mamx-tile", "-mamx-int8"), compilers=("x86_64-linux-gnu-gcc",), prepare=PERMISSION, manual=MANUAL)
@@ -29,6 +30,7 @@ COST = Cost(issue_cycles=16, latency_cycles=52, source="Intel Optimization Refer
 def _int8(name: str, left: str, right: str) -> Intrinsic:
     return Intrinsic(
         name=name, isa=INT8, cost=COST, section=f"vol. 2D, {name.upper()}", operands=OPERANDS, configure=CONFIGURE,
+        finish=RELEASE,
         semantics=f"""
 void {name}(int32_t C[16][16], const {left} A[16][16][4], const {right} B[16][16][4]) {{
     for (int m = 0; m < 16; m++)
@@ -47,6 +49,7 @@ TDPBUUD = _int8("tdpbuud", "uint8_t", "uint8_t")
 
 TDPBF16PS = Intrinsic(
     name="tdpbf16ps", isa=BF16, cost=COST, section="vol. 2D, TDPBF16PS", operands=OPERANDS, configure=CONFIGURE,
+    finish=RELEASE,
     semantics="""
 void tdpbf16ps(float C[16][16], const bf16 A[16][16][2], const bf16 B[16][16][2]) {
     for (int m = 0; m < 16; m++)

@@ -1,0 +1,142 @@
+"""Which loops are unrolled into registers, and how the nest is tiled and ordered so that caches hold what is reused.
+
+Both follow the data: registers by the loads per execution within the register budget; tiles by the bytes that every
+cache level has to fetch, weighed by what a byte from the next level costs (the target's bandwidths).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from polysched.target import Target
+from polysched.tensorize.emission.nest import NestLoop, uses
+from polysched.tensorize.match import Match
+
+MAX_UNROLL = 16
+MAX_ORDERED = 4
+RAGGED_COST = 1.02    # the last block computes padding, and its stores take a detour
+CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams through
+WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
+
+
+def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int] | None) -> list[NestLoop]:
+    """Unroll the two spatial loops that save the most loads within the register budget.
+
+    Parameters
+    ----------
+    wanted : iterations unrolled of the two loops, as the nest orders them; by the model when None.
+    """
+    spatial = [loop for loop in loops if not loop.reduction]
+    best: tuple[float, tuple[NestLoop, ...]] = (math.inf, ())
+    for pair in [*itertools.combinations(spatial, 2), *((loop,) for loop in spatial)]:
+        for factors in itertools.product(*(_factors(loop) for loop in pair)):
+            if wanted is not None and factors != wanted[: len(factors)]:
+                continue
+            chosen = tuple(replace(loop, unroll=f) for loop, f in zip(pair, factors, strict=True))
+            registers, loads, starved = pressure(match, chosen)
+            if registers <= min(o.register.count for o in match.intrinsic.operands):
+                wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
+                if any(loop.count % loop.unroll for loop in chosen):
+                    wasted *= RAGGED_COST
+                best = min(best, ((loads + starved) * wasted, chosen), key=lambda b: b[0])
+    names = {loop.name: loop for loop in best[1]}
+    return [names.get(loop.name, loop) for loop in loops]
+
+
+def register_order(loops: Iterable[NestLoop]) -> tuple[NestLoop, ...]:
+    """The most unrolled loop outermost: what only the inner one changes stays in fewer registers."""
+    return tuple(sorted(loops, key=lambda loop: -loop.unroll))
+
+
+def _factors(loop: NestLoop) -> Iterator[int]:
+    yield from range(1, min(MAX_UNROLL, loop.count) + 1)
+
+
+def pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float, float]:
+    """Registers that live at once, loads per execution, and the slowdown by too few accumulators for the latency."""
+    unrolled = register_order(loop for loop in unrolled if loop.unroll > 1)
+    executions = math.prod(loop.unroll for loop in unrolled)
+    held, loads = 0, 0.0
+    inner = unrolled[-1:] if unrolled else ()
+    for operand in match.intrinsic.operands:
+        mine = math.prod(loop.unroll for loop in unrolled if uses(match, operand.name, loop))
+        if operand.name == match.intrinsic.output.name:
+            held += mine
+            continue
+        loads += mine
+        kept = math.prod(loop.unroll for loop in inner if uses(match, operand.name, loop))
+        held += kept if mine == kept else 1
+    cost = match.intrinsic.cost
+    starved = max(1.0, cost.latency_cycles / cost.issue_cycles / executions)
+    return held, loads / executions, starved
+
+
+def cache_blocks(match: Match, loops: list[NestLoop], target: Target) -> list[NestLoop]:
+    """Order the spatial loops and tile the nest for the target's caches; reductions stay innermost.
+
+    An operand that a loop does not change is fetched again in every iteration of that loop, from the next level unless
+    all that one iteration touches fits (the reuse argument of Wolf and Lam, PLDI 1991, section 2).
+    """
+    spatial = [loop for loop in loops if not loop.reduction]
+    reductions = [loop for loop in loops if loop.reduction]
+    if len(spatial) > MAX_ORDERED:
+        return [*spatial, *reductions]
+    orders = [[*order, *reductions] for order in itertools.permutations(spatial)]
+    plain = min(orders, key=lambda order: transfer_seconds(match, order, target))
+    best, least = plain, transfer_seconds(match, plain, target) * WORTHWHILE
+    for order in orders:
+        for tiled in _tilings(order):
+            seconds = transfer_seconds(match, tiled, target)
+            if seconds < least:
+                best, least = tiled, seconds
+    return best
+
+
+def _tilings(order: list[NestLoop]) -> Iterator[list[NestLoop]]:
+    """The longest reduction and the inner spatial loops in tiles of a power of two blocks."""
+    candidates = [loop for loop in order if not loop.reduction][1:][-1:]
+    candidates += sorted((loop for loop in order if loop.reduction), key=lambda loop: -loop.blocks)[:1]
+    sizes = [[0, *(2**e for e in range(2, loop.blocks.bit_length()) if 2**e < loop.blocks)] for loop in candidates]
+    for chosen in itertools.product(*sizes):
+        if any(chosen):
+            tiles = {loop.name: size for loop, size in zip(candidates, chosen, strict=True)}
+            yield [replace(loop, tile=tiles.get(loop.name, 0)) for loop in order]
+
+
+def transfer_seconds(match: Match, order: Sequence[NestLoop], target: Target) -> float:
+    """Seconds that a core waits for bytes from beyond each of its own caches."""
+    caches = [c for c in target.caches if c.shared_by <= 2] or list(target.caches[:1])
+    levels = [c.level for c in target.caches]
+    total = 0.0
+    moved = [_bytes_moved(match, order, int(c.size_bytes * CACHE_SHARE)) for c in caches]
+    for cache, amount in zip(caches, moved, strict=True):
+        further = [level for level in levels if level > cache.level]
+        total += amount / target.bandwidth(further[0] if further else 0)
+    return total
+
+
+def _bytes_moved(match: Match, order: Sequence[NestLoop], capacity_bytes: int) -> int:
+    touched = dict(_register_bytes(match, order))   # below the current loop
+    moved = dict(touched)
+    inner = [(loop, min(loop.tile or loop.blocks, loop.blocks)) for loop in order]
+    outer = [(loop, loop.tiles) for loop in order]
+    for loop, count in reversed([*outer, *inner]):
+        if count == 1:
+            continue
+        fits = sum(touched.values()) <= capacity_bytes
+        for operand in touched:
+            if uses(match, operand, loop):
+                touched[operand] *= count
+                moved[operand] *= count
+            elif not fits:
+                moved[operand] *= count
+    return sum(moved.values()) + moved[match.intrinsic.output.name]   # results are read and written
+
+
+def _register_bytes(match: Match, order: Sequence[NestLoop]) -> Mapping[str, int]:
+    """Bytes of every operand that one block of registers touches."""
+    return {v.name: v.elements * v.dtype.bytes * math.prod(loop.unroll for loop in order if uses(match, v.name, loop))
+            for v in match.intrinsic.parsed.operands}

@@ -1,0 +1,104 @@
+"""C loops for a CopyPlan: array to buffer, or buffer to array.
+
+The axis that the array is dense along becomes the innermost loop and the small axes behind it are written out, so that
+the C compiler sees interleaved vector copies; what the padding excludes is left out by loop bounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
+
+PARALLEL_ELEMENTS = 1 << 15
+WRITTEN_OUT = 8
+
+
+def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, parallel: bool) -> Iterator[str]:
+    """The loops; the padding of a buffer is not touched and has to be zero already."""
+    joined = _joined(copy)
+    loops, unrolled = _order(joined)
+    if parallel and loops and joined.elements >= PARALLEL_ELEMENTS:
+        deep = 2 if len(loops) > 2 and not any(joined.is_padded(a.coordinate) for a in loops[:2]) else 1
+        yield "#pragma omp parallel for" + (f" collapse({deep})" if deep > 1 else "")
+    for depth, axis in enumerate(loops):
+        yield "    " * depth + _for(joined, axis, [*loops[:depth]])
+    pad = "    " * len(loops)
+    for point in itertools.product(*(range(a.extent) for a in unrolled)):
+        at = dict(zip((a.name for a in unrolled), point, strict=True))
+        here, there = (_index(joined, loops, at, source=s) for s in (False, True))
+        text = (f"{buffer}[{here}] = {array}[{there}];" if to_buffer else f"{array}[{there}] = {buffer}[{here}];")
+        guards = [f"{_position(joined, loops, at, c)} < {joined.coordinates[c].count}"
+                  for c in sorted({a.coordinate for a in unrolled}) if joined.is_padded(c)]
+        yield pad + (f"if ({' && '.join(guards)}) {text}" if guards else text)
+    for depth in reversed(range(len(loops))):
+        yield "    " * depth + "}"
+
+
+def _joined(copy: CopyPlan) -> CopyPlan:
+    """Neighbouring axes that count one coordinate without a gap are one; axes of one place are dropped."""
+    axes: list[Axis] = []
+    for axis in copy.axes:
+        last = axes[-1] if axes else None
+        if axis.extent == 1:
+            continue
+        if last is not None and last.coordinate == axis.coordinate and last.weight == axis.weight * axis.extent:
+            axes[-1] = Axis(name=axis.name, coordinate=axis.coordinate, weight=axis.weight,
+                            extent=last.extent * axis.extent)
+        else:
+            axes.append(axis)
+    return CopyPlan(coordinates=copy.coordinates, axes=tuple(axes), start=copy.start)
+
+
+def _order(copy: CopyPlan) -> tuple[list[Axis], list[Axis]]:
+    """Loops, outermost first, and the axes that are written out inside them."""
+    axes = list(copy.axes)
+    dense = next((a for a in reversed(axes) if abs(a.weight * copy.coordinates[a.coordinate].step) == 1), None)
+    unrolled: list[Axis] = []
+    size = 1
+    while axes and axes[-1] is not dense and size * axes[-1].extent <= WRITTEN_OUT and len(axes) > 1:
+        size *= axes[-1].extent
+        unrolled.insert(0, axes.pop())
+    if dense is not None:
+        axes.remove(dense)
+        axes.append(dense)
+    return axes, unrolled
+
+
+def _for(copy: CopyPlan, axis: Axis, outside: list[Axis]) -> str:
+    end = str(axis.extent)
+    inner = any(a.coordinate == axis.coordinate for a in copy.axes if a not in (*outside, axis))
+    if copy.is_padded(axis.coordinate) and not inner:
+        rest = " - ".join([str(copy.coordinates[axis.coordinate].count),
+                           *(f"{a.name} * {a.weight}" for a in outside if a.coordinate == axis.coordinate)])
+        bound = f"({rest} + {axis.weight - 1}) / {axis.weight}" if axis.weight > 1 else f"({rest})"
+        if not any(a.coordinate == axis.coordinate for a in outside):
+            end = str(min(axis.extent, -(-copy.coordinates[axis.coordinate].count // axis.weight)))
+        else:
+            end = f"ps_{axis.name}"
+            return (f"long ps_{axis.name} = {bound} < {axis.extent} ? {bound} : {axis.extent};\n"
+                    f"for (long {axis.name} = 0; {axis.name} < {end}; {axis.name}++) {{")
+    return f"for (long {axis.name} = 0; {axis.name} < {end}; {axis.name}++) {{"
+
+
+def _index(copy: CopyPlan, loops: list[Axis], at: dict[str, int], *, source: bool) -> str:
+    """Element of the array or of the buffer."""
+    terms, constant = [], copy.start if source else 0
+    for axis, stride in zip(copy.axes, copy.strides, strict=True):
+        step = axis.weight * copy.coordinates[axis.coordinate].step if source else stride
+        if axis in loops and step:
+            terms.append(axis.name if step == 1 else f"{axis.name} * {step}")
+        else:
+            constant += at.get(axis.name, 0) * step
+    return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])
+
+
+def _position(copy: CopyPlan, loops: list[Axis], at: dict[str, int], coordinate: int) -> str:
+    terms, constant = [], 0
+    for axis in copy.axes:
+        if axis.coordinate == coordinate and axis in loops:
+            terms.append(axis.name if axis.weight == 1 else f"{axis.name} * {axis.weight}")
+        elif axis.coordinate == coordinate:
+            constant += at.get(axis.name, 0) * axis.weight
+    return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])

@@ -1,0 +1,97 @@
+"""The loops around the instruction, and what an operand has to do with each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.scop.body import Expr, Load
+from polysched.tensorize.match import Match
+from polysched.tensorize.operand_layout import uniform_step
+
+
+@dataclass(frozen=True, kw_only=True)
+class NestLoop:
+    """One loop around the instruction.
+
+    Parameters
+    ----------
+    name : C variable.
+    count : iterations.
+    source : name of the program's loop, when it is one that stayed outside.
+    group : the group whose tiles it counts, otherwise.
+    reduction : the result does not depend on it.
+    unroll : 1, or the number of its iterations that are unrolled into registers.
+    tile : 0, or after how many blocks a loop around the whole nest takes over, so that caches hold what is reused.
+    """
+
+    name: str
+    count: int
+    source: str = ""
+    group: int = -1
+    reduction: bool = False
+    unroll: int = 1
+    tile: int = 0
+
+    @property
+    def blocks(self) -> int:
+        """Iterations after unrolling; the last block may be partly padding."""
+        return -(-self.count // self.unroll)
+
+    @property
+    def tiles(self) -> int:
+        """Iterations of the loop around the nest; 1 without one."""
+        return -(-self.blocks // self.tile) if self.tile else 1
+
+
+def nest_loops(match: Match) -> list[NestLoop]:
+    """One loop per loop of the program that stayed outside, and one over the tiles of every group."""
+    written = match.fragment.loops_of(content_of(match, match.intrinsic.output.name))
+    loops = []
+    for name in match.outer:
+        extent = match.fragment.loop(name).extent
+        if extent > 1:
+            loops.append(NestLoop(name=f"o_{name}", count=extent, source=name, reduction=name not in written))
+    for at, group in enumerate(match.groups):
+        count = -(-match.fused_extent(at) // match.extent(at))
+        if count > 1:
+            loops.append(NestLoop(name=f"t_{'_'.join(group.dimensions)}", count=count, group=at,
+                                  reduction=match.intrinsic.output.name not in group.indexes or match.is_partial(at)))
+    return loops
+
+
+def uses(match: Match, operand: str, loop: NestLoop) -> bool:
+    """Whether an operand changes with a loop."""
+    if loop.group >= 0:
+        accumulated = operand == match.intrinsic.output.name and match.is_partial(loop.group)
+        return operand in match.groups[loop.group].indexes and not accumulated
+    return loop.source in match.fragment.loops_of(content_of(match, operand))
+
+
+def content_of(match: Match, operand: str) -> Expr:
+    """What an operand holds, the result included."""
+    if operand == match.intrinsic.output.name:
+        return Load(match.fragment.target, match.fragment.update.dtype)
+    return match.assignment.expression(operand)
+
+
+def tile_loop(loops: list[NestLoop], group: int) -> NestLoop | None:
+    """The loop over the tiles of a group; None when one tile holds it."""
+    return next((loop for loop in loops if loop.group == group), None)
+
+
+def first_element(match: Match, held: Load) -> int:
+    """Position in memory of the element that the first iteration of every loop accesses."""
+    strides, steps = match.fragment.array_strides[held.reference], match.fragment.memory_steps[held.reference]
+    assert strides is not None
+    assert steps is not None
+    subscripts = match.fragment.statement.access(held.reference).subscripts
+    base = sum(step * match.fragment.constant(subscript) for step, subscript in zip(strides, subscripts, strict=True))
+    return base + sum(loop.lower * steps.get(loop.name, 0) for loop in match.fragment.loops)
+
+
+def group_step(match: Match, held: Load, group: int) -> int | None:
+    """Elements in memory between neighbours along the fused index of a group; None when that is not constant."""
+    steps = match.fragment.memory_steps[held.reference]
+    if steps is None:
+        return None
+    return uniform_step(match.fragment, steps, match.loops[group])

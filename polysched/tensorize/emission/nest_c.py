@@ -1,0 +1,268 @@
+"""The C of the nest around the instruction: loops, registers, and the detour of ragged result tiles."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from polysched.tensorize.conformance import fill_in
+from polysched.tensorize.emission.nest import NestLoop
+from polysched.tensorize.emission.place import Place, edge_counts
+from polysched.tensorize.emission.plan import Plan
+from polysched.tensorize.semantics import C_NAMES
+
+EDGE = "ps_edge"
+
+
+def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool) -> str:
+    """A static function of the operands' addresses that runs the whole nest.
+
+    Parameters
+    ----------
+    zero : results start at zero; what memory holds does not count.
+    """
+    intrinsic = plan.match.intrinsic
+    parameters = ", ".join(f"{'' if p.operand == intrinsic.output.name else 'const '}{operand_type(plan, p.operand)} "
+                           f"*restrict {p.operand}" for p in plan.places)
+    writer = _Lines()
+    spatial = [loop for loop in plan.loops if not loop.reduction and loop.blocks > 1]
+    reductions = [loop for loop in plan.loops if loop.reduction]
+    if parallel and spatial:
+        writer.open("#pragma omp parallel", "{")
+    if intrinsic.configure and not emulated:
+        writer.put(*intrinsic.configure.splitlines())
+    for loop in plan.loops:
+        if loop.tiles > 1:
+            writer.open(f"for (long b_{loop.name} = 0; b_{loop.name} < {loop.tiles}; b_{loop.name}++) {{")
+    for position, loop in enumerate(spatial):
+        if position == 0 and parallel:   # the same thread gets the same iterations every time, so nobody has to wait
+            writer.put("#pragma omp for schedule(static) nowait")
+        writer.open(_for(loop))
+    before, body, after = _emulated(plan, zero=zero) if emulated else _executed(plan, zero=zero)
+    writer.put(*before)
+    for loop in reductions:
+        writer.open(_for(loop))
+    writer.put(*body)
+    writer.close(len(reductions))
+    writer.put(*after)
+    writer.close(len(spatial) + sum(loop.tiles > 1 for loop in plan.loops))
+    if intrinsic.finish and not emulated:
+        writer.put(intrinsic.finish)
+    writer.close_all()
+    ragged = [] if emulated else _ragged_helpers(plan, name)
+    return "\n".join([*ragged, f"static void {name}_nest({parameters})", "{", *writer.lines, "}", ""]).replace(
+        "{function}", name)
+
+
+class _Lines:
+    """Lines of C, indented by the blocks that are open."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 1
+
+    def put(self, *texts: str) -> None:
+        self.lines += ["    " * self.depth + text for text in texts]
+
+    def open(self, *texts: str) -> None:
+        self.put(*texts)
+        self.depth += 1
+
+    def close(self, count: int) -> None:
+        for _ in range(count):
+            self.depth -= 1
+            self.put("}")
+
+    def close_all(self) -> None:
+        self.close(self.depth - 1)
+
+
+def operand_type(plan: Plan, operand: str) -> str:
+    """C type of an operand's elements."""
+    return C_NAMES[plan.match.intrinsic.parsed.operand(operand).dtype.name]
+
+
+def _for(loop: NestLoop) -> str:
+    if loop.tiles == 1:
+        return f"for (long {loop.name} = 0; {loop.name} < {loop.blocks}; {loop.name}++) {{"
+    first, end = f"b_{loop.name} * {loop.tile}", f"b_{loop.name} * {loop.tile} + {loop.tile}"
+    if loop.blocks % loop.tile:
+        end = f"({end} < {loop.blocks} ? {end} : {loop.blocks})"
+    return f"for (long {loop.name} = {first}; {loop.name} < {end}; {loop.name}++) {{"
+
+
+def pointer(plan: Plan, place: Place, at: dict[str, int]) -> str:
+    """`B + t_k * 64 + 1024`: where an operand lies for one point of the unrolled loops."""
+    terms = [place.operand]
+    constant = place.base
+    for loop in plan.loops:
+        if plan.uses(place.operand, loop):
+            if loop.blocks > 1:
+                terms.append(f"{loop.name} * {place.block_strides[loop.name]}")
+            constant += at.get(loop.name, 0) * place.unrolled_strides.get(loop.name, 0)
+    return " + ".join([*terms, *([str(constant)] if constant else [])])
+
+
+def _first_block(plan: Plan) -> str:
+    """True in C where no earlier block of a reduction has been added; "" when there is only one."""
+    return " && ".join(f"b_{loop.name} == 0" for loop in plan.loops if loop.reduction and loop.tiles > 1)
+
+
+def _emulated(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str]]:
+    arguments = []
+    for v in plan.match.intrinsic.parsed.operands:
+        shape = "".join(f"[{e}]" for e in v.shape[1:])
+        constant = "" if v.written else "const "
+        cast = f"({constant}{C_NAMES[v.dtype.name]} (*){shape})" if shape else ""
+        arguments.append(f"{cast}({pointer(plan, plan.place(v.name), {})})")
+    output = plan.match.intrinsic.output
+    clear = f"memset({pointer(plan, plan.place(output.name), {})}, 0, {output.elements * output.dtype.bytes});"
+    first = _first_block(plan)
+    before = [f"if ({first}) {clear}" if first else clear] if zero else []
+    return before, [f"emulated_{plan.match.intrinsic.name}({', '.join(arguments)});"], []
+
+
+def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str]]:
+    """Loads of the accumulators, the unrolled executions, stores."""
+    intrinsic, output = plan.match.intrinsic, plan.match.intrinsic.output.name
+    names = _Registers(plan)
+    before, body, after = [], [], []
+    points = [dict(zip((loop.name for loop in plan.unrolled), p, strict=True))
+              for p in itertools.product(*(range(loop.unroll) for loop in plan.unrolled))]
+    first = _first_block(plan)
+    for at in names.points(output):
+        register = names.name(output, at)
+        before += names.declare(output, register)
+        load, store = _accumulator(plan, register, at)
+        clear = fill_in(intrinsic.operand(output).register.zero, register=register)
+        if zero and clear:
+            before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
+        else:
+            before.append(load)
+        after.append(store)
+    loaded: set[tuple[str, str]] = set()
+    inputs = [o.name for o in intrinsic.operands if o.name != output]
+    for at in points:
+        registers = {output: names.name(output, at)}
+        for operand in inputs:
+            register = registers[operand] = names.name(operand, at)
+            key = (operand, str(sorted((k, v) for k, v in at.items() if k in names.loops(operand))))
+            if key not in loaded:
+                loaded.add(key)
+                body += names.declare(operand, register)
+                place = plan.place(operand)
+                body.append(fill_in(intrinsic.operand(operand).register.load, register=register,
+                                    pointer=pointer(plan, place, at), stride=str(place.row_stride_bytes)))
+        body.append(fill_in(intrinsic.template, **registers))
+    return before, body, after
+
+
+def _accumulator(plan: Plan, register: str, at: dict[str, int]) -> tuple[str, str]:
+    """C that loads and stores one accumulator; a tile past the program's elements goes through a small buffer."""
+    intrinsic, output = plan.match.intrinsic, plan.match.intrinsic.output.name
+    place, kind = plan.place(output), intrinsic.operand(output).register
+    here = pointer(plan, place, at)
+    load, store = (fill_in(t, register=register, pointer=here, stride=str(place.row_stride_bytes))
+                   for t in (kind.load, kind.store))
+    if not place.ragged:
+        return load, store
+    inside, counts = [], []
+    for loop, extent, total in edge_counts(plan.match, place, list(plan.loops)):
+        tile = _iteration(loop, at) if loop else "0"
+        if (loop.blocks * loop.unroll if loop else 1) * extent > total:
+            inside.append(f"{tile} < {total // extent}" if loop else f"{extent} <= {total}")
+        counts.append(f"{total} - ({tile}) * {extent}")
+    exists = " && ".join(_outside_whole(plan, place, at)) or "1"
+    whole = " && ".join([*inside, exists] if exists != "1" or not inside else inside)
+    edge = {"register": register, "pointer": EDGE, "stride": str(intrinsic.row_bytes(output))}
+    words = ", ".join([EDGE, here, exists, *counts])
+    detour = f"{operand_type(plan, output)} {EDGE}[{intrinsic.output.elements}] __attribute__((aligned(64)));"
+    fill, drain = (f"{{function}}_edge({words}, {back});" for back in (0, 1))
+    return (f"if ({whole}) {{ {load} }} else {{ {detour} {fill} {fill_in(kind.load, **edge)} }}",
+            f"if ({whole}) {{ {store} }} else {{ {detour} {fill_in(kind.store, **edge)} {drain} }}")
+
+
+def _outside_whole(plan: Plan, place: Place, at: dict[str, int]) -> Iterator[str]:
+    """Conditions for loops of the program that are unrolled past their last iteration."""
+    for loop in plan.loops:
+        if loop.group < 0 and plan.uses(place.operand, loop) and loop.count % loop.unroll:
+            yield f"{_iteration(loop, at)} < {loop.count}"
+
+
+def _iteration(loop: NestLoop, at: dict[str, int]) -> str:
+    """Which iteration of a loop an unrolled point is."""
+    inner = at.get(loop.name, 0)
+    if loop.blocks == 1:
+        return str(inner)
+    return loop.name if loop.unroll == 1 else f"{loop.name} * {loop.unroll} + {inner}"
+
+
+def _ragged_helpers(plan: Plan, name: str) -> list[str]:
+    """`NAME_edge`: the part of a result tile that exists, into a buffer or back."""
+    output = plan.match.intrinsic.output
+    place, kind = plan.place(output.name), operand_type(plan, output.name)
+    if not place.ragged:
+        return []
+    shape = [int(e) for e in output.shape]
+    strides = _result_strides(plan)
+    counts = "".join(f"long n{i}, " for i in range(len(shape)))
+    lines = [f"static void {name}_edge({kind} *restrict tile, {kind} *restrict array, int exists, {counts}int back)",
+             "{"]
+    for i, extent in enumerate(shape):
+        lines.append("    " * (i + 1) + f"for (long i{i} = 0; i{i} < {extent}; i{i}++)")
+    at = " + ".join(f"i{i} * {math.prod(shape[i + 1:])}" for i in range(len(shape))) or "0"
+    there = " + ".join(f"i{i} * {s}" for i, s in enumerate(strides)) or "0"
+    inside = " && ".join(["exists", *(f"i{i} < n{i}" for i in range(len(shape)))])
+    pad = "    " * (len(shape) + 1)
+    lines += [f"{pad}if (!({inside})) {{ if (!back) tile[{at}] = 0; }}",
+              f"{pad}else if (back) array[{there}] = tile[{at}];", f"{pad}else tile[{at}] = array[{there}];", "}", ""]
+    return lines
+
+
+def _result_strides(plan: Plan) -> list[int]:
+    layout = next(v for v in plan.match.layouts if v.operand == plan.match.intrinsic.output.name)
+    return [s or 0 for s in layout.strides]
+
+
+class _Registers:
+    """Names of registers: variables `rA_0_1`, or numbers where the instruction set numbers them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.declared: set[str] = set()
+        self.numbers: dict[str, int] = {}
+        for operand in plan.match.intrinsic.operands:
+            if not operand.register.c_type:
+                self._number(operand.name)
+
+    def _number(self, operand: str) -> None:
+        """Numbers for an operand's registers; an input that the outer unrolled loop changes is reloaded into one."""
+        outer = self.plan.unrolled[:1] if len(self.plan.unrolled) > 1 else ()
+        changes = any(self.plan.uses(operand, loop) for loop in outer)
+        transient = changes and operand != self.plan.match.intrinsic.output.name
+        first = max(self.numbers.values(), default=-1) + 1
+        for offset, at in enumerate(self.points(operand)):
+            self.numbers[self._label(operand, at)] = first if transient else first + offset
+
+    def loops(self, operand: str) -> tuple[str, ...]:
+        return tuple(loop.name for loop in self.plan.unrolled if self.plan.uses(operand, loop))
+
+    def points(self, operand: str) -> Iterator[dict[str, int]]:
+        mine = [loop for loop in self.plan.unrolled if self.plan.uses(operand, loop)]
+        for point in itertools.product(*(range(loop.unroll) for loop in mine)):
+            yield dict(zip((loop.name for loop in mine), point, strict=True))
+
+    def _label(self, operand: str, at: dict[str, int]) -> str:
+        return "_".join([f"r{operand}", *(str(at[n]) for n in self.loops(operand))])
+
+    def name(self, operand: str, at: dict[str, int]) -> str:
+        label = self._label(operand, at)
+        return str(self.numbers[label]) if label in self.numbers else label
+
+    def declare(self, operand: str, register: str) -> list[str]:
+        c_type = self.plan.match.intrinsic.operand(operand).register.c_type
+        if not c_type or register in self.declared:
+            return []
+        self.declared.add(register)
+        return [f"{c_type} {register};"]

@@ -1,0 +1,177 @@
+"""Where each operand lies while the nest runs: in the program's array, or in a buffer that is filled before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polysched.scop.body import Load
+from polysched.tensorize.emission.copy_plan import CopyPlan, block_copy, homes, operand_subscripts, window_copy
+from polysched.tensorize.emission.nest import NestLoop, content_of, first_element, group_step, tile_loop, uses
+from polysched.tensorize.intrinsic import LoadMode
+from polysched.tensorize.match import Match
+
+LONG_STRIDE_BYTES = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where an operand is read or written during the nest.
+
+    Parameters
+    ----------
+    operand : its name.
+    packed : in a buffer of its own; otherwise in the program's array.
+    block_strides, unrolled_strides : elements per step of a loop's block and of its unrolled part, by loop name.
+    base : elements from the start.
+    elements : size of the buffer.
+    row_stride_bytes : between rows of the operand, for tile registers.
+    copy : how the buffer is filled; None in place, and where only the element-by-element copy describes it.
+    ragged : in place although its last tiles reach past the program's elements; those go through a small buffer.
+    """
+
+    operand: str
+    packed: bool
+    block_strides: Mapping[str, int]
+    unrolled_strides: Mapping[str, int]
+    base: int
+    elements: int
+    row_stride_bytes: int
+    copy: CopyPlan | None = None
+    ragged: bool = False
+
+
+def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: bool) -> Place:
+    """The place of an operand: in place where it lies right and is read sensibly, else packed with the least copying.
+
+    Parameters
+    ----------
+    emulated : the emulator reads operands in their natural layout only.
+    """
+    mine = [loop for loop in loops if uses(match, operand, loop)]
+    held = content_of(match, operand)
+    output = operand == match.intrinsic.output.name
+    partial = output and any(map(match.is_partial, range(len(match.groups))))
+    direct = _direct(match, operand, mine, emulated=emulated) if not partial else None
+    if direct is not None and (emulated or output or not _walks_pages(match, operand, loops, direct)):
+        return direct
+    if not isinstance(held, Load) or held.dtype != match.intrinsic.parsed.operand(operand).dtype or partial:
+        return _packed(match, operand, mine, None)
+    blocks = block_copy(match, operand, held, mine)
+    windows = window_copy(match, operand, held, mine) if not output and not emulated else None
+    if windows is not None and (blocks is None or windows.elements < blocks.elements):
+        window = _windowed(match, operand, held, mine, windows)
+        if window is not None:
+            return window
+    return _packed(match, operand, mine, blocks)
+
+
+def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool) -> Place | None:
+    """In the program's array; None where it does not lie as the instruction reads it."""
+    held = content_of(match, operand)
+    variable, layout = match.intrinsic.parsed.operand(operand), next(v for v in match.layouts if v.operand == operand)
+    natural, output = match.intrinsic.row_bytes(operand), operand == match.intrinsic.output.name
+    if layout.mode not in (LoadMode.DIRECT, LoadMode.BROADCAST) or not isinstance(held, Load) \
+            or held.dtype != variable.dtype:
+        return None
+    row = (layout.strides[0] or 0) * variable.dtype.bytes if layout.strides else natural
+    if emulated and row != natural and len(variable.shape) > 1:
+        return None
+    whole = all(loop.count % loop.unroll == 0 for loop in mine) and all(
+        match.fused_extent(g) % match.extent(g) == 0 for g, part in enumerate(match.groups) if operand in part.indexes)
+    if not whole and (emulated or not output):
+        return None
+    blocks, unrolled = {}, {}
+    steps = match.fragment.memory_steps[held.reference] or {}
+    for loop in mine:
+        one = steps.get(loop.source, 0)
+        if loop.group >= 0:
+            one = (group_step(match, held, loop.group) or 0) * match.extent(loop.group)
+        unrolled[loop.name] = one
+        blocks[loop.name] = one * loop.unroll
+    return Place(operand=operand, packed=False, block_strides=blocks, unrolled_strides=unrolled,
+                 base=first_element(match, held), elements=0, row_stride_bytes=row, ragged=not whole)
+
+
+def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Place) -> bool:
+    """Whether a direct operand would be read again and again with strides that waste the TLB and cache sets."""
+    width = match.intrinsic.parsed.operand(operand).dtype.bytes
+    steps = [direct.block_strides[loop.name] * width for loop in loops
+             if loop.reduction and loop.name in direct.block_strides and loop.count > 8]
+    reuse = math.prod(loop.blocks for loop in loops if not loop.reduction and loop.name not in direct.block_strides)
+    return reuse >= 4 and any(abs(step) >= LONG_STRIDE_BYTES for step in steps)
+
+
+def _packed(match: Match, operand: str, mine: list[NestLoop], copy: CopyPlan | None) -> Place:
+    """A buffer with one block per point of the operand's loops, unrolled parts innermost."""
+    natural = match.intrinsic.row_bytes(operand)
+    blocks: dict[str, int] = {}
+    unrolled: dict[str, int] = {}
+    size = match.intrinsic.parsed.operand(operand).elements
+    for loop in reversed(mine):
+        if loop.unroll > 1:
+            unrolled[loop.name] = size
+            size *= loop.unroll
+    for loop in reversed(mine):
+        blocks[loop.name] = size
+        size *= loop.blocks
+    return Place(operand=operand, packed=True, block_strides=blocks, unrolled_strides=unrolled, base=0, elements=size,
+                 row_stride_bytes=natural, copy=copy)
+
+
+def _windowed(match: Match, operand: str, held: Load, mine: list[NestLoop], copy: CopyPlan) -> Place | None:
+    """The operand within its array in another order; None when the instruction cannot read it there."""
+    home = homes(match, operand, held)
+    assert home is not None
+    subscripts = operand_subscripts(match, operand)
+    assert subscripts is not None
+    windows = {match.groups[g].dimensions[0]: (at, c) for at, (g, c) in home.items()
+               if len(match.fragment.indices[held.reference][at].coefficients) > 1}
+    strides = [0 if not name else copy.stride_of(f"s{windows[name][0]}") * windows[name][1] if name in windows
+               else copy.stride_of(f"d_{name}") for name, _ in subscripts]
+    natural = [math.prod(e for _, e in subscripts[i + 1:]) if subscripts[i][0] else 0 for i in range(len(subscripts))]
+    free = 1 if match.intrinsic.operand(operand).mode is LoadMode.TILE else 0
+    if strides[free:] != natural[free:]:
+        return None
+    steps = _window_steps(match, held, copy)
+    blocks, unrolled = {}, {}
+    for loop in mine:
+        one = steps.get(loop.source, 0) if loop.group < 0 else copy.stride_of(loop.name)
+        if loop.group >= 0 and match.groups[loop.group].dimensions[0] in windows:
+            at, c = windows[match.groups[loop.group].dimensions[0]]
+            one = c * copy.stride_of(f"s{at}") * match.extent(loop.group)
+        unrolled[loop.name] = one
+        blocks[loop.name] = one * loop.unroll
+    width = match.intrinsic.parsed.operand(operand).dtype.bytes
+    return Place(operand=operand, packed=True, block_strides=blocks, unrolled_strides=unrolled,
+                 base=_window_base(match, held, copy), elements=copy.elements,
+                 row_stride_bytes=strides[0] * width, copy=copy)
+
+
+def _window_steps(match: Match, held: Load, copy: CopyPlan) -> dict[str, int]:
+    """Elements of the buffer per iteration of each loop of the program."""
+    steps: dict[str, int] = {}
+    for at, index in enumerate(match.fragment.indices[held.reference]):
+        for name, c in index.coefficients:
+            steps[name] = steps.get(name, 0) + c * copy.stride_of(f"s{at}")
+    return steps
+
+
+def _window_base(match: Match, held: Load, copy: CopyPlan) -> int:
+    """Where the first iteration of every loop reads: behind the least value of subscripts with falling terms."""
+    base = 0
+    for at, index in enumerate(match.fragment.indices[held.reference]):
+        falling = sum(-c * (match.fragment.loop(n).extent - 1) for n, c in index.coefficients if c < 0)
+        base += falling * copy.stride_of(f"s{at}")
+    return base
+
+
+def edge_counts(match: Match, place: Place, mine: list[NestLoop]) -> list[tuple[NestLoop | None, int, int]]:
+    """Per subscript of the result: the loop over its tiles, the elements per tile, and how many there are in all."""
+    subscripts = operand_subscripts(match, place.operand) or []
+    found: list[tuple[NestLoop | None, int, int]] = []
+    for name, extent in subscripts:
+        group = next((g for g, part in enumerate(match.groups) if name in part.dimensions), -1)
+        found.append((tile_loop(mine, group), extent, match.fused_extent(group)) if group >= 0 else (None, extent, 1))
+    return found
