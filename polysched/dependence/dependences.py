@@ -99,6 +99,11 @@ class Dependences(Shown):
         """Everything a schedule must respect: flow, anti and output together, without what is relaxed."""
         return union_map(d.relation for d in self.pairs if self.orders(d))
 
+    @cached_property
+    def unordered(self) -> isl.UnionMap:
+        """Pairs that may run in either order but never at the same time: updates of relaxed reductions."""
+        return union_map(d.relation for d in self.pairs if d.kind is not DependenceKind.INPUT and self.is_relaxed(d))
+
     def orders(self, pair: Dependence) -> bool:
         """Whether a pair has to run in its order: no input dependence, no update of a relaxed reduction."""
         return pair.kind is not DependenceKind.INPUT and not self.is_relaxed(pair)

@@ -19,16 +19,37 @@ def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, ind
 
     Parameters
     ----------
-    above : the loops around it, outermost first; only the outermost parallel one starts a team of threads.
+    above : the loops around it, outermost first; only the outermost parallel one starts a team of threads, which
+        parallel loops directly inside it share when all of them form a box.
     threads, simd : which kinds of pragma are wanted.
     index : prints the condition under which a team is worth its start.
     """
-    team = threads and runs_on_threads(loop, above)
+    team = threads and _starts_team(loop, above)
     vector = simd and runs_in_lanes(loop)
     if not team and not vector:
         return []
-    clause = _schedule_clause(loop) + _if_clause(loop, index) if team else ""
+    clause = _collapse_clause(loop) + _schedule_clause(loop) + _if_clause(loop, index) if team else ""
     return ["#pragma omp" + (" parallel for" if team else "") + (" simd" if vector else "") + clause]
+
+
+def _collapse_clause(loop: For) -> str:
+    count = len(_sharing_team(loop))
+    return f" collapse({count})" if count > 1 else ""
+
+
+def _sharing_team(loop: For) -> tuple[For, ...]:
+    """A parallel loop and those directly inside it that are parallel too and form a box with it.
+
+    OpenMP 4.5, section 2.7.1: nothing stands between collapsed loops, and their bounds do not depend on each other.
+    """
+    found = [loop]
+    while isinstance(inner := found[-1].body, For):
+        outer = frozenset(f.variable for f in found)
+        if not _wants_team(inner) or runs_in_lanes(inner) or any(
+                depends_on(bound, outer) for bound in (inner.lower, inner.upper)):
+            break
+        found.append(inner)
+    return tuple(found)
 
 
 def _schedule_clause(loop: For) -> str:
@@ -60,7 +81,14 @@ def _if_clause(loop: For, index: IndexPrinter) -> str:
 
 
 def runs_on_threads(loop: For, above: tuple[For, ...]) -> bool:
-    """Whether the loop is the outermost parallel one."""
+    """Whether iterations of the loop are handed to threads: the outermost parallel one, and what shares its team."""
+    if _starts_team(loop, above):
+        return True
+    first = next((outer for outer in above if _wants_team(outer)), None)
+    return first is not None and any(inner is loop for inner in _sharing_team(first))
+
+
+def _starts_team(loop: For, above: tuple[For, ...]) -> bool:
     return _wants_team(loop) and not any(_wants_team(outer) for outer in above)
 
 

@@ -18,16 +18,16 @@ SHORTEST_PARALLEL_LOOP = 16384
 def mark_loops(position: Position, node: Node, options: TilingOptions) -> Node:
     """Set `parallel`, `simd` and the coincident flag of every marked loop.
 
-    At most one loop of a nest is parallel, the outermost one whose iterations are independent.  A point
-    loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
+    At most `parallel_degrees` loops of a nest are parallel, the outermost ones whose iterations are independent.  A
+    point loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
     meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
     from a number of iterations on, an outermost loop over tiles where there are two of them.  A loop is simd
     when it is innermost and carries no dependence.
     """
-    return _mark(position, node, options, depth=0, parallel=options.parallel)
+    return _mark(position, node, options, depth=0, parallel=options.parallel_degrees if options.parallel else 0)
 
 
-def _mark(position: Position, node: Node, options: TilingOptions, *, depth: int, parallel: bool) -> Node:
+def _mark(position: Position, node: Node, options: TilingOptions, *, depth: int, parallel: int) -> Node:
     match node:
         case Leaf():
             return node
@@ -47,18 +47,18 @@ def _mark(position: Position, node: Node, options: TilingOptions, *, depth: int,
 
 
 def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOptions, *,
-               depth: int, parallel: bool) -> Node:
+               depth: int, parallel: int) -> Node:
     member = band.members[0]
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
-    parallel = parallel and mark.role is not Role.POINT
-    chosen = parallel and independent and (not innermost or depth == 0)
+    parallel = 0 if mark.role is Role.POINT else parallel
+    chosen = parallel > 0 and independent and (not innermost or depth == 0)
     new = replace(mark, parallel=mark.parallel or chosen,
                   least_iterations=(
                       _least_iterations(band, mark, depth=depth) if chosen else mark.least_iterations),
                   simd=mark.simd or (options.simd and independent and innermost))
     child = _mark(inside(position, member), band.child, options, depth=depth + 1,
-                  parallel=parallel and not new.parallel)
+                  parallel=parallel - new.parallel if parallel else 0)
     return replace(band, coincident=(independent,), child=child, mark=new)
 
 

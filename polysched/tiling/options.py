@@ -22,6 +22,10 @@ class TilingOptions:
     outer_sizes : edges of further levels of tiles around those of `sizes`, outermost level first, each as for
         `sizes`; with `sizes` chosen by the model, it chooses the levels too.
     parallel : mark one loop per nest for threads, skewing tiles into wavefronts where that is needed.
+    parallel_degrees : how many loops of a nest to mark, the tiles of a band skewed by as many of them as need it: a
+        band of d loops that all carry dependences gives up to d - 1.  Diamonds, too: with a schedule for concurrent
+        start in k dimensions (`SchedulerOptions.concurrent_start`), k degrees make all tiles of a wavefront start
+        together.  Loops that form a box share a team of threads; of others, the outermost runs on threads.
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
     diamond : tile stencils over time in diamonds, all tiles of a row starting at once; else in skewed boxes.
     nested : tile bands inside tiled bands too.
@@ -33,6 +37,7 @@ class TilingOptions:
     sizes: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     outer_sizes: tuple[int | tuple[int, ...], ...] = ()
     parallel: bool = True
+    parallel_degrees: int = 1
     simd: bool = True
     diamond: bool = False
     nested: bool = False
@@ -41,6 +46,9 @@ class TilingOptions:
     target: Target = field(default_factory=host)
 
     def __post_init__(self) -> None:
+        if self.parallel_degrees < 1:
+            raise UsageError("parallel loops need at least one degree", witness=str(self.parallel_degrees),
+                             hint="parallel=False makes none")
         if isinstance(self.sizes, str):
             if self.sizes not in ("auto", "off"):
                 raise UsageError(f"tile sizes cannot be {self.sizes!r}", hint="give numbers, or auto, or off")

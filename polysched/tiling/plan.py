@@ -14,7 +14,7 @@ from polysched.tiling.distribute import statement_names
 from polysched.tiling.loops import has_loops
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.options import TilingOptions
-from polysched.tiling.position import Position, branch, inside, is_independent
+from polysched.tiling.position import Position, branch, inside, is_independent, top
 from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.tile_search import (
     USABLE,
@@ -82,7 +82,7 @@ def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, i
     planner = _Planner(dependences.scop, numbers, options, assumed_parameters(dependences.scop, options.parameters))
     plans: dict[int, BandPlan] = {}
     if options.sizes != "off" or options.register:
-        planner.descend(tree.root, Position(domain=tree.domain, dependences=dependences.validity), plans, tiled=False,
+        planner.descend(tree.root, top(dependences, tree.domain), plans, tiled=False,
                         threads=options.parallel)
     return plans
 

@@ -7,10 +7,11 @@ this loop carry a dependence?" and "is this subtree legal?" are small exact isl 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
+from polysched.dependence.dependences import Dependences
 from polysched.scheduling.loop_tree import (
     Band,
     Filter,
@@ -20,6 +21,7 @@ from polysched.scheduling.loop_tree import (
     Sequence,
     multi_union_pw_aff,
 )
+from polysched.scop.scop import union_map
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,32 +32,42 @@ class Position:
     ----------
     domain : the statement instances that arrive here.
     dependences : the pairs of instances, both arriving here, that the loops outside leave unordered.
+    unordered : pairs that may run in either order but not at the same time: updates of relaxed reductions.
     path : the functions of the loops outside, outermost first, tile loops left out.
     """
 
     domain: isl.UnionSet
     dependences: isl.UnionMap
+    unordered: isl.UnionMap = field(default_factory=lambda: union_map(()))
     path: tuple[isl.UnionPwAff, ...] = ()
+
+
+def top(dependences: Dependences, domain: isl.UnionSet) -> Position:
+    """The position above everything of a tree."""
+    return Position(domain=domain, dependences=dependences.validity, unordered=dependences.unordered)
 
 
 def inside(position: Position, member: isl.UnionPwAff, *, on_path: bool = True) -> Position:
     """The position below a loop: pairs at different iterations are ordered by it."""
-    same = position.dependences.eq_at_multi_union_pw_aff(multi_union_pw_aff((member,)))
+    value = multi_union_pw_aff((member,))
     path = (*position.path, member) if on_path else position.path
-    return replace(position, dependences=same, path=path)
+    return replace(position, dependences=position.dependences.eq_at_multi_union_pw_aff(value),
+                   unordered=position.unordered.eq_at_multi_union_pw_aff(value), path=path)
 
 
 def branch(position: Position, keep: isl.UnionSet) -> Position:
     """The position below one filter of a sequence."""
     return Position(domain=position.domain.intersect(keep),
                     dependences=position.dependences.intersect_domain(keep).intersect_range(keep),
+                    unordered=position.unordered.intersect_domain(keep).intersect_range(keep),
                     path=position.path)
 
 
 def is_independent(position: Position, member: isl.UnionPwAff) -> bool:
-    """The iterations of this loop carry no dependence: they may run at the same time."""
-    same = position.dependences.eq_at_multi_union_pw_aff(multi_union_pw_aff((member,)))
-    return bool(position.dependences.is_subset(same))
+    """The iterations of this loop carry no dependence, ordered or not: they may run at the same time."""
+    value = multi_union_pw_aff((member,))
+    return all(bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(value)))
+               for pairs in (position.dependences, position.unordered))
 
 
 def runs_backwards(position: Position, member: isl.UnionPwAff) -> bool:

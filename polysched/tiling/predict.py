@@ -19,7 +19,7 @@ from polysched.tiling.cost_models import Projected
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.plan import BandPlan
-from polysched.tiling.position import Position, branch
+from polysched.tiling.position import Position, branch, top
 from polysched.tiling.traffic import Level, traffic_bytes
 
 
@@ -90,7 +90,7 @@ def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
     assumed = assumed_parameters(scop, dict(parameters or {}))
     decoded = from_isl(tree)
     nests, unknown = [], []
-    for leaf in _leaves(decoded.root, Position(domain=decoded.domain, dependences=dependences.validity), ()):
+    for leaf in _leaves(decoded.root, top(dependences, decoded.domain), ()):
         names = tuple(statement_names(leaf.position.domain))
         structure = _structure(leaf)
         if isinstance(structure, str):

@@ -33,7 +33,7 @@ from polysched.tiling.loops import Loop, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.plan import BandPlan, TileLevel, plan_bands
-from polysched.tiling.position import Position, branch, is_independent, is_legal
+from polysched.tiling.position import Position, branch, is_independent, is_legal, top
 from polysched.tiling.register_tiles import block_of, register_nest
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, skew
@@ -58,7 +58,7 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
     plans = plan_bands(schedule.dependences, tree, numbers, options)
-    start = Position(domain=tree.domain, dependences=schedule.dependences.validity)
+    start = top(schedule.dependences, tree.domain)
     place = _Place(scop=schedule.scop, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options)
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
@@ -116,7 +116,8 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
                            if (edge := level.edges[k]) is not None)
                      for level in (*plan.outer, TileLevel(plan.edges, plan.order))]
     if tiles and place.options.parallel and not place.parallel:
-        tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(position, tiles)
+        tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(
+            position, tiles, degrees=place.options.parallel_degrees)
         place = replace(place, parallel=True)
     tiles = tuple(chain(tiles, *inner))
     below = enter(position, tiles)
@@ -147,7 +148,8 @@ def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,
     edge = edges[space] or 1
     others = (block_of(loop, size, Role.TILE) for loop, size in zip(loops, edges, strict=True)
               if loop.mark.member not in (0, space) and size is not None)
-    return skew((*(block_of(face, edge, Role.TILE) for face in faces), *others))
+    tiles = (*(block_of(face, edge, Role.TILE) for face in faces), *others)
+    return skew(tiles, degrees=min(options.parallel_degrees, len(tiles) - 1))
 
 
 def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Place) -> Node:

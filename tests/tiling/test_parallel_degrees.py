@@ -1,0 +1,96 @@
+"""How many loops of a nest are parallel: free ones, wavefronts of tiles, diamonds; and updates that may not race."""
+
+from pathlib import Path
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit
+from polysched.errors import UsageError
+from polysched.measure.instance_trace import verify_order
+from polysched.scheduling import SchedulerOptions, pluto
+from polysched.scheduling.loop_tree import Band, from_isl, walk
+from polysched.scop import from_c_file, from_c_text
+from polysched.tiling import TiledSchedule, TilingOptions, tile
+from tests.tiling import kernels
+from tests.tiling.test_tile_bands import assert_legal, plain, scheduled, shape
+
+KERNELS = Path(__file__).parents[1] / "kernels"
+PLAIN_C = EmitOptions(vector_bits=0)
+
+
+def coincident_tiles(tiled: TiledSchedule) -> str:
+    """One letter per tile loop of the first nest, outermost first: P when its iterations are independent, else -."""
+    bands = [n for n in walk(from_isl(tiled.tree).root) if isinstance(n, Band)]
+    assert all(b.mark is not None for b in bands)
+    return "".join("P" if b.coincident[0] else "-" for b in bands
+                   if b.mark and b.mark.role.value in ("tile", "wavefront"))
+
+
+@pytest.mark.parametrize(("degrees", "flags", "marks"), [
+    (1, "-P-", ["wavefront0", "tile1p", "tile2"]),
+    (2, "-PP", ["wavefront0", "tile1p", "tile2p"]),
+    (3, "-PP", ["wavefront0", "tile1p", "tile2p"]),
+])
+def test_a_band_of_three_pipelined_loops_gives_one_or_two_degrees(degrees: int, flags: str, marks: list[str]) -> None:
+    tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=4, parallel_degrees=degrees))
+    assert_legal(tiled)
+    assert coincident_tiles(tiled) == flags
+    assert shape(tiled)[:3] == marks
+    verify_order(tiled)
+
+
+def test_free_loops_come_first_and_wavefronts_give_the_rest() -> None:
+    product = scheduled(kernels.product())
+    assert coincident_tiles(tile(product, plain(sizes=4, parallel_degrees=2))) == "PP-"
+    assert shape(tile(product, plain(sizes=4, parallel_degrees=2)))[:3] == ["tile0p", "tile1p", "tile2"]
+    assert shape(tile(product, plain(sizes=4)))[:3] == ["tile0p", "tile1", "tile2"]
+
+
+@pytest.mark.parametrize("degrees", [1, 2])
+def test_concurrent_start_in_as_many_dimensions(degrees: int) -> None:
+    dependences = analyse(from_c_file(KERNELS / "jacobi_2d.c"))
+    schedule = pluto(dependences, options=SchedulerOptions(concurrent_start=degrees))
+    tiled = tile(schedule, TilingOptions(sizes=4, parallel_degrees=degrees, register=False))
+    assert coincident_tiles(tiled) == {1: "-P-", 2: "-PP"}[degrees]
+
+
+@pytest.mark.parametrize("degrees", [1, 2])
+def test_diamonds_have_degrees_too(degrees: int) -> None:
+    tiled = tile(scheduled(kernels.jacobi()), plain(sizes=4, diamond=True, parallel_degrees=degrees))
+    assert_legal(tiled)
+    assert coincident_tiles(tiled) == {1: "-P-", 2: "-PP"}[degrees]
+
+
+def test_two_parallel_loops_that_form_a_box_share_a_team() -> None:
+    schedule = pluto(analyse(from_c_file(KERNELS / "gemm.c")))
+    one, two = (tile(schedule, TilingOptions(sizes=4, parallel_degrees=d, register=False)) for d in (1, 2))
+    assert "collapse" not in emit(one, options=PLAIN_C).text
+    assert "#pragma omp parallel for collapse(2)" in emit(two, options=PLAIN_C).text
+    verify_order(two)
+
+
+def test_bounds_that_depend_on_each_other_are_not_collapsed() -> None:
+    tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=4, parallel_degrees=2))
+    assert "collapse" not in emit(tiled, options=PLAIN_C).text
+
+
+def test_no_degrees_are_refused() -> None:
+    with pytest.raises(UsageError, match="at least one degree"):
+        TilingOptions(parallel_degrees=0)
+
+
+def test_updates_of_a_relaxed_reduction_do_not_race() -> None:
+    """They may run in any order, but not at the same time."""
+    scop = from_c_text("""
+        void f(int n, double A[n][n], double s[1]) {
+        #pragma scop
+        for (int i = 0; i < n; i++)
+          for (int j = 0; j < n; j++)
+            s[0] += A[i][j];
+        #pragma endscop
+        }""")
+    tiled = tile(pluto(analyse(scop, reductions="reassociate")), TilingOptions(sizes=4))
+    assert coincident_tiles(tiled) == "--"
+    assert "wavefront" not in str(tiled.tree)
+    assert "#pragma" not in emit(tiled, options=PLAIN_C).text
