@@ -1,53 +1,77 @@
-"""How many mappings of each operator onto a 16x16x16 matrix unit: AMOS's rule and the sound one, from the rules.
+"""How many mappings of each operator onto a 16x16x16 matrix unit: AMOS's rule and the sound one; see README.md.
 
-    python experiments/amos_mappings/run.py [--json FILE] [--extra]
+    python experiments/amos_mappings/run.py [--extra]
 """
 
-import argparse
-import json
-import sys
+from __future__ import annotations
 
-from polysched.tensorize import Extents, Match, MatchOptions, Rule, find_intrinsic, match
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import grouped_bars
+from polysched.experiment.tables import markdown_table
+from polysched.tensorize import Extents, MatchOptions, Rule, find_intrinsic, match
 from polysched.tensorize.operators import OPERATORS
 
-PUBLISHED = {"gmv": 1, "gmm": 1, "c1d": 6, "c2d": 35, "c3d": 180, "t2d": 7, "grp": 35, "dil": 35, "dep": 11,
-             "cap": 105, "bcv": 11, "gfc": 1, "men": 1, "var": 1, "scn": 1}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+UNIT = "mma_16x16x16"
 
 
-def identity(m: Match) -> tuple[object, ...]:
-    return m.signature
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--extra", action="store_true", help="name the matches that AMOS's rule does not admit")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", metavar="FILE", help="write the table and every extra match")
-    parser.add_argument("--extra", action="store_true", help="name the matches that AMOS's rule does not admit")
-    arguments = parser.parse_args()
-    unit = find_intrinsic("mma_16x16x16")
-    rows = []
-    print(f"{'operator':<10}{'published':>10}{'amos':>8}{'exact':>8}{'amos ms':>10}{'exact ms':>10}")
-    for name, operator in OPERATORS.items():
-        scop = operator()
-        narrow, sound = (match(scop, unit, MatchOptions(rule=rule)) for rule in (Rule.AMOS, Rule.EXACT))
-        admitted = {identity(m) for m in narrow.with_mirrors}
-        extra = [str(m) for m in sound.matches if identity(m) not in admitted]
-        rows.append({"operator": name, "published": PUBLISHED[name], "amos": narrow.count, "exact": sound.count,
-                     "amos_milliseconds": narrow.milliseconds, "exact_milliseconds": sound.milliseconds,
-                     "extra": extra})
-        print(f"{name:<10}{PUBLISHED[name]:>10}{narrow.count:>8}{sound.count:>8}{narrow.milliseconds:>10.0f}"
-              f"{sound.milliseconds:>10.0f}")
-        for line in extra if arguments.extra else ():
-            print(f"    {line}")
-    filled = match(OPERATORS["c2d"](), unit, MatchOptions(rule=Rule.AMOS, extents=Extents.REACH), sizes={"batch": 1})
-    print(f"c2d, batch 1, loops fill the unit: published 20, amos {filled.count}")
-    rows.append({"operator": "c2d, batch 1, extents reach", "published": 20, "amos": filled.count})
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=2)
-    wrong = [r["operator"] for r in rows if r["published"] != r["amos"]]
-    print("all published counts reproduced" if not wrong else f"differ: {', '.join(map(str, wrong))}")
-    return 1 if wrong else 0
+def cases(settings: Settings) -> list[Case]:
+    return [Case(name=name, parameters={"published": count}) for name, count in settings.config["published"].items()]
 
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """Count by both rules; a match is identified up to the unit's symmetry."""
+    unit, operator = find_intrinsic(UNIT), case.name.removesuffix("_reach")
+    if operator != case.name:
+        filled = match(OPERATORS[operator](), unit, MatchOptions(rule=Rule.AMOS, extents=Extents.REACH),
+                       sizes={"batch": 1})
+        return {"published": case.parameters["published"], "amos": filled.count,
+                "amos_milliseconds": filled.milliseconds}
+    scop = OPERATORS[operator]()
+    narrow, sound = (match(scop, unit, MatchOptions(rule=rule)) for rule in (Rule.AMOS, Rule.EXACT))
+    admitted = {m.signature for m in narrow.with_mirrors}
+    return {"published": case.parameters["published"], "amos": narrow.count, "exact": sound.count,
+            "amos_milliseconds": narrow.milliseconds, "exact_milliseconds": sound.milliseconds,
+            "extra": [str(m) for m in sound.matches if m.signature not in admitted]}
+
+
+def table(records: Sequence[Record]) -> str:
+    rows = [[r.case, r.values["published"], r.values["amos"], r.values.get("exact"),
+             *(None if (t := r.values.get(f"{rule}_milliseconds")) is None else f"{t:.0f}"
+               for rule in ("amos", "exact"))] for r in records]
+    text = markdown_table(["operator", "published", "AMOS's rule", "sound", "ms", "ms, sound"], rows)
+    extra = [f"- {r.case}: {line}" for r in records if r.options["extra"] for line in r.values.get("extra", ())]
+    ending = verdict(records) or "all published counts reproduced"
+    return "\n".join([text, *(["", *extra] if extra else []), "", ending])
+
+
+def verdict(records: Sequence[Record]) -> str:
+    wrong = [r.case for r in records if r.done and r.values["published"] != r.values["amos"]]
+    return f"other counts than published: {', '.join(wrong)}" if wrong else ""
+
+
+def plot(records: Sequence[Record]) -> Figure:
+    series = {"published": "published", "AMOS's rule": "amos", "sound": "exact"}
+    return grouped_bars([r.case for r in records],
+                        {label: [r.values.get(key) for r in records] for label, key in series.items()},
+                        ylabel="mappings", logarithmic=True)
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        verdict=verdict)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))

@@ -18,6 +18,7 @@ import suite
 
 from polysched.experiment import Case, Experiment, Record, Report, Rules, Settings, Standings, run_contest
 from polysched.experiment.contest_results import (
+    first_line,
     over_best_peer,
     peers_of,
     standings_of,
@@ -94,7 +95,7 @@ def table(records: Sequence[Record]) -> str:
                      *(speed_cell(standings, name) for name in names), "-" if best is None else f"{best:.2f}"])
     parts = [markdown_table(["kernel", "gcc s", *names, "ours / best peer"], rows), "", *means(records)]
     parts += ["", "Without a time:", ""]
-    parts += [f"- {r.case}, {v.name}: {v.status.value}: {v.problem}" for r in records
+    parts += [f"- {r.case}, {v.name}: {v.status.value}: {first_line(v.problem)}" for r in records
               for v in standings_of(r).variants if not v.timed and v.status.value != "missing"]
     missing = sorted({f"{v.name.partition('@')[0]} ({v.problem})" for r in records for v in standings_of(r).variants
                       if v.status.value == "missing"})

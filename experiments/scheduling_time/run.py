@@ -1,60 +1,55 @@
-"""How long does scheduling take, beside isl's scheduler on the same dependences?
+"""How long does scheduling take, beside isl's scheduler on the same dependences?  See README.md.
 
-For every C file given (or found below --polybench-root), and for synthetic chains of statements: the
-dependence analysis, our scheduler and isl's scheduler, each up to the exactly checked schedule, alternate
---repeats times in one process; the medians and every repeat go to a JSON file, and a table to the output.
-
-    python experiments/scheduling_time/run.py --polybench-root DIR [--results FILE] [--repeats 5] [FILE.c ...]
-
-The import of the solver is not counted: it happens once per process.
+    python experiments/scheduling_time/run.py --polybench-root DIR
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import islpy as isl
 import ortools
 from ortools.sat.python import cp_model  # noqa: F401  loaded before anything is timed
 
-import polysched
-from polysched.dependence import Dependences, analyse
-from polysched.errors import PolyschedError
+from polysched.dependence import analyse
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import new_figure
+from polysched.experiment.tables import markdown_table
 from polysched.scheduling import SchedulerOptions, isl_schedule, pluto
 from polysched.scop import from_c_file, from_c_text
 from polysched.scop.scop import Scop
 
-CHAINS = (10, 30, 100)
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+STAGES = ("analysis", "pluto", "isl")
 
 
-@dataclass(kw_only=True)
-class Times:
-    """Seconds per repeat of one program; the rungs tell whether a fallback was used."""
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--polybench-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
+                       help="PolyBench/C 4.2.1; without it, the project's own kernels (tests/kernels)")
+    group.add_argument("--file", nargs="+", default=[], metavar="FILE.c", help="these programs too")
+    group.add_argument("--repeats", type=int, default=5, metavar="N", help="rounds that count (default: 5)")
 
-    name: str
-    statements: int
-    pairs: int
-    analysis_seconds: list[float] = field(default_factory=list)
-    pluto_seconds: list[float] = field(default_factory=list)
-    isl_seconds: list[float] = field(default_factory=list)
-    variables: int = 0
-    rows: int = 0
-    solves: int = 0
-    pluto_rungs: tuple[str, ...] = ()
-    isl_rungs: tuple[str, ...] = ()
 
-    @property
-    def ratio(self) -> float:
-        """Median of the paired ratios: ours to isl's."""
-        return statistics.median(a / b for a, b in zip(self.pluto_seconds, self.isl_seconds, strict=True))
+def cases(settings: Settings) -> list[Case]:
+    """Every program, and the chains."""
+    root = settings.options["polybench_root"]
+    if root:
+        utilities = str(Path(root) / "utilities")
+        files = [(p.stem, p, [utilities]) for p in sorted(Path(root).rglob("*.c")) if p.stem == p.parent.name]
+    else:
+        files = [(p.stem, p, []) for p in sorted(KERNELS.glob("*.c"))]
+    files += [(p.stem, p.resolve(), []) for p in map(Path, settings.options["file"])]
+    return [Case(name=name, parameters={"file": str(path), "include": include}) for name, path, include in files] + [
+        Case(name=f"chain_of_{count}", parameters={"chain": count}) for count in settings.config["chains"]]
 
 
 def chain(statements: int) -> Scop:
@@ -66,25 +61,13 @@ def chain(statements: int) -> Scop:
     return from_c_text(f"void chain(int n, {arrays}) {{\n#pragma scop\n{nests}\n#pragma endscop\n}}\n")
 
 
-def programs(arguments: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Scop]]]:
-    """Every program by name, with the function that reads it."""
-    for path in arguments.files:
-        yield path.stem, lambda path=path: from_c_file(path)
-    if arguments.polybench_root is not None:
-        root = arguments.polybench_root
-        for path in sorted(root.rglob("*.c")):
-            if path.stem == path.parent.name:
-                yield path.stem, lambda path=path: from_c_file(path, include_dirs=[root / "utilities"])
-    for count in arguments.chains:
-        yield f"chain of {count}", lambda count=count: chain(count)
-
-
-def measure(name: str, scop: Scop, repeats: int) -> Times:
-    """Alternate the three, after one round that is not counted."""
-    options = SchedulerOptions()
-    dependences: Dependences = analyse(scop)
-    times = Times(name=name, statements=len(scop.statements), pairs=len(dependences.pairs))
-    for repeat in range(repeats + 1):
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """Alternate the three, after one round that is not counted; every repeat is kept."""
+    options, given = SchedulerOptions(), case.parameters
+    scop = chain(given["chain"]) if "chain" in given else from_c_file(given["file"], include_dirs=given["include"])
+    seconds: dict[str, list[float]] = {stage: [] for stage in STAGES}
+    for repeat in range(settings.options["repeats"] + 1):
+        report(f"round {repeat}")
         started = time.perf_counter()
         dependences = analyse(scop)
         analysed = time.perf_counter()
@@ -93,58 +76,63 @@ def measure(name: str, scop: Scop, repeats: int) -> Times:
         theirs = isl_schedule(dependences, options=options)
         ended = time.perf_counter()
         if repeat:
-            times.analysis_seconds.append(analysed - started)
-            times.pluto_seconds.append(done - analysed)
-            times.isl_seconds.append(ended - done)
-        times.variables, times.rows, times.solves = ours.report.variables, ours.report.rows, ours.report.solves
-        times.pluto_rungs, times.isl_rungs = ours.report.rungs, theirs.report.rungs
-    return times
+            for stage, spent in zip(STAGES, (analysed - started, done - analysed, ended - done), strict=True):
+                seconds[stage].append(spent)
+    return {"statements": len(scop.statements), "pairs": len(dependences.pairs),
+            **{f"{stage}_seconds": repeats for stage, repeats in seconds.items()},
+            "variables": ours.report.variables, "rows": ours.report.rows, "solves": ours.report.solves,
+            "pluto_rungs": list(ours.report.rungs), "isl_rungs": list(theirs.report.rungs),
+            "ortools": ortools.__version__, "isl": isl.version.VERSION_TEXT}
 
 
-def table(measured: list[Times]) -> str:
-    """Markdown: milliseconds (medians), the ratio, and the integer programs."""
-    lines = ["| program | statements | pairs | analysis ms | pluto ms | isl ms | pluto / isl | solves | rows |",
-             "|---|---|---|---|---|---|---|---|---|"]
-    for t in measured:
-        cells = [t.name, str(t.statements), str(t.pairs),
-                 *(f"{1e3 * statistics.median(s):.1f}" for s in (t.analysis_seconds, t.pluto_seconds, t.isl_seconds)),
-                 f"{t.ratio:.2f}", str(t.solves), str(t.rows)]
-        lines.append("| " + " | ".join(cells) + " |")
-    kernels = [t for t in measured if not t.name.startswith("chain")]
-    if kernels:
-        whole = [statistics.median(a + p for a, p in zip(t.analysis_seconds, t.pluto_seconds, strict=True))
-                 for t in kernels]
-        median, largest = 1e3 * statistics.median(whole), 1e3 * max(whole)
-        lines.append("")
-        lines.append(f"From Scop to checked schedule, {len(kernels)} programs: median {median:.0f} ms, largest "
-                     f"{largest:.0f} ms; median ratio to isl {statistics.median(t.ratio for t in kernels):.2f}.")
-    return "\n".join(lines)
+def whole(record: Record) -> float:
+    """Seconds from parsed Scop to checked schedule, the median of the repeats."""
+    return statistics.median(a + p for a, p in zip(record.values["analysis_seconds"], record.values["pluto_seconds"],
+                                                   strict=True))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--polybench-root", type=Path)
-    parser.add_argument("--results", type=Path, help="JSON file with every repeat")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--chains", type=lambda text: [int(n) for n in text.split(",") if n], default=list(CHAINS))
-    arguments = parser.parse_args()
-    measured = []
-    for name, read in programs(arguments):
-        try:
-            measured.append(measure(name, read(), arguments.repeats))
-        except PolyschedError as refusal:
-            print(f"{name}: {refusal}", file=sys.stderr)
-            continue
-        print(f"{name}: {1e3 * statistics.median(measured[-1].pluto_seconds):.1f} ms", file=sys.stderr)
-    print(table(measured))
-    if arguments.results is not None:
-        arguments.results.write_text(json.dumps({
-            "format": 1, "machine": platform.processor() or platform.machine(), "python": platform.python_version(),
-            "polysched": polysched.__version__, "ortools": ortools.__version__, "isl": isl.version.VERSION_TEXT,
-            "programs": [asdict(t) for t in measured]}, indent=1) + "\n")
-    return 0
+def ratio(record: Record) -> float:
+    """Ours over isl's, the median of the paired ratios."""
+    return statistics.median(a / b for a, b in zip(record.values["pluto_seconds"], record.values["isl_seconds"],
+                                                   strict=True))
 
+
+def is_chain(record: Record) -> bool:
+    return "chain" in record.parameters
+
+
+def table(records: Sequence[Record]) -> str:
+    rows = [[r.case.replace("_", " ") if is_chain(r) else r.case, r.values["statements"], r.values["pairs"],
+             *(f"{1e3 * statistics.median(r.values[f'{stage}_seconds']):.1f}" for stage in STAGES),
+             f"{ratio(r):.2f}", r.values["solves"], r.values["rows"]] for r in records]
+    text = markdown_table(["program", "statements", "pairs", "analysis ms", "pluto ms", "isl ms", "pluto / isl",
+                           "solves", "rows"], rows)
+    programs = [r for r in records if not is_chain(r)]
+    if not programs:
+        return text
+    times = [whole(r) for r in programs]
+    return (f"{text}\n\nFrom Scop to checked schedule, {len(programs)} programs: median "
+            f"{1e3 * statistics.median(times):.0f} ms, largest {1e3 * max(times):.0f} ms; median ratio to isl "
+            f"{statistics.median(ratio(r) for r in programs):.2f}.")
+
+
+def plot(records: Sequence[Record]) -> Figure:
+    """Our scheduler's time against isl's; below the line ours is faster."""
+    figure, axes = new_figure(width=6, height=6)
+    points = [(1e3 * statistics.median(r.values["isl_seconds"]), 1e3 * statistics.median(r.values["pluto_seconds"]),
+               r.case.replace("_", " ")) for r in records]
+    axes.loglog([p[0] for p in points], [p[1] for p in points], "o", markersize=4)
+    for x, y, name in points:
+        axes.annotate(name, (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
+    ends = [min(min(p[:2]) for p in points), max(max(p[:2]) for p in points)]
+    axes.plot(ends, ends, color="black", linewidth=0.8)
+    axes.set_xlabel("isl's scheduler, ms")
+    axes.set_ylabel("polysched, ms")
+    return figure
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))

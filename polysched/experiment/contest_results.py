@@ -45,12 +45,17 @@ def contest_table(records: Sequence[Record], *, rate: bool = False, ours: str = 
         work = record.values.get("flop_count")
         cells = [_cell(standings.variant(name), work if rate else None) for name in names]
         rows.append([record.case, *cells, *_against_best(standings, ours), *_shares(record, standings, ours)])
-        remarks += [f"{record.case}, {v.name}: {v.status.value}: {v.problem}"
+        remarks += [f"{record.case}, {v.name}: {v.status.value}: {first_line(v.problem)}"
                     for v in standings.variants if not v.timed]
     unit = "G/s" if rate else "ms"
     text = markdown_table(["", *(f"{n} {unit}" for n in names), "best peer", "ours / best", "interval", "of peak",
                            "disturbed"], rows)
     return "\n".join([text, *(f"\n{remark}" for remark in remarks)])
+
+
+def first_line(problem: str) -> str:
+    """A problem in one line; the results file has all of it."""
+    return " ".join(line.strip() for line in problem.splitlines()[:2])
 
 
 def _cell(variant: VariantTimes | None, work: int | None) -> str:

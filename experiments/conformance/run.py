@@ -1,0 +1,59 @@
+"""Every shipped description against the real instruction, wherever this machine can execute it; see README.md.
+
+    python experiments/conformance/run.py [--trials 20000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.tables import markdown_table
+from polysched.tensorize import INTRINSICS
+from polysched.tensorize.conformance import Verdict, conformance
+from polysched.tensorize.contraction import same_function
+
+ODD_SIZES = (3, 2, 5, 4)
+
+
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--trials", type=int, default=20000, metavar="N", help="random inputs each (default: 20000)")
+
+
+def cases(settings: Settings) -> list[Case]:
+    return [Case(name=name) for name in INTRINSICS]
+
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """Run both on random and corner inputs; also whether the matcher's view of it is the same function."""
+    intrinsic = INTRINSICS[case.name]
+    result = conformance(intrinsic, trials=settings.options["trials"])
+    sizes = dict(zip(intrinsic.parsed.sizes, ODD_SIZES, strict=False))
+    return {"isa": intrinsic.isa.name, "verdict": result.verdict.value, "how": result.how, "trials": result.trials,
+            "mismatches": result.mismatches, "reason": result.reason,
+            "matcher_sees_the_same_function": same_function(intrinsic.parsed, intrinsic.contraction, sizes=sizes)}
+
+
+def table(records: Sequence[Record]) -> str:
+    rows = [[r.case, r.values["isa"], r.values["verdict"], r.values["how"], r.values["trials"], r.values["mismatches"],
+             "yes" if r.values["matcher_sees_the_same_function"] else "no", r.values["reason"]] for r in records]
+    counts = {v.value: sum(r.values["verdict"] == v.value for r in records) for v in Verdict}
+    return "\n".join([markdown_table(["instruction", "ISA", "verdict", "how", "trials", "mismatches", "matcher agrees",
+                                      "why not"], rows), "", ", ".join(f"{n} {v}" for v, n in counts.items())])
+
+
+def verdict(records: Sequence[Record]) -> str:
+    wrong = [r.case for r in records if r.done and (r.values["verdict"] == Verdict.DIFFERS.value
+                                                    or not r.values["matcher_sees_the_same_function"])]
+    return f"another function than described: {', '.join(wrong)}" if wrong else ""
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict)
+
+if __name__ == "__main__":
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))
