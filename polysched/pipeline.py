@@ -50,6 +50,8 @@ class PipelineOptions:
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
         None takes this machine's.
+    math : functions of math.h in vector loops: `vector` for own code within 4 units in the last place, `libm` for calls
+        of the C library, whose loops then stay scalar.
     expand : give temporaries that every iteration writes anew a copy per iteration, so that they order nothing; most
         copies become variables or small buffers again in the emitted loops.
     guard : test at run time what the extraction assumes, with the original code as the other branch.
@@ -64,6 +66,7 @@ class PipelineOptions:
     tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     parallel: bool = True
     vector_bits: int | None = None
+    math: Literal["vector", "libm"] = "vector"
     expand: bool = True
     guard: bool = False
     autodetect: bool = False
@@ -78,6 +81,8 @@ class PipelineOptions:
         if self.vector_bits is not None and self.vector_bits not in VECTOR_BITS:
             raise UsageError(f"vectors of {self.vector_bits} bits cannot be emitted",
                              hint=f"one of {', '.join(map(str, VECTOR_BITS))}")
+        if self.math not in ("vector", "libm"):
+            raise UsageError(f"no mathematical functions {self.math!r}", hint="vector or libm")
         self.tiling_options()
         self.scheduler_options()
 
@@ -92,7 +97,7 @@ class PipelineOptions:
 
     def emit_options(self) -> EmitOptions:
         """The part that concerns the emitted C."""
-        return EmitOptions(openmp=self.parallel, vector_bits=self.target().vector_bits)
+        return EmitOptions(openmp=self.parallel, vector_bits=self.target().vector_bits, math=self.math)
 
     def target(self) -> Target:
         """The machine that code is made for: this one, with the vectors that were asked for."""
@@ -102,7 +107,7 @@ class PipelineOptions:
         """What shapes the result, for the record."""
         return {"scheduler": self.scheduler, "fusion": self.fusion,
                 "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel,
-                "expand": self.expand, "vector_bits": self.target().vector_bits}
+                "expand": self.expand, "math": self.math, "vector_bits": self.target().vector_bits}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -52,6 +52,9 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: this machine's)")
+    group.add_argument("--math", choices=("vector", "libm"), default="vector",
+                       help="functions of math.h in vector loops: own code within 4 units in the last place, or those "
+                            "of the C library, which keep a loop scalar (default: %(default)s)")
     group.add_argument("--expand", action=argparse.BooleanOptionalAction, default=True,
                        help="give temporaries a copy per iteration where that frees the order (default: --expand)")
     group.add_argument("--guard", action="store_true",
@@ -124,7 +127,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     from polysched.pipeline import PipelineOptions
     return PipelineOptions(
         scheduler=arguments.scheduler, fusion=arguments.fusion, tile=arguments.tile, parallel=arguments.parallel,
-        vector_bits=arguments.vector_bits, expand=arguments.expand, guard=arguments.guard,
+        vector_bits=arguments.vector_bits, math=arguments.math, expand=arguments.expand, guard=arguments.guard,
         autodetect=arguments.autodetect,
         pure=tuple(arguments.pure),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from polysched.emit_c.loops import Node
 from polysched.scop.scop import Scop
@@ -20,6 +21,8 @@ class EmitOptions:
     simd : print `omp simd` on innermost loops that the schedule marks so.
     vector_bits : width of a vector register; register tiles and simd loops become explicit vectors of GCC's. 0 for
         scalar code, in which the compiler may find vectors by itself.
+    math : `vector` computes functions of math.h on vectors by own code, to within 4 units in the last place; `libm`
+        calls the C library, which keeps loops with calls out of vectors.
     packing : copy operands of register tiles into contiguous panels where a loop reuses them.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
@@ -29,6 +32,7 @@ class EmitOptions:
     openmp: bool = True
     simd: bool = True
     vector_bits: int = 0
+    math: Literal["vector", "libm"] = "vector"
     packing: bool = True
     comments: bool = True
     trace: str | None = None

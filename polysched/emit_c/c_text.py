@@ -26,6 +26,9 @@ class Level(IntEnum):
     PRIMARY = 15
 
 
+DIRECTIVES = ("#define", "#undef", "#if", "#elif", "#else", "#endif")
+"""Lines that start in the first column, by custom; pragmas are indented with their loops."""
+
 BINARY_LEVEL: dict[str, Level] = {
     "||": Level.LOGICAL_OR, "&&": Level.LOGICAL_AND, "|": Level.BIT_OR, "^": Level.BIT_XOR, "&": Level.BIT_AND,
     "==": Level.EQUALITY, "!=": Level.EQUALITY, "<": Level.RELATIONAL, "<=": Level.RELATIONAL,

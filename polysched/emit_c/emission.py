@@ -23,6 +23,7 @@ from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
+from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.scop import Array
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -111,13 +112,16 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     macros = HelperMacros(taken)
     index = IndexPrinter(parameters=parameter_ranges(scop, guard.context), spellings=parameter_spellings(scop),
                          macros=macros)
+    types = VectorTypes(taken)
+    math = VectorMath(taken, types) if options.vector_bits and options.math == "vector" else None
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
-                            comments=band_comments(tiled), types=VectorTypes(taken), taken=taken,
-                            loop_names=loop_names(loops))
+                            comments=band_comments(tiled), types=types, taken=taken,
+                            loop_names=loop_names(loops), math=math)
     if options.vector_bits and options.trace is None:
         loops = separate_register_tiles(loops, facts, _separation(printer))
     if options.vector_bits and options.trace is None:
-        loops = vectorise_loops(loops, facts, Vectorisation(taken=taken, width=printer.vector_width))
+        loops = vectorise_loops(loops, facts, Vectorisation(taken=taken, width=printer.vector_width,
+                                                             calls=printer.has_vector_calls))
     if options.trace is None:
         loops = hold_elements(loops, facts, printer.promotes)
     if guard.condition is not None:
@@ -128,7 +132,9 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     inside = {array: name for array, name in whole.items() if array not in heap}
     if declarations := [*printer.types.declarations.values(), *local_declarations(scop, inside)]:
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
-    lines = [*macros.definitions(), *body, *macros.undefinitions()]
+    helpers = (macros,) if math is None else (macros, math)
+    lines = [*(line for h in helpers for line in h.definitions()), *body,
+             *(line for h in helpers for line in h.undefinitions())]
     source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
                      fallbacks=scanned.fallbacks, allocated=tuple(heap))
     return Region(source=source, on_heap=heap)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.emit_c.c_source import CSource, EmitOptions
+from polysched.emit_c.c_text import DIRECTIVES
 from polysched.emit_c.emission import emit_with_storage
 from polysched.emit_c.heap import PROTOTYPES, allocated, fits_stack
 from polysched.emit_c.names import taken_names
@@ -68,7 +69,7 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
 
 
 def _placed(line: str) -> str:
-    return line if line.startswith(("#define", "#undef")) else INDENT + line
+    return line if line.startswith(DIRECTIVES) else INDENT + line
 
 
 def _parameters(scop: Scop) -> tuple[FunctionParameter, ...]:

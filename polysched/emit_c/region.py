@@ -26,6 +26,7 @@ from polysched.emit_c.loops import (
     StatementInstance,
     Temporary,
     as_loops,
+    instances,
 )
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
@@ -35,7 +36,9 @@ from polysched.emit_c.tile_code import TileCode
 from polysched.emit_c.tracing import LANES, THREADS, instance_call, unordered_loop
 from polysched.emit_c.vector_expressions import NotVectorised
 from polysched.emit_c.vector_loops import one_vector
+from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.emit_c.vector_types import VectorTypes
+from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
 
 ALIGNMENT_BYTES = 64
@@ -65,6 +68,7 @@ class RegionPrinter:
     comments : decides which loops get one.
     types : declares vector types.
     taken, loop_names : names that made-up variables must not take.
+    math : declares functions of math.h on vectors; None leaves calls to the C library.
     """
 
     scop: Scop
@@ -75,6 +79,7 @@ class RegionPrinter:
     types: VectorTypes
     taken: TakenNames
     loop_names: frozenset[str]
+    math: VectorMath | None = None
 
     def lines(self, node: Node, place: Place) -> list[str]:
         """The lines of a node, not indented."""
@@ -147,7 +152,8 @@ class RegionPrinter:
 
     def has_form(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile can be printed as straight code; nothing is declared by asking."""
-        scratch = replace(self, types=VectorTypes(self.taken),
+        types = VectorTypes(self.taken)
+        scratch = replace(self, types=types, math=None if self.math is None else VectorMath(self.taken, types),
                           index=replace(self.index, macros=HelperMacros(self.taken)))
         try:
             scratch._tile_code(tile, facts).lines()
@@ -158,6 +164,13 @@ class RegionPrinter:
     def promotes(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile has a form that holds an element in a register around all its loops."""
         return self.has_form(tile, facts) and self._tile_code(tile, facts).holds_elements()
+
+    def has_vector_calls(self, node: Node) -> bool:
+        """Whether a statement below calls a function that the region computes on vectors."""
+        bodies = [self.scop.statement(instance.statement).body for instance in instances(node)]
+        return self.math is not None and any(
+            isinstance(part, Call) and has_vector_function(part.function)
+            for body in bodies for top in statement_expressions(body) for part in walk(top))
 
     def vector_width(self, loop: For, facts: Facts) -> int:
         """Iterations that one vector step of a simd loop takes; 0 when its body has no vector form."""
@@ -174,7 +187,7 @@ class RegionPrinter:
 
         return TileCode(tile=tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
                         facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits, index=self.index,
-                        local_names=self.local_names)
+                        local_names=self.local_names, math=self.math)
 
     def _packed(self, node: Packed, place: Place) -> list[str]:
         """The panel's declaration, the loops that fill it, and the body."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.emit_c.c_source import CSource
+from polysched.emit_c.c_text import DIRECTIVES
 from polysched.errors import UsageError
 
 
@@ -48,4 +49,4 @@ def _replacement(text: str, source: CSource) -> tuple[int, int, str]:
 
 
 def _placed(line: str, indent: str) -> str:
-    return line if line.startswith(("#define", "#undef")) or not line else indent + line
+    return line if line.startswith(DIRECTIVES) or not line else indent + line

@@ -40,6 +40,7 @@ from polysched.emit_c.tile_accesses import (
 )
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_statements import add_statements
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import assignments, statement_expressions, walk
@@ -63,6 +64,7 @@ class TileCode:
     vector_bits : width of a vector register; 0 for scalar code.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
+    math : declares functions of math.h on vectors; None leaves calls to the C library.
     """
 
     tile: RegisterTile
@@ -75,6 +77,7 @@ class TileCode:
     vector_bits: int
     index: IndexPrinter
     local_names: Mapping[str, str]
+    math: VectorMath | None = None
 
     def lines(self) -> list[str]:
         """The lines of the tile, inside a scope in which the edge variables are declared.
@@ -201,7 +204,7 @@ class TileCode:
         for point in points(self.tile.edges, lanes):
             for instance in instances(self.tile.body):
                 printer = VectorPrinter(scalar=self.printer_for(instance, point), types=self.types, lanes=lanes,
-                                        edge=self._edge, scope=scope)
+                                        edge=self._edge, scope=scope, math=self.math)
                 add_statements(self.scop.statement(instance.statement).body, printer)
         return scope.lines
 

@@ -15,6 +15,7 @@ from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.index import Variable, substitute, variable, variables
 from polysched.emit_c.tile_accesses import Lanes, Reach, packed_reach, private_reach, reach
 from polysched.emit_c.tile_scope import Piece, TileScope
+from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import (
     ARITHMETIC,
@@ -50,6 +51,7 @@ class VectorPrinter:
     lanes : lanes of every vector; 1 for scalar code.
     edge : the variable that advances from lane to lane; None for scalar code.
     scope : elements held in registers, and values that were computed before.
+    math : declares functions of math.h on vectors; None leaves calls to the C library, and their loops scalar.
     """
 
     scalar: ExpressionPrinter
@@ -57,6 +59,7 @@ class VectorPrinter:
     lanes: int
     edge: str | None
     scope: TileScope
+    math: VectorMath | None = None
 
     @property
     def scop(self) -> Scop:
@@ -80,6 +83,8 @@ class VectorPrinter:
                 return self.converted(self.value(expr.operand), expr.dtype)
             case Select():
                 return self._select(expr)
+            case Call() if self._is_vector_call(expr):
+                return self._vector_call(expr)
             case _:
                 return self._scalar_only(expr)
 
@@ -98,6 +103,22 @@ class VectorPrinter:
                 return Piece(call(expr.function, texts), expr.dtype, False)
             case _:
                 raise NotVectorised(f"{type(expr).__name__} has no vector form")
+
+    def _is_vector_call(self, expr: Expr) -> bool:
+        return self.math is not None and isinstance(expr, Call) and has_vector_function(expr.function)
+
+    def _vector_call(self, expr: Call) -> Piece:
+        """The same function for all lanes and for one, so that a value does not depend on where it is computed."""
+        assert self.math is not None
+        self._require(expr.dtype)
+        pieces = [self.converted(self.value(argument), expr.dtype) for argument in expr.arguments]
+        vector = any(piece.vector for piece in pieces)
+        if vector:
+            pieces = [self.broadcast(piece) for piece in pieces]
+        macro = self.math.use(expr.function, self.lanes if vector else 1)
+        # Braces do not keep the commas of a macro's argument together.
+        texts = [CText(f"({p.text})") if "{" in p.text.code else p.text for p in pieces]
+        return Piece(call(macro, texts), expr.dtype, vector)
 
     def converted(self, piece: Piece, dtype: DType) -> Piece:
         """The piece converted to another element type."""
@@ -169,8 +190,10 @@ class VectorPrinter:
         return replace(self.scalar, iterators=iterators).element(access)
 
     def _is_uniform(self, expr: Expr) -> bool:
-        """Whether no lane differs and no part is held in a register."""
+        """Whether no lane differs, no part is held in a register, and no call has a vector form."""
         for part in walk(expr):
+            if self._is_vector_call(part):
+                return False
             if isinstance(part, IteratorRef) and self._moves(part.name):
                 return False
             if isinstance(part, Load):
@@ -269,7 +292,7 @@ class VectorPrinter:
                 raise NotVectorised("a conditional load may lie outside its array")
             if isinstance(part, Binary) and part.op in ("/", "%") and part.dtype.is_integer:
                 raise NotVectorised("a conditional integer division may trap")
-            if isinstance(part, Call):
+            if isinstance(part, Call) and not self._is_vector_call(part):
                 raise NotVectorised("a conditional call")
 
     def _require(self, dtype: DType) -> None:

@@ -40,10 +40,12 @@ class Vectorisation:
     ----------
     taken : names that must not be made up.
     width : iterations per vector step for a loop with this body and variable; 0 to leave the loop alone.
+    calls : whether a body calls functions that have a vector form; single iterations then use the same form.
     """
 
     taken: TakenNames
     width: Callable[[For, Facts], int]
+    calls: Callable[[Node], bool]
 
 
 def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
@@ -106,7 +108,9 @@ def _strips(loop: For, width: int, how: Vectorisation) -> Node:
         half //= 2
     if not (length.is_constant and length.constant % width == 0):
         # A negative length leaves nothing: C's remainder is negative too.
-        parts.append(replace(loop, lower=upper - of_atom(Remainder(length, 2 * half)), upper=upper, mark=plain))
+        single = Edge(variable=loop.variable, base=variable(loop.variable), count=1, simd=False)
+        parts.append(replace(loop, lower=upper - of_atom(Remainder(length, 2 * half)), upper=upper, mark=plain,
+                             body=_tile(loop, single) if how.calls(loop.body) else loop.body))
     node = block(tuple(parts))
     for name, value in reversed(lets):
         node = Let(name, value, node)

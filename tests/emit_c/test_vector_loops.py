@@ -55,9 +55,9 @@ def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", [
-    "A[i][j] = B[i][m - j];", "A[i][j] = sqrtf(B[i][j]);", "if (K[i][j] > 0) K[i][j] /= K[i][j + 1];"])
+    "A[i][j] = B[i][m - j];", "A[i][j] = lgammaf(B[i][j]);", "if (K[i][j] > 0) K[i][j] /= K[i][j + 1];"])
 def test_what_has_no_good_vector_form_stays_a_simd_loop(body: str) -> None:
-    text = "float sqrtf(float);\n" + program(body)
+    text = "float lgammaf(float);\n" + program(body)
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512))
     assert "#pragma omp simd" in source.text
     assert "vector_size" not in source.text
@@ -66,4 +66,55 @@ def test_what_has_no_good_vector_form_stays_a_simd_loop(body: str) -> None:
 def test_a_conditional_load_that_may_lie_outside_stays_scalar() -> None:
     text = program("A[i][j] = K[i][j] > 0 ? B[i][j + 3] : 0.0f;")
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512))
+    assert "vector_size" not in source.text
+
+
+CALLS = "float expf(float), sqrtf(float), fmaxf(float, float); double pow(double, double), erf(double);\n"
+CALLING = {
+    "of the elements": "A[i][j] = sqrtf(fmaxf(B[i][j], 0.0f)) * expf(-B[i][j]);",
+    "in another type": "A[i][j] = erf(B[i][j]) + pow(A[i][j] * A[i][j], D[i][j]);",
+    "under a condition": "if (K[i][j] > 0) A[i][j] = expf(B[i][j]); else A[i][j] -= expf(A[i][j] * 0.5f);",
+    "of one value for all lanes": "D[i][j] += expf(B[i][0]) * K[i][j];",
+    "inside a call": "A[i][j] = expf(-expf(B[i][j] - j));",
+}
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("name", CALLING)
+def test_calls_in_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
+    text = CALLS + program(CALLING[name])
+    source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=bits))
+    assert "vector_size" in source.text, "no vectors were printed"
+    original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
+    for n, m in ((1, 1), (2, 3), (3, 7), (3, 15), (2, 16), (2, 17), (3, 31), (1, 47), (2, 0)):
+        rng = np.random.default_rng(m)
+        shape = (n, m + 2)
+        arrays = [rng.standard_normal(shape).astype(np.float32), rng.standard_normal(shape).astype(np.float32),
+                  rng.standard_normal(shape), rng.integers(-50, 50, shape).astype(np.int32)]
+        results = []
+        for function in (original, ours):
+            copies = [a.copy() for a in arrays]
+            function(n, m, *(ctypes.c_void_p(c.ctypes.data) for c in copies))
+            results.append(copies)
+        for want, got in zip(*results, strict=True):
+            np.testing.assert_allclose(got, want, rtol=3e-6, atol=1e-6, err_msg=f"{(n, m)}\n{source.text}")
+
+
+@pytest.mark.parametrize("bits", [128, 512])
+def test_a_value_does_not_depend_on_its_lane(bits: int, tmp_path: Path) -> None:
+    text = CALLS + program("A[i][j] = expf(B[i][j]);")
+    source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=bits))
+    ours = load(splice(text, [source]), tmp_path).f
+    n, m = 60, 45
+    b = np.zeros((n, m + 2), np.float32)
+    b[:, :m] = np.linspace(-9, 9, n, dtype=np.float32)[:, None]
+    a, unused = np.zeros_like(b), np.zeros((n, m + 2))
+    ours(n, m, *(ctypes.c_void_p(x.ctypes.data) for x in (a, b, unused, unused)))
+    assert (a[:, :m] == a[:, :1]).all()
+
+
+def test_calls_stay_calls_on_request() -> None:
+    text = CALLS + program(CALLING["of the elements"])
+    source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512, math="libm"))
+    assert "#pragma omp simd" in source.text
     assert "vector_size" not in source.text

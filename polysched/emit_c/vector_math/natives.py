@@ -1,8 +1,8 @@
 """What processors have an instruction for, and no operator of the vector extensions reaches.
 
 gcc and clang get the instruction by inline assembly on x86 where a vector is one register (AVX-512).  Elsewhere
-rounding and the square root are clang's builtins for whole vectors, or one builtin call per lane, which a compiler may turn into
-vectors by itself; the others are programs.
+rounding and the square root are clang's builtins for whole vectors, or one builtin call per lane, which a compiler may
+turn into vectors by itself; the others are programs.
 """
 
 from __future__ import annotations
