@@ -23,6 +23,7 @@ class EmitOptions:
         scalar code, in which the compiler may find vectors by itself.
     math : `vector` computes functions of math.h on vectors by own code, to within 4 units in the last place; `libm`
         calls the C library, which keeps loops with calls out of vectors.
+    reassociate : sums and products of floats may be rounded in another order, so that lanes can have partial results.
     packing : copy operands of register tiles into contiguous panels where a loop reuses them.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
@@ -33,6 +34,7 @@ class EmitOptions:
     simd: bool = True
     vector_bits: int = 0
     math: Literal["vector", "libm"] = "vector"
+    reassociate: bool = False
     packing: bool = True
     comments: bool = True
     trace: str | None = None
@@ -49,6 +51,7 @@ class CSource(Shown):
     text : the lines of the region without the source's indentation, each ended by a newline.
     loops : the loop nest that was printed.
     fallbacks : what had to be left out, one sentence each; empty in the normal case.
+    preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
     """
 
@@ -57,6 +60,7 @@ class CSource(Shown):
     loops: Node
     fallbacks: tuple[str, ...] = ()
     allocated: tuple[str, ...] = ()
+    preamble: str = ""
 
     @property
     def scop(self) -> Scop:

@@ -25,8 +25,9 @@ import islpy as isl
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.emit_c.expressions import linear_form
-from polysched.emit_c.facts import Facts, IslNames, arms_of
-from polysched.emit_c.index import Comparison, Condition, Linear, Variable, substitute, variable, variables
+from polysched.emit_c.facts import Facts, arms_of
+from polysched.emit_c.index import Linear, Variable, substitute, variables
+from polysched.emit_c.leaves import Leaf, leaf_relation, leaves_of
 from polysched.emit_c.loops import (
     Block,
     For,
@@ -48,15 +49,6 @@ CROSSING_OPERATIONS = 200_000
 MOST_CHOICES_OF_BOUNDS = 64
 
 
-@dataclass(frozen=True, eq=False)
-class _Leaf:
-    """One place at which a statement stands: the loops around it, outermost first, and what holds there."""
-
-    instance: StatementInstance
-    around: tuple[str, ...]
-    facts: tuple[Condition, ...]
-
-
 def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Mapping[str, str]) -> Node:
     """Put each temporary array that is small enough inside some node of the loops into a `Local` there.
 
@@ -65,11 +57,11 @@ def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Map
     context : the parameter values that can occur.
     names : C names of the arrays that may be contracted.
     """
-    leaves = tuple(_leaves(loops, (), Facts(context=context)))
+    leaves = tuple(leaves_of(loops, (), Facts(context=context)))
     for name, called in names.items():
         array = dependences.scop.array(name)
         flow = tuple(p for p in dependences.pairs if p.array == name and p.kind is DependenceKind.FLOW)
-        contraction = _Contraction(array=array, called=called, scop=dependences.scop, flow=flow, context=context,
+        contraction = _Contraction(array=array, called=called, scop=dependences.scop, flow=flow,
                                    leaves=tuple(x for x in leaves if _accesses(dependences.scop, x.instance, name)))
         found = contraction.place(loops, ())
         if found is not None:
@@ -90,28 +82,6 @@ def _accesses(scop: Scop, instance: StatementInstance, array: str) -> bool:
     return any(a.array == array for a in scop.statement(instance.statement).accesses)
 
 
-def _leaves(node: Node, around: tuple[str, ...], facts: Facts) -> Iterator[_Leaf]:
-    match node:
-        case StatementInstance():
-            yield _Leaf(node, around, facts.constraints)
-        case Block():
-            for child in node.children:
-                yield from _leaves(child, around, facts)
-        case For():
-            yield from _leaves(node.body, (*around, node.variable), facts.inside(node))
-        case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            yield from _leaves(node.body, (*around, node.variable), facts.given(known))
-        case If():
-            yield from _leaves(node.then, around, facts.given(node.condition))
-            if node.otherwise is not None:
-                yield from _leaves(node.otherwise, around, facts)
-        case Local():
-            yield from _leaves(node.body, around, facts)
-        case _:
-            raise ValueError("temporaries are contracted before register tiles are made")
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Contraction:
     """The search for the place of one array."""
@@ -120,8 +90,7 @@ class _Contraction:
     called: str
     scop: Scop
     flow: tuple[Dependence, ...]
-    context: isl.Set
-    leaves: tuple[_Leaf, ...]
+    leaves: tuple[Leaf, ...]
     cache: dict[tuple[int, int, int], isl.Map | None] = field(default_factory=dict)
 
     def place(self, node: Node, around: tuple[For | Let, ...]) -> Node | None:
@@ -216,16 +185,16 @@ class _Contraction:
                     return True
         return False
 
-    def _reached(self, source: _Leaf, sink: _Leaf) -> Iterator[isl.Map | None]:
+    def _reached(self, source: Leaf, sink: Leaf) -> Iterator[isl.Map | None]:
         """Per flow dependence, the loop values at two leaves between which a value flows; None for "unknown"."""
         for position, pair in enumerate(self.flow):
             if (pair.source, pair.sink) != (source.instance.statement, sink.instance.statement):
                 continue
             key = (id(source), id(sink), position)
             if key not in self.cache:
-                self.cache[key] = with_budget(CROSSING_OPERATIONS, lambda p=pair: _loop_relation(  # type: ignore[misc]
-                    source, self.scop, self.context).apply_range(p.relation).apply_range(
-                        _loop_relation(sink, self.scop, self.context).reverse()).coalesce())
+                self.cache[key] = with_budget(CROSSING_OPERATIONS, lambda p=pair: leaf_relation(  # type: ignore[misc]
+                    source, self.scop).apply_range(p.relation).apply_range(
+                        leaf_relation(sink, self.scop).reverse()).coalesce())
             yield self.cache[key]
 
     def _temporary(self, node: Node, around: tuple[For | Let, ...]) -> Temporary | None:
@@ -329,21 +298,6 @@ def _without(low: Linear, high: Linear, name: str, loop: For | Let) -> Iterator[
                        substitute(high, {name: end if up >= 0 else start}))
         if name not in variables(least) | variables(most):
             yield least, most
-
-
-def _loop_relation(leaf: _Leaf, scop: Scop, context: isl.Set) -> isl.Map:
-    """`{ [loops around] -> S[iterators] }` of one leaf; what has no affine form is left out."""
-    statement = scop.statement(leaf.instance.statement)
-    names = IslNames(context)
-    dims = [names.loop(v) for v in leaf.around]
-    told = [text for c in leaf.facts if (text := names.condition(c)) is not None]
-    outs = [f"x{k}" for k in range(statement.depth)]
-    told += [f"{out} = {text}" for out, form in zip(outs, leaf.instance.iterators, strict=True)
-             if (text := names.form(form)) is not None]
-    relation = isl.Map.read_from_str(
-        isl.DEFAULT_CONTEXT, f"[{', '.join(names.parameters)}] -> {{ [{', '.join(dims)}] -> [{', '.join(outs)}] : "
-        f"{' and '.join(told) or '1 = 1'} }}")
-    return relation.set_tuple_name(isl.dim_type.out, statement.name).intersect_params(context)
 
 
 def _finished(node: Node, declared: tuple[Temporary, ...]) -> Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from polysched.dependence.reductions import Reduction, find_reductions
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.contraction import contract, contracted
@@ -13,11 +14,13 @@ from polysched.emit_c.heap import fits_stack, is_expanded, local_declarations, w
 from polysched.emit_c.held_elements import hold_elements
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.lane_reductions import LaneReductions, reduce_in_lanes
 from polysched.emit_c.loop_generation import generate_loops
 from polysched.emit_c.loops import If, Node, Panel, loop_names
 from polysched.emit_c.names import local_array_names, name_loops, taken_names
 from polysched.emit_c.packing import TileBlock, panels_for
 from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
+from polysched.emit_c.partial_results import OPERATORS
 from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.statements import INDENT
@@ -25,7 +28,7 @@ from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_types import VectorTypes
-from polysched.scop.scop import Array
+from polysched.scop.scop import Array, Scop
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -122,6 +125,10 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     if options.vector_bits and options.trace is None:
         loops = vectorise_loops(loops, facts, Vectorisation(taken=taken, width=printer.vector_width,
                                                              calls=printer.has_vector_calls))
+    if options.vector_bits and options.trace is None:
+        loops = reduce_in_lanes(loops, facts, LaneReductions(
+            dependences=tiled.schedule.dependences, reductions=_free_reductions(scop, options),
+            width=printer.reduction_width))
     if options.trace is None:
         loops = hold_elements(loops, facts, printer.promotes)
     if guard.condition is not None:
@@ -138,6 +145,12 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
                      fallbacks=scanned.fallbacks, allocated=tuple(heap))
     return Region(source=source, on_heap=heap)
+
+
+def _free_reductions(scop: Scop, options: EmitOptions) -> dict[str, Reduction]:
+    """The reductions whose updates may come in any order."""
+    return {r.statement: r for r in find_reductions(scop)
+            if r.operator in OPERATORS and (r.exact or options.reassociate)}
 
 
 def _separation(printer: RegionPrinter) -> Separation:

@@ -186,6 +186,22 @@ class Local:
 
 
 @dataclass(frozen=True)
+class Partial:
+    """An element into which the iterations of a loop are reduced.
+
+    Parameters
+    ----------
+    array : its array.
+    operator : as `dependence.reductions.Reduction` has it.
+    subscripts : the element.
+    """
+
+    array: str
+    operator: str
+    subscripts: tuple[Linear, ...]
+
+
+@dataclass(frozen=True)
 class RegisterTile:
     """`loops { for every point of the edges: body }`, to be unrolled and held in registers.
 
@@ -196,6 +212,7 @@ class RegisterTile:
     body : statement instances only.
     panels : accesses that read a panel instead of their array.
     private : temporaries of which every point of the edges has one of its own, in every iteration of the loops.
+    partials : elements that are reduced along the simd edge; every lane has a partial result of its own.
     """
 
     loops: tuple[For, ...]
@@ -203,6 +220,7 @@ class RegisterTile:
     body: Node
     panels: tuple[Panel, ...] = ()
     private: tuple[Temporary, ...] = ()
+    partials: tuple[Partial, ...] = ()
 
 
 Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed

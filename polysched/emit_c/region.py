@@ -31,7 +31,7 @@ from polysched.emit_c.loops import (
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.statements import INDENT, braced, print_body
-from polysched.emit_c.tile_accesses import Point, iterators_at, packed_at
+from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, packed_at
 from polysched.emit_c.tile_code import TileCode
 from polysched.emit_c.tracing import LANES, THREADS, instance_call, unordered_loop
 from polysched.emit_c.vector_expressions import NotVectorised
@@ -144,6 +144,8 @@ class RegionPrinter:
         comment = []
         if self.options.comments and tile.edges and (tile.loops or len(tile.edges) > 1):
             comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)} */"]
+        if self.options.comments and tile.partials:
+            comment = [f"/* partial results of {', '.join(p.array for p in tile.partials)} in lanes */"]
         if self.options.comments and tile.loops and not tile.edges:
             comment = self.comments.before(tile.loops[0], above=place.above)
         bases = [f"const long {edge.variable} = {self.index.bound(edge.base)};" for edge in tile.edges
@@ -176,6 +178,12 @@ class RegionPrinter:
         """Iterations that one vector step of a simd loop takes; 0 when its body has no vector form."""
         width = self._tile_code(one_vector(loop, 2), facts).widest_vector()
         return width if width > 1 and self.has_form(one_vector(loop, width), facts.inside(loop)) else 0
+
+    def reduction_width(self, tile: RegisterTile, facts: Facts) -> int:
+        """Lanes in which a loop reduces, whatever its accesses' direction; 0 when its body has no vector form."""
+        width = self._tile_code(tile, facts).widest_vector(also=frozenset({Lanes.REVERSED}))
+        wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
+        return width if width > 1 and self.has_form(wide, facts) else 0
 
     def _tile_code(self, tile: RegisterTile, facts: Facts) -> TileCode:
         for edge in tile.edges:

@@ -14,7 +14,7 @@ Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from polysched.emit_c.accumulators import TileAccess, offset_name, promotion_levels
@@ -24,8 +24,9 @@ from polysched.emit_c.facts import Facts, depends_on
 from polysched.emit_c.index import Comparison
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
-from polysched.emit_c.loops import RegisterTile, StatementInstance, Temporary, instances
+from polysched.emit_c.loops import Partial, RegisterTile, StatementInstance, Temporary, instances
 from polysched.emit_c.names import TakenNames, identifier_of
+from polysched.emit_c.partial_results import PartialResults
 from polysched.emit_c.statements import braced
 from polysched.emit_c.tile_accesses import (
     Lanes,
@@ -88,32 +89,39 @@ class TileCode:
         """
         lanes = self._lanes()
         accesses = self._accesses(lanes)
-        levels = promotion_levels(self.tile, [a for a in accesses if not self._is_private(a)], self.facts)
+        levels = promotion_levels(self.tile, [a for a in accesses if not self._is_own(a)], self.facts)
         registers = self._registers(accesses, levels)
         own = self._private_registers(accesses)
-        registers |= own
+        parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
+                               lanes=lanes, element=self._element)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
-        body += self._body(registers, frozenset(a.generic.array for a in accesses if a.writes), lanes)
+        body += self._body(registers | own, frozenset(a.generic.array for a in accesses if a.writes), lanes, parts)
         written = frozenset(key for a in accesses if a.writes for key in a.keys)
-        return self._nest(0, body, _Held(registers, levels, written), self.facts)
+        nest = self._nest(0, body, _Held(registers, levels, written), self.facts)
+        return [*parts.beginnings(), *nest, *parts.combinations()]
 
     def holds_elements(self) -> bool:
         """Whether some element that is not a variable already lives in a register around all loops of the tile."""
-        accesses = [a for a in self._accesses(self._lanes()) if not self._is_private(a)]
+        accesses = [a for a in self._accesses(self._lanes()) if not self._is_own(a)]
         levels = promotion_levels(self.tile, accesses, self.facts)
         return any(level == 0 and not self.scop.array(array).c_element.isidentifier()
                    for array, level in levels.items())
 
-    def widest_vector(self) -> int:
-        """Lanes for the body's widest element type; 0 when an access does not move by one element or none does."""
+    def widest_vector(self, *, also: frozenset[Lanes] = frozenset()) -> int:
+        """Lanes for the body's widest element type; 0 when an access does not move by one element or none does.
+
+        Parameters
+        ----------
+        also : other ways to move that are accepted.
+        """
         try:
             dtypes = set(self._dtypes())
         except NotVectorised:
             return 0
         kinds = {a.generic.lanes for a in self._accesses(2)}
-        if not dtypes or not all(has_vectors(d) for d in dtypes) or not kinds <= {Lanes.UNIT, Lanes.UNIFORM}:
+        if not dtypes or not all(has_vectors(d) for d in dtypes) or not kinds <= {Lanes.UNIT, Lanes.UNIFORM} | also:
             return 0
-        return self.vector_bits // max(dtype.bits for dtype in dtypes) if Lanes.UNIT in kinds else 0
+        return self.vector_bits // max(dtype.bits for dtype in dtypes) if kinds - {Lanes.UNIFORM} else 0
 
     @property
     def _edge(self) -> str | None:
@@ -158,7 +166,7 @@ class TileCode:
         if access.reference in packed:
             return packed_reach(*packed[access.reference], lanes)
         array = self.scop.array(access.array)
-        if array.name in self._private:
+        if array.name in self._private or any(p.array == array.name for p in self.tile.partials):
             return private_reach(array, self._edge, lanes)
         iterators = iterators_at(self.scop, instance, point)
         return reach(array, access, iterators, self._edge, lanes, temporary=self._temporaries.get(array.name))
@@ -172,6 +180,10 @@ class TileCode:
     def _temporaries(self) -> dict[str, Temporary]:
         """What is declared around the tile in the place of temporary arrays."""
         return {t.array: t for instance in instances(self.tile.body) for t in instance.temporaries}
+
+    def _is_own(self, access: TileAccess) -> bool:
+        """Whether every lane has an element of its own for the access."""
+        return self._is_private(access) or any(p.array == access.generic.array for p in self.tile.partials)
 
     def _is_private(self, access: TileAccess) -> bool:
         return access.generic.array in self._private
@@ -198,13 +210,15 @@ class TileCode:
                 registers[key] = Piece(CText(name), self.scop.array(array).dtype, key.lanes is Lanes.UNIT)
         return registers
 
-    def _body(self, registers: dict[Reach, Piece], written: frozenset[str], lanes: int) -> list[str]:
+    def _body(self, registers: dict[Reach, Piece], written: frozenset[str], lanes: int,
+              parts: PartialResults) -> list[str]:
         names = self.in_use | {piece.text.code for piece in registers.values()}
         scope = TileScope(registers=registers, written=written, taken=self.taken, in_use=names)
-        for point in points(self.tile.edges, lanes):
+        for number, point in enumerate(points(self.tile.edges, lanes)):
+            here = replace(scope, registers=registers | parts.at_point(number))
             for instance in instances(self.tile.body):
                 printer = VectorPrinter(scalar=self.printer_for(instance, point), types=self.types, lanes=lanes,
-                                        edge=self._edge, scope=scope, math=self.math)
+                                        edge=self._edge, scope=here, math=self.math)
                 add_statements(self.scop.statement(instance.statement).body, printer)
         return scope.lines
 
@@ -228,6 +242,13 @@ class TileCode:
 
     def _type(self, key: Reach, piece: Piece) -> str:
         return self.types.name(piece.dtype, key.span) if piece.vector else piece.dtype.c_name
+
+    def _element(self, partial: Partial) -> CText:
+        """The element that is reduced into."""
+        forms = partial.subscripts
+        temporary = self._temporaries.get(partial.array)
+        key = Reach(partial.array, forms if temporary is None else temporary.subscripts(forms), Lanes.UNIFORM, 1)
+        return self._memory(key, Piece(CText(""), self.scop.array(partial.array).dtype, False))
 
     def _memory(self, key: Reach, piece: Piece) -> CText:
         """The place in memory that a register stands for."""

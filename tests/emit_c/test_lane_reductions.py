@@ -1,0 +1,80 @@
+"""Reductions in vector lanes: which loops get partial results, and that the results are right."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+
+SIZES = (1, 15, 16, 17, 31, 32, 33, 75)
+# Body over `n`, `T A[n]`, `T B[n]`, `T *r`; the type; whether the user has to allow it.
+PROGRAMS = {
+    "sum of doubles": ("for (int i = 0; i < n; i++) r[0] += A[i] * B[i];", "double", True),
+    "difference of floats": ("for (int i = 0; i < n; i++) r[0] = r[0] - A[i];", "float", True),
+    "product of doubles": ("for (int i = 0; i < n; i++) r[0] *= A[i];", "double", True),
+    "sum of ints": ("for (int i = 0; i < n; i++) r[0] += A[i] * 3;", "int", False),
+    "maximum": ("for (int i = 0; i < n; i++) r[0] = A[i] > r[0] ? A[i] : r[0];", "double", False),
+    "minimum": ("for (int i = 0; i < n; i++) r[0] = A[i] < r[0] ? A[i] : r[0];", "float", False),
+    "exclusive or": ("for (int i = 0; i < n; i++) r[0] ^= A[i];", "int", False),
+    "and": ("for (int i = 0; i < n; i++) r[0] &= A[i] + 7;", "int", False),
+    "backwards": ("for (int i = 0; i < n; i++) r[0] += A[n - 1 - i] * B[i];", "double", True),
+    "with a store": ("for (int i = 0; i < n; i++) { B[i] = 2 * A[i]; r[0] += B[i]; }", "int", False),
+    "two at once": ("for (int i = 0; i < n; i++) { r[0] += A[i]; B[0] ^= A[i]; }", "int", False),
+    "a local accumulator": ("int s = 0; for (int i = 0; i < n; i++) s += A[i] * B[i]; r[0] = s;", "int", False),
+}
+REFUSED = {
+    "somebody reads the sum on the way": "for (int i = 0; i < n; i++) { r[0] += A[i]; B[i] = r[0]; }",
+    "the value depends on the sum": "for (int i = 0; i < n; i++) r[0] += A[i] * r[0];",
+    "another element of the array": "for (int i = 2; i < n; i++) B[1] += B[i - 2];",
+    "data decides where": "for (int i = 0; i < n; i++) r[A[i] & 1] += 1;",
+}
+
+
+def source(body: str, kind: str) -> str:
+    head = f"void f(int n, {kind} A[restrict n], {kind} B[restrict n], {kind} r[restrict 2])"
+    return f"{head}\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+def emitted(text: str, *, reassociate: bool, vector_bits: int = 256) -> str:
+    return polysched.optimize(from_c_text(text), polysched.PipelineOptions(
+        reassociate=reassociate, vector_bits=vector_bits, parallel=False)).text
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_only_what_any_order_gives_the_same_is_reordered_unasked(program: str) -> None:
+    body, kind, needs_leave = PROGRAMS[program]
+    assert ("_part_0" in emitted(source(body, kind), reassociate=False)) is not needs_leave
+    assert "_part_0" in emitted(source(body, kind), reassociate=True)
+
+
+@pytest.mark.parametrize("program", REFUSED)
+def test_refused(program: str) -> None:
+    assert "_part_0" not in emitted(source(REFUSED[program], "int"), reassociate=True)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_results(program: str, tmp_path: Path) -> None:
+    body, kind, inexact = PROGRAMS[program]
+    text = source(body, kind)
+    region = emitted(text, reassociate=True)
+    head = text[:text.index("#pragma scop")]
+    new, old = load(f"{head}{region}}}\n", tmp_path), load(text, tmp_path)
+    dtype = {"double": np.float64, "float": np.float32, "int": np.int32}[kind]
+    for n in SIZES:
+        results = []
+        for library in (new, old):
+            random = np.random.default_rng(n)
+            arrays = [(random.random(size) * 3 - 1 if inexact or kind != "int" else random.integers(-9, 9, size)
+                       ).astype(dtype) for size in (n, n, 2)]
+            library.f(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays)
+        for changed, expected in zip(*results, strict=True):
+            np.testing.assert_allclose(changed, expected, rtol=1e-4 if kind == "float" else 1e-12, atol=1e-5)
+            if not inexact:
+                np.testing.assert_array_equal(changed, expected)
