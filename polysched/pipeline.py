@@ -54,6 +54,7 @@ class PipelineOptions:
         of the C library, whose loops then stay scalar.
     expand : give temporaries that every iteration writes anew a copy per iteration, so that they order nothing; most
         copies become variables or small buffers again in the emitted loops.
+    reassociate : sums and products of floats may be computed in another order, and so be rounded differently.
     guard : test at run time what the extraction assumes, with the original code as the other branch.
     autodetect : take the largest regions that can be represented, marked by pragmas or not.
     pure : functions that only compute with their arguments.
@@ -68,6 +69,7 @@ class PipelineOptions:
     vector_bits: int | None = None
     math: Literal["vector", "libm"] = "vector"
     expand: bool = True
+    reassociate: bool = False
     guard: bool = False
     autodetect: bool = False
     pure: tuple[str, ...] = ()
@@ -97,7 +99,8 @@ class PipelineOptions:
 
     def emit_options(self) -> EmitOptions:
         """The part that concerns the emitted C."""
-        return EmitOptions(openmp=self.parallel, vector_bits=self.target().vector_bits, math=self.math)
+        return EmitOptions(openmp=self.parallel, vector_bits=self.target().vector_bits, math=self.math,
+                           reassociate=self.reassociate)
 
     def target(self) -> Target:
         """The machine that code is made for: this one, with the vectors that were asked for."""
@@ -107,7 +110,8 @@ class PipelineOptions:
         """What shapes the result, for the record."""
         return {"scheduler": self.scheduler, "fusion": self.fusion,
                 "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel,
-                "expand": self.expand, "math": self.math, "vector_bits": self.target().vector_bits}
+                "expand": self.expand, "reassociate": self.reassociate,
+                "math": self.math, "vector_bits": self.target().vector_bits}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

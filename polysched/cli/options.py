@@ -57,6 +57,8 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                             "of the C library, which keep a loop scalar (default: %(default)s)")
     group.add_argument("--expand", action=argparse.BooleanOptionalAction, default=True,
                        help="give temporaries a copy per iteration where that frees the order (default: --expand)")
+    group.add_argument("--reassociate", action="store_true",
+                       help="allow sums and products of floats in another order, which rounds differently")
     group.add_argument("--guard", action="store_true",
                        help="test at run time what the extraction assumes, with the original code as the other branch")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
@@ -127,7 +129,8 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     from polysched.pipeline import PipelineOptions
     return PipelineOptions(
         scheduler=arguments.scheduler, fusion=arguments.fusion, tile=arguments.tile, parallel=arguments.parallel,
-        vector_bits=arguments.vector_bits, math=arguments.math, expand=arguments.expand, guard=arguments.guard,
+        vector_bits=arguments.vector_bits, math=arguments.math, expand=arguments.expand,
+        reassociate=arguments.reassociate, guard=arguments.guard,
         autodetect=arguments.autodetect,
         pure=tuple(arguments.pure),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc)
