@@ -12,7 +12,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import IllegalScheduleError
-from polysched.scop.scop import Access, AccessKind, Scop, Storage, union_map
+from polysched.scop.scop import Access, AccessKind, Scop, union_map
 
 
 def check_same_values(before: Dependences, after: Dependences) -> None:
@@ -26,7 +26,7 @@ def check_same_values(before: Dependences, after: Dependences) -> None:
         for access in statement.reads:
             _check_read(before, after, access)
     for array in after.scop.arrays:
-        if array.storage is not Storage.LOCAL:
+        if not array.is_temporary:
             _check_last_writers(before.scop, after.scop, array.name)
 
 

@@ -17,7 +17,7 @@ from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, param
 from polysched.emit_c.lane_reductions import LaneReductions, reduce_in_lanes
 from polysched.emit_c.loop_generation import generate_loops
 from polysched.emit_c.loops import If, Node, Panel, loop_names
-from polysched.emit_c.names import local_array_names, name_loops, taken_names
+from polysched.emit_c.names import identifier_of, local_array_names, name_loops, taken_names
 from polysched.emit_c.packing import TileBlock, panels_for
 from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
@@ -112,6 +112,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     if options.trace is None:
         loops = contract(loops, tiled.schedule.dependences, guard.context, local_names)
     placed = contracted(loops)
+    local_names |= {a.name: taken.fresh(f"{identifier_of(a.name)}_copies") for a in scop.arrays
+                    if a.name in local_names and a.name not in placed and is_expanded(a)}
     macros = HelperMacros(taken)
     index = IndexPrinter(parameters=parameter_ranges(scop, guard.context), spellings=parameter_spellings(scop),
                          macros=macros)

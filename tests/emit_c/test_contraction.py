@@ -85,6 +85,14 @@ def test_a_value_that_crosses_iterations_keeps_its_place_outside_the_loops() -> 
     assert text.count("double s;") == 1
 
 
+def test_the_original_code_does_not_see_the_copies() -> None:
+    """It stays as the alternative for want of memory, with the variable that it declares outside the region."""
+    text = HEAD.replace("{\n#", "{\n  double s;\n#") + PROGRAMS["an accumulator"][0].replace("double s", "s") + TAIL
+    region = polysched.optimize(from_c_text(text))
+    assert "double (*s_copies)[(long)n] = aligned_alloc" in region.text
+    assert "*s)" not in region.text
+
+
 def test_copies_are_refused_where_they_would_need_too_much_memory() -> None:
     body = """
   for (int i = 0; i < n; i++)
