@@ -14,6 +14,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
 from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, EmitOptions, emit, guarded, splice
+from polysched.emit_c.instructions import with_instruction
 from polysched.errors import OutputError, UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions
 from polysched.scheduling.schedule import Schedule
@@ -25,6 +26,7 @@ from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.scop.text import isl_tree_text, scop_text
 from polysched.target import Target, host
+from polysched.tensorize.decision import TensorizeOptions, decide
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -60,6 +62,7 @@ class PipelineOptions:
     pure : functions that only compute with their arguments.
     include_dirs, defines : the preprocessor's `-I` and `-D`.
     cc : the compiler that preprocesses; None finds one.
+    tensorize : which instructions may compute statements; None for none.
     """
 
     scheduler: str = "pluto"
@@ -76,6 +79,7 @@ class PipelineOptions:
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     cc: str | None = None
+    tensorize: TensorizeOptions | None = None
 
     def __post_init__(self) -> None:
         if self.scheduler not in ALGORITHMS:
@@ -110,6 +114,7 @@ class PipelineOptions:
         """What shapes the result, for the record."""
         return {"scheduler": self.scheduler, "fusion": self.fusion,
                 "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel,
+                "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
                 "expand": self.expand, "reassociate": self.reassociate,
                 "math": self.math, "vector_bits": self.target().vector_bits}
 
@@ -123,6 +128,7 @@ class Optimized(Shown):
     options : what was asked for.
     seconds : wall time per stage; a Scop that was passed in has no time.
     expanded : temporaries with a copy per iteration; `dependences` and what follows are of the program with them.
+    instructions : which instruction computes which statement, or why none does; empty when none was asked for.
     unexpanded : temporaries whose copies would have needed more memory than the caller's arrays.
     """
 
@@ -135,6 +141,7 @@ class Optimized(Shown):
     seconds: Mapping[str, float] = field(default_factory=dict)
     expanded: tuple[ExpandedArray, ...] = ()
     unexpanded: tuple[str, ...] = ()
+    instructions: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -148,7 +155,8 @@ class Optimized(Shown):
                  f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
                  for b in self.tiled.bands]
         return (*self._temporaries(), f"schedule: {self.schedule.algorithm}",
-                *(f"rung: {r}" for r in self.schedule.report.rungs), *bands)
+                *(f"rung: {r}" for r in self.schedule.report.rungs), *bands,
+                *(f"instruction: {r}" for r in self.instructions))
 
     def _temporaries(self) -> Iterator[str]:
         """What became of the temporaries, one line each."""
@@ -220,11 +228,37 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         kept = frozenset(a.before for a in expansion.arrays if a.name in too_large)
         expansion = _timed(seconds, "dependences", lambda: expand_temporaries(analyse(scop), but=kept))
         source = _emitted(expansion.dependences, options, seconds)
+    reasons: tuple[str, ...] = ()
+    if options.tensorize is not None:
+        source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(scop, source, options))
     if options.guard:
         source = guarded(source)
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
-                     unexpanded=tuple(sorted(too_large)))
+                     unexpanded=tuple(sorted(too_large)), instructions=reasons)
+
+
+def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
+    """The region with every statement that pays computed by an instruction, and the reasons in words."""
+    assert options.tensorize is not None
+    decision = decide(scop, options.tensorize, options.target())
+    if decision.program is None:
+        return source, decision.reasons
+    parts: list[CSource | None] = []
+    reasons = list(decision.reasons)
+    for part in (decision.program.before, decision.program.after):
+        if part is None:
+            parts.append(None)
+            continue
+        seconds: dict[str, float] = {}
+        rest, why = _with_instructions(part, _emitted(_analysed(part, options).dependences, options, seconds), options)
+        parts.append(rest)
+        reasons += why
+    own = decision.program.match.fragment.statement.name
+    place = scop.source.start if scop.source is not None else 0
+    made = with_instruction(source, decision.program, parts[0], parts[1], name=f"polysched_{own}_{place}",
+                            parallel=options.parallel, emulated=decision.emulated)
+    return made, tuple(reasons)
 
 
 def _analysed(scop: Scop, options: PipelineOptions) -> Expansion:

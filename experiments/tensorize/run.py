@@ -249,7 +249,7 @@ def main() -> int:
             chosen = choose(workload.scop, sizes=workload.sizes)
             candidates = [chosen] if chosen is not None else []
             for other in arguments.intrinsics:
-                if executes_here(other) and (chosen is None or other != chosen.intrinsic.name):
+                if executes_here(find_intrinsic(other)) and (chosen is None or other != chosen.intrinsic.name):
                     also = choose(workload.scop, sizes=workload.sizes, intrinsics=[find_intrinsic(other)])
                     candidates += [also] if also is not None else []
             for candidate in candidates:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from polysched.cli.json_report import file_report
-from polysched.cli.options import add_source, add_transformation, pipeline_options
+from polysched.cli.options import add_source, add_transformation, pipeline_options, size
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.errors import UsageError
@@ -27,6 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT.c", default=STANDARD_OUTPUT,
                         help="the transformed file (default: standard output)")
     add_transformation(parser)
+    parser.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
+                        help="value of an integer parameter that the code of an instruction is made for")
     add_verify_order(parser)
 
 

@@ -10,13 +10,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.options import size
+from polysched.cli.options import numerics, size
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.scop.scop import Scop
     from polysched.tensorize import Matches
-    from polysched.tensorize.bodies import Numerics
 
 NAME = "match"
 HELP = "Find the ways in which an instruction or library call can compute a program."
@@ -95,16 +94,6 @@ def show(found: Matches, *, everything: bool) -> None:
         print(f"  and {found.count - 1} more (--all)")
     for explanation in found.explanations if not found.count else ():
         print(explanation)
-
-
-def numerics(allowed: str) -> Numerics:
-    """The option `--allow` as a value."""
-    from polysched.tensorize.bodies import Numerics
-    words = {w.strip() for w in allowed.split(",") if w.strip()} - {"none"}
-    names = ("reassociate", "contract", "flush", "narrow")
-    if unknown := sorted(words - set(names)):
-        raise UsageError(f"--allow knows no {unknown[0]!r}", hint=f"one of {', '.join(names)}, or none")
-    return Numerics(**{n: n in words for n in names})
 
 
 def programs(arguments: argparse.Namespace, sizes: dict[str, int]) -> tuple[tuple[Scop, ...], dict[str, int]]:

@@ -7,9 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from polysched.errors import UsageError
+
 if TYPE_CHECKING:
     from polysched.pipeline import PipelineOptions
     from polysched.scop.scop import Scop
+    from polysched.tensorize.bodies import Numerics
+    from polysched.tensorize.decision import TensorizeOptions
 
 SCHEDULERS = ("pluto", "feautrier", "isl", "original")
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
@@ -59,10 +63,55 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                        help="give temporaries a copy per iteration where that frees the order (default: --expand)")
     group.add_argument("--reassociate", action="store_true",
                        help="allow sums and products of floats in another order, which rounds differently")
+    add_instructions(parser)
     group.add_argument("--guard", action="store_true",
                        help="test at run time what the extraction assumes, with the original code as the other branch")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
     group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
+
+
+def add_instructions(parser: argparse.ArgumentParser) -> None:
+    """Which instructions may compute statements."""
+    group = parser.add_argument_group("instructions")
+    group.add_argument("--intrinsic", metavar="NAME|auto", help="compute statements by a described instruction, or by "
+                       "the best that this machine executes; parameters need a value, --size")
+    group.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
+                       help="a file that describes further instructions")
+    group.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush",
+                       help="what an instruction may change in floating-point results, of reassociate, contract, "
+                            "flush, narrow, with commas, or none (default: %(default)s)")
+
+
+def add_scheduling(group: argparse._ActionsContainer) -> None:
+    """What decides the schedule."""
+    group.add_argument("--scheduler", choices=SCHEDULERS, default="pluto",
+                       help="best tiles what each of the others finds and takes what the cost model finds cheapest "
+                            "(default: %(default)s)")
+    group.add_argument("--strategy", metavar="FILE", help="a strategy as JSON, followed instead of a named scheduler")
+    group.add_argument("--fusion", choices=FUSIONS, default="smart",
+                       help="which loop nests the scheduler fuses (default: %(default)s)")
+    group.add_argument("--iss", action="store_true", dest="split_index_sets",
+                       help="cut periodic domains in the middle, where that makes time tileable (index-set splitting)")
+    group.add_argument("--concurrent-start", type=int, default=0, metavar="DIMENSIONS",
+                       help="in how many dimensions tiles of a pipeline shall start together, as diamonds (default: 0)")
+
+
+def read_strategy(name: str | None) -> Strategy | None:
+    """The strategy of a file.
+
+    Raises
+    ------
+    UsageError : it cannot be read.
+    """
+    from polysched.errors import UsageError
+    from polysched.scheduling import Strategy
+    if name is None:
+        return None
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("the strategy cannot be read", where=name, witness=str(error)) from error
+    return Strategy.from_json(text)
 
 
 def tile_sizes(text: str) -> int | tuple[int, ...] | Literal["auto", "off"]:
@@ -133,4 +182,24 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         reassociate=arguments.reassociate, guard=arguments.guard,
         autodetect=arguments.autodetect,
         pure=tuple(arguments.pure),
-        include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc)
+        include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc,
+        tensorize=tensorize_options(arguments))
+
+
+def tensorize_options(arguments: argparse.Namespace) -> TensorizeOptions | None:
+    """The choice of instructions from the command line's; None without `--intrinsic`."""
+    from polysched.tensorize.decision import TensorizeOptions
+    if getattr(arguments, "intrinsic", None) is None:
+        return None
+    return TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics),
+                            sizes=dict(arguments.size), numerics=numerics(arguments.allow))
+
+
+def numerics(allowed: str) -> Numerics:
+    """The option `--allow` as a value."""
+    from polysched.tensorize.bodies import Numerics
+    words = {w.strip() for w in allowed.split(",") if w.strip()} - {"none"}
+    names = ("reassociate", "contract", "flush", "narrow")
+    if unknown := sorted(words - set(names)):
+        raise UsageError(f"--allow knows no {unknown[0]!r}", hint=f"one of {', '.join(names)}, or none")
+    return Numerics(**{n: n in words for n in names})

@@ -10,7 +10,7 @@ from polysched.errors import UsageError
 
 
 def splice(text: str, sources: Sequence[CSource]) -> str:
-    """Replace each region of a file by its emitted C.
+    """Replace each region of a file by its emitted C; what regions need outside of functions goes behind the includes.
 
     Parameters
     ----------
@@ -23,13 +23,31 @@ def splice(text: str, sources: Sequence[CSource]) -> str:
     """
     pieces: list[str] = []
     done = 0
-    for start, end, lines in sorted(_replacement(text, source) for source in sources):
+    replaced = [_replacement(text, source) for source in sources]
+    if preambles := "".join(source.preamble for source in sources):
+        at = _behind_includes(text[:min(start for start, _, _ in replaced)])
+        replaced.append((at, at, preambles.replace("\n", "\r\n" if "\r\n" in text else "\n")))
+    for start, end, lines in sorted(replaced):
         if start < done:
             raise UsageError("two regions of one file overlap", where="splice",
                              witness=f"characters {start} to {end}", hint="splice each region once")
         pieces += [text[done:start], lines]
         done = end
     return "".join([*pieces, text[done:]])
+
+
+def _behind_includes(text: str) -> int:
+    """The end of the last `#include` that no `#if` encloses; 0 without one."""
+    depth = position = found = 0
+    for line in text.splitlines(keepends=True):
+        position += len(line)
+        words = line.replace("#", " # ", 1).split()
+        directive = words[1] if words[:1] == ["#"] and len(words) > 1 else ""
+        depth += directive.startswith("if")
+        depth -= directive == "endif"
+        if directive == "include" and not depth:
+            found = position
+    return found
 
 
 def _replacement(text: str, source: CSource) -> tuple[int, int, str]:

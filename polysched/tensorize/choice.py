@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -18,10 +19,17 @@ from polysched.tensorize.registry import INTRINSICS
 PROBE_TRIALS = 50
 
 
+def may_execute_here(intrinsic: Intrinsic) -> bool:
+    """Whether an instruction belongs to this kind of machine at all."""
+    return not intrinsic.library and intrinsic.isa.machine == platform.machine()
+
+
 @lru_cache(maxsize=256)
-def executes_here(name: str) -> bool:
+def executes_here(intrinsic: Intrinsic) -> bool:
     """Whether this machine runs an instruction natively and as described; tried, never read from processor flags."""
-    result = conformance(INTRINSICS[name], trials=PROBE_TRIALS)
+    if not may_execute_here(intrinsic):
+        return False
+    result = conformance(intrinsic, trials=PROBE_TRIALS)
     return result.verdict is Verdict.CONFORMS and result.how == "native"
 
 
@@ -36,16 +44,16 @@ def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: Match
     intrinsics : those to consider; by default every shipped one that this machine executes.
     target : the machine whose caches the plans are made for; this one when None.
     """
-    considered = intrinsics if intrinsics is not None else [i for n, i in INTRINSICS.items() if executes_here(n)]
+    considered = intrinsics if intrinsics is not None else filter(may_execute_here, INTRINSICS.values())
     dependences = analyse(scop)
     found: list[Match] = []
     for intrinsic in considered:
         found += match(scop, intrinsic, options, sizes=sizes, dependences=dependences).with_mirrors
-    return cheapest(found, target or host())
+    return cheapest(found, target or host(), probe=intrinsics is None)
 
 
-def cheapest(matches: Iterable[Match], target: Target) -> Match | None:
-    """The match whose plan costs least."""
+def cheapest(matches: Iterable[Match], target: Target, *, probe: bool) -> Match | None:
+    """The match whose plan costs least; with `probe` only of instructions that are found to execute here."""
     best: tuple[float, Match] | None = None
     for candidate in sorted(matches, key=lambda m: m.cost_cycles):
         if best is not None and candidate.cost_cycles >= best[0]:
@@ -53,6 +61,6 @@ def cheapest(matches: Iterable[Match], target: Target) -> Match | None:
         cycles = candidate.cost_cycles
         if not candidate.intrinsic.library:
             cycles = plan_cycles(make_plan(candidate, emulated=False, target=target), target)
-        if best is None or cycles < best[0]:
+        if (best is None or cycles < best[0]) and (not probe or executes_here(candidate.intrinsic)):
             best = (cycles, candidate)
     return None if best is None else best[1]

@@ -30,12 +30,12 @@ def test_nothing_matches_another_type() -> None:
 
 
 def test_library_functions_are_not_executed_here() -> None:
-    assert not executes_here("gemmini_matmul")
+    assert not executes_here(find_intrinsic("gemmini_matmul"))
 
 
 @pytest.mark.parametrize("emulated", [True, False])
 def test_a_constant_operand_is_packed_once(emulated: bool, tmp_path: Path) -> None:
-    if not emulated and not executes_here("vpdpbusd"):
+    if not emulated and not executes_here(find_intrinsic("vpdpbusd")):
         pytest.skip("no AVX-512 VNNI here")
     found = match(operators.gmm(m=9, n=21, k=10, **BYTES), find_intrinsic("vpdpbusd"))
     function = emit_match(found.matches[0], "product", EmissionOptions(emulated=emulated, keep=("B",)))

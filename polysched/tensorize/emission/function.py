@@ -58,7 +58,8 @@ class Emitted:
     ----------
     name : of the function; its arguments are pointers to `arrays`, in this order.
     headers, flags : what the real instruction needs.
-    prelude : text that every function shares, once per translation unit.
+    shared : headers and helpers, the same for all functions of one translation unit.
+    emulator : plain C of the instruction, where it stands for it.
     text : the function with its helpers.
     """
 
@@ -67,8 +68,14 @@ class Emitted:
     arrays: tuple[str, ...]
     headers: tuple[str, ...]
     flags: tuple[str, ...]
-    prelude: str
+    shared: str
+    emulator: str
     text: str
+
+    @property
+    def prelude(self) -> str:
+        """What functions with the same instruction share, once per translation unit."""
+        return self.shared + self.emulator
 
     @property
     def unit(self) -> str:
@@ -98,9 +105,9 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     parts.append(_driver_c(plan, name, arrays, packed, chosen))
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE + ZEROS
-    if chosen.emulated:
-        prelude += emulator_c(match.intrinsic.parsed, name=f"emulated_{match.intrinsic.name}")
-    return Emitted(name=name, plan=plan, arrays=arrays, headers=headers, prelude=prelude, text="\n".join(parts),
+    emulator = emulator_c(match.intrinsic.parsed, name=f"emulated_{match.intrinsic.name}") if chosen.emulated else ""
+    return Emitted(name=name, plan=plan, arrays=arrays, headers=headers, shared=prelude, emulator=emulator,
+                   text="\n".join(parts),
                    flags=() if chosen.emulated else match.intrinsic.isa.flags)
 
 

@@ -1,0 +1,90 @@
+"""A region that an instruction computes in part: what runs before, a call, what runs behind; other sizes take the rest.
+
+The call's function, with the headers and helpers it needs, goes to the top of the file (`CSource.preamble`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from polysched.emit_c.c_source import CSource
+from polysched.emit_c.original_code import inside
+from polysched.scop.scop import Scop
+from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
+from polysched.tensorize.program import TensorizedProgram
+from polysched.tensorize.semantics import C_NAMES
+
+
+def with_instruction(ordinary: CSource, program: TensorizedProgram, before: CSource | None, after: CSource | None, *,
+                     name: str, parallel: bool, emulated: bool = False) -> CSource:
+    """The region with one statement computed by an instruction.
+
+    Rewrite:  REGION  ->  if (sizes) { BEFORE name(arrays); AFTER } else { REGION }; without parameters no condition.
+
+    Parameters
+    ----------
+    ordinary : the whole region as it is emitted without the instruction.
+    before, after : the emitted parts.
+    name : of the new function; unique in the file.
+    emulated : plain C stands for the instruction.
+    """
+    scop = program.match.fragment.scop
+    emitted = emit_match(program.match, name, EmissionOptions(parallel=parallel, zero=program.zero,
+                                                                  emulated=emulated))
+    lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name} */"]
+    lines += [*_block(before), _call(scop, emitted), *_block(after)]
+    sizes = program.match.fragment.sizes
+    tests = [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
+    if tests:
+        lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
+                 *map(inside, ordinary.text.splitlines()), "}"]
+    preambles = [part.preamble for part in (before, after) if part is not None]
+    return replace(ordinary, text="".join(f"{line}\n" for line in lines),
+                   preamble="".join([*preambles, preamble(emitted)]))
+
+
+def _block(part: CSource | None) -> list[str]:
+    return [] if part is None else ["{", *map(inside, part.text.splitlines()), "}"]
+
+
+def _call(scop: Scop, emitted: Emitted) -> str:
+    """`name((const T *)&A[0][0], ...);`"""
+    written = emitted.arrays[0]
+    arguments = []
+    for array in map(scop.array, emitted.arrays):
+        zeros = ["0"] * array.c_element.count("{}")
+        constant = "" if array.name == written else "const "
+        arguments.append(f"({constant}{C_NAMES[array.dtype.name]} *)&{array.c_element.format(*zeros)}")
+    return f"{emitted.name}({', '.join(arguments)});"
+
+
+def preamble(emitted: Emitted) -> str:
+    """Headers, helpers and the function itself, for the top of a file."""
+    shared, own = emitted.shared, emitted.text
+    headers = [line for line in shared.splitlines(keepends=True) if line.startswith("#include")]
+    helpers = [line for line in shared.splitlines(keepends=True) if not line.startswith("#include")]
+    features = ",".join(sorted({f.removeprefix("-m") for f in emitted.flags if f.startswith("-m")}))
+    pushed, popped = _enabled(features)
+    public = f"void {emitted.name}("
+    return "".join([*headers, "#ifndef POLYSCHED_EXACT_ARITHMETIC\n#define POLYSCHED_EXACT_ARITHMETIC\n", *helpers,
+                    "#endif\n", *_emulator(emitted), *pushed, own.replace(public, f"static {public}"), *popped])
+
+
+def _emulator(emitted: Emitted) -> Iterable[str]:
+    """The plain C of the instruction, once per file."""
+    if not emitted.emulator:
+        return ()
+    guard = f"POLYSCHED_EMULATED_{emitted.plan.match.intrinsic.name.upper()}"
+    return (f"#ifndef {guard}\n#define {guard}\n", emitted.emulator, "#endif\n")
+
+
+def _enabled(features: str) -> tuple[Iterable[str], Iterable[str]]:
+    """Pragmas around a function that uses an instruction set that the file's flags may not enable."""
+    if not features:
+        return (), ()
+    clang = f'#pragma clang attribute push(__attribute__((target("{features}"))), apply_to = function)\n'
+    gcc = (f'#pragma GCC push_options\n#pragma GCC target("{features}")\n'
+           '#pragma GCC optimize("no-tree-coalesce-vars")   /* gcc copies every accumulator otherwise */\n')
+    return (("#ifdef __clang__\n", clang, "#else\n", gcc, "#endif\n"),
+            ("#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n",))

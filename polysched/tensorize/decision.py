@@ -1,0 +1,137 @@
+"""Whether an instruction computes a statement of a program, and if so which, with the reasons in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from polysched.dependence import analyse
+from polysched.errors import IllegalScheduleError
+from polysched.scop.scop import Scop
+from polysched.target import Target
+from polysched.tensorize.bodies import Numerics
+from polysched.tensorize.choice import executes_here, may_execute_here
+from polysched.tensorize.emission.cost import plan_cycles
+from polysched.tensorize.emission.plan import make_plan
+from polysched.tensorize.fragment import Fragment
+from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.match import Match, MatchOptions, match
+from polysched.tensorize.program import TensorizedProgram, tensorize
+from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorizeOptions:
+    """Which instructions may compute statements of a program.
+
+    Parameters
+    ----------
+    intrinsic : the name of one, which is then used wherever it matches; or `auto`: of all that this machine executes
+        the cheapest, where that promises more than vector code could do at best.
+    files : Python files that describe further instructions.
+    sizes : values of the program's parameters; the code is made for them, other sizes take the ordinary code.
+    numerics : what may change in floating-point results.
+    """
+
+    intrinsic: str = AUTO
+    files: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    numerics: Numerics = field(default_factory=Numerics)
+
+    def considered(self) -> list[Intrinsic]:
+        """The instructions to look at.
+
+        Raises
+        ------
+        UsageError : there is none of this name, or a file does not load.
+        """
+        also: dict[str, Intrinsic] = {}
+        for path in self.files:
+            also |= load_intrinsics(path)
+        if self.intrinsic != AUTO:
+            return [find_intrinsic(self.intrinsic, also=also)]
+        return [i for i in (*INTRINSICS.values(), *also.values()) if may_execute_here(i)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Decision:
+    """What was decided for one program.
+
+    Parameters
+    ----------
+    program : the program around the statement that an instruction computes; None without one.
+    reasons : one sentence per statement that was looked at.
+    emulated : this machine does not execute the instruction; plain C that computes the same stands for it.
+    """
+
+    program: TensorizedProgram | None
+    reasons: tuple[str, ...]
+    emulated: bool = False
+
+
+def decide(scop: Scop, options: TensorizeOptions, target: Target) -> Decision:
+    """The statement and instruction that save most, or why none does.
+
+    Raises
+    ------
+    UsageError : an instruction is not known.
+    """
+    missing = [p.name for p in scop.parameters if p.name not in options.sizes]
+    if missing:
+        return Decision(program=None, reasons=(
+            f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
+    considered = options.considered()
+    dependences = analyse(scop)
+    sizes = {p.name: options.sizes[p.name] for p in scop.parameters}
+    found: list[Match] = []
+    why: list[str] = []
+    for intrinsic in considered:
+        if intrinsic.library:
+            why.append(f"{intrinsic.name} is a library function, whose calls this command does not write")
+            continue
+        matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences)
+        found += matches.with_mirrors
+        if options.intrinsic != AUTO:
+            why += [str(e) for e in matches.explanations]
+    return _best(found, why, options, target)
+
+
+def _best(found: list[Match], why: list[str], options: TensorizeOptions, target: Target) -> Decision:
+    """The match with the greatest gain over ordinary code, among those whose program splits around the statement."""
+    best: tuple[float, TensorizedProgram, str] | None = None
+    tied: dict[str, str] = {}
+    slower: dict[str, tuple[float, str]] = {}
+    for candidate in sorted(found, key=lambda m: m.cost_cycles):
+        name, ordinary = candidate.fragment.statement.name, ordinary_cycles(candidate.fragment, target)
+        if best is not None and ordinary - candidate.cost_cycles <= best[0]:
+            continue
+        cycles = plan_cycles(make_plan(candidate, emulated=False, target=target), target)
+        text = (f"{candidate.intrinsic.name} about {cycles:.0f} cycles, vector code at best {ordinary:.0f}")
+        if options.intrinsic == AUTO and cycles >= ordinary:
+            slower[name] = min(slower.get(name, (math.inf, "")), (cycles, text))
+            continue
+        if (best is not None and ordinary - cycles <= best[0]) or not (
+                options.intrinsic != AUTO or executes_here(candidate.intrinsic)):
+            continue
+        try:
+            program = tensorize(candidate)
+        except IllegalScheduleError as refusal:
+            tied[name] = f"{name}: {refusal.problem} ({refusal.witness})"
+            continue
+        best = (ordinary - cycles, program, f"{name}: {text}")
+    if best is not None:
+        emulated = not executes_here(best[1].match.intrinsic)
+        note = ", by its emulator: nothing here executes it" if emulated else ""
+        return Decision(program=best[1], reasons=(best[2] + note,), emulated=emulated)
+    reasons = [*tied.values(), *(f"{n}: no instruction is worth it ({t})" for n, (_, t) in slower.items()), *why]
+    return Decision(program=None, reasons=tuple(reasons or ["no instruction that this machine executes matches"]))
+
+
+def ordinary_cycles(fragment: Fragment, target: Target) -> float:
+    """The least that ordinary vector code needs: one multiply-add per lane, pipe and cycle, integers two operations."""
+    lanes = target.lanes(fragment.update.dtype.bits)
+    operations = 1 if fragment.update.dtype.is_float else 2
+    return math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.ports.fma_pipes)

@@ -1,0 +1,76 @@
+"""Regions with a statement by an instruction: the file compiles, runs, and keeps the results of the original."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.pipeline import PipelineOptions, transform_file
+from polysched.target import find_compiler
+from polysched.tensorize.decision import TensorizeOptions
+
+TWO_PRODUCTS = """#include <stdint.h>
+#ifdef SOMETHING
+#include <no_such_header.h>
+#endif
+#define OUT int32_t
+void chain(int n, OUT D[n][n], OUT C[n][n], uint8_t A[n][n], int8_t B[n][n], int32_t bias[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            C[i][j] = bias[j];
+            D[i][j] = 0;
+            for (int k = 0; k < n; k++)
+                C[i][j] += A[i][k] * B[k][j];
+            for (int k = 0; k < n; k++)
+                D[i][j] += A[k][i] * B[j][k];
+            D[i][j] = D[i][j] > C[i][j] ? D[i][j] : C[i][j];
+        }
+#pragma endscop
+}
+"""
+
+
+def loaded(text: str, folder: Path, name: str) -> ctypes.CDLL:
+    compiler = find_compiler()
+    source, library = folder / f"{name}.c", folder / f"{name}.so"
+    source.write_text(text)
+    done = compiler.run(["-O1", "-fwrapv", "-w", "-shared", "-fPIC", *compiler.openmp_compile, str(source), "-o",
+                         str(library), *compiler.openmp_link, "-lm"])
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
+
+
+@pytest.mark.parametrize("intrinsic", ["vpdpbusd", "arm_usdot"])
+def test_two_products_in_one_nest(intrinsic: str, tmp_path: Path) -> None:
+    """Instructions that nothing here executes run as plain C; sizes that the code is not made for take the rest."""
+    path = tmp_path / "chain.c"
+    path.write_text(TWO_PRODUCTS)
+    done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic=intrinsic, sizes={"n": 37})))
+    assert done.text.count(f"by {intrinsic} */") == 2
+    assert done.text.index("POLYSCHED_EXACT_ARITHMETIC") < done.text.index("#define OUT")
+    assert [line for line in done.regions[0].steps() if "instruction: " in line]
+    before, after = loaded(TWO_PRODUCTS, tmp_path, "before"), loaded(done.text, tmp_path, "after")
+    chooser = np.random.default_rng(2)
+    for n in (37, 36):
+        inputs = [chooser.integers(0, 255, (n, n), endpoint=True).astype(np.uint8),
+                  chooser.integers(-128, 127, (n, n), endpoint=True).astype(np.int8),
+                  chooser.integers(-9, 9, n).astype(np.int32)]
+        results = []
+        for library in (before, after):
+            d, c = np.full((n, n), 7, np.int32), np.full((n, n), 7, np.int32)
+            library.chain(n, *(ctypes.c_void_p(x.ctypes.data) for x in (d, c, *inputs)))
+            results.append((d, c))
+        np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_no_instruction_leaves_the_region_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "chain.c"
+    path.write_text(TWO_PRODUCTS)
+    plain = transform_file(path, PipelineOptions())
+    floats = TensorizeOptions(intrinsic="fma_f64_avx512", sizes={"n": 37})
+    none = transform_file(path, PipelineOptions(tensorize=floats))
+    assert plain.text == none.text
+    assert any("fma_f64_avx512" in line for line in none.regions[0].steps())

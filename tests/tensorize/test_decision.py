@@ -1,0 +1,93 @@
+"""Which instruction computes a statement of a program, and the reasons where none does."""
+
+import pytest
+
+from polysched.scop import from_c_text
+from polysched.target import host
+from polysched.tensorize.choice import executes_here
+from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.registry import find_intrinsic
+
+PRODUCT = """
+#include <stdint.h>
+void product(int n, int32_t C[n][n], uint8_t A[n][n], int8_t B[n][n]) {
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            C[i][j] = 0;
+            for (int k = 0; k < n; k++)
+                C[i][j] += A[i][k] * B[k][j];
+        }
+#pragma endscop
+}
+"""
+
+
+def test_the_clearing_statement_is_folded_in() -> None:
+    decision = decide(from_c_text(PRODUCT), TensorizeOptions(intrinsic="vpdpbusd", sizes={"n": 64}), host())
+    assert decision.program is not None
+    assert decision.program.zero
+    assert decision.program.before is None
+    assert decision.program.after is None
+    assert decision.reasons[0].startswith("S1: vpdpbusd about ")
+
+
+def test_clearing_with_another_value_stays() -> None:
+    text = PRODUCT.replace("C[i][j] = 0;", "C[i][j] = 1;")
+    decision = decide(from_c_text(text), TensorizeOptions(intrinsic="vpdpbusd", sizes={"n": 64}), host())
+    assert decision.program is not None
+    assert not decision.program.zero
+    assert decision.program.before is not None
+
+
+def test_clearing_fewer_elements_stays() -> None:
+    text = PRODUCT.replace("C[i][j] = 0;", "if (j > 0) C[i][j] = 0;")
+    decision = decide(from_c_text(text), TensorizeOptions(intrinsic="vpdpbusd", sizes={"n": 64}), host())
+    assert decision.program is not None
+    assert not decision.program.zero
+
+
+def test_sizes_are_asked_for() -> None:
+    decision = decide(from_c_text(PRODUCT), TensorizeOptions(intrinsic="vpdpbusd"), host())
+    assert decision.program is None
+    assert "--size n=N" in decision.reasons[0]
+
+
+def test_a_statement_tied_to_its_loop_is_named() -> None:
+    text = """
+void f(float c[64], float a[64][64], float b[64]) {
+#pragma scop
+    for (int i = 0; i < 64; i++) {
+        for (int j = 0; j < 64; j++)
+            c[i] += a[i][j] * b[j];
+        b[i] = c[i];
+    }
+#pragma endscop
+}
+"""
+    decision = decide(from_c_text(text), TensorizeOptions(intrinsic="gemv_unit"), host())
+    assert decision.program is None
+    assert "S0" in decision.reasons[0]
+    assert "loop i carries a dependence" in decision.reasons[0]
+
+
+def test_auto_takes_no_instruction_that_vector_code_can_beat() -> None:
+    text = PRODUCT.replace("int32_t", "float").replace("uint8_t", "float").replace("int8_t", "float")
+    decision = decide(from_c_text(text), TensorizeOptions(sizes={"n": 64}), host())
+    assert decision.program is None
+    assert any("vector code at best" in r or "matches" in r for r in decision.reasons)
+
+
+def test_what_nothing_here_executes_is_emulated() -> None:
+    decision = decide(from_c_text(PRODUCT.replace("uint8_t A", "int8_t A")),
+                      TensorizeOptions(intrinsic="gemmini_matmul", sizes={"n": 33}), host())
+    assert decision.emulated
+    assert "by its emulator" in decision.reasons[0]
+
+
+def test_auto_takes_the_instruction_that_saves_most() -> None:
+    if not executes_here(find_intrinsic("vpdpbusd")):
+        pytest.skip("no AVX-512 VNNI here")
+    decision = decide(from_c_text(PRODUCT), TensorizeOptions(sizes={"n": 256}), host())
+    assert decision.program is not None
+    assert decision.program.match.intrinsic.name.startswith(("vpdpbusd", "tdpbusd"))
