@@ -20,6 +20,7 @@ from polysched.cli import (
     fuzz,
     machine,
     match,
+    report,
     run,
     schedule,
     tile,
@@ -41,4 +42,4 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, compare, bench, machine, extract, deps, schedule, tile, match, fuzz, doctor, completion)
+    demo, c2c, run, compare, bench, report, machine, extract, deps, schedule, tile, match, fuzz, doctor, completion)

@@ -115,16 +115,18 @@ def _native_check(cc: str | None) -> Check:
 
 def _machine_checks() -> list[Check]:
     """The machine's extensions, its state, and the performance counters."""
-    from polysched.measure.machine import describe_conditions, describe_machine
+    from polysched.measure.machine import busy_cores, describe_conditions, describe_machine
+    from polysched.measure.peak import LARGEST_BUSY_SHARE
     from polysched.measure.perf_counters import PerfCounters
     machine, conditions, counters = describe_machine(), describe_conditions(), PerfCounters().read()
+    busy = busy_cores()
     return [Check(name="vector extensions", works=bool(machine.isa), detail=", ".join(machine.isa) or "none known"),
             Check(name="frequency governor", works=conditions.governor in ("", "performance"),
                   detail=conditions.governor or "the system does not say"),
             Check(name="performance counters", works=bool(counters),
                   detail=", ".join(counters) or "the system lets none be read; results go without"),
-            Check(name="idle machine", works=conditions.load < machine.cores / 2,
-                  detail=f"load {conditions.load} on {machine.cores} cores")]
+            Check(name="idle machine", works=busy <= LARGEST_BUSY_SHARE * machine.cores,
+                  detail=f"{busy:.1f} of {machine.cores} cores are in use, load {conditions.load}")]
 
 
 def _tool_checks() -> list[Check]:

@@ -21,7 +21,7 @@ examples:
   polysched machine --again --json
 
 the figures are measured once per machine and compiler and kept in the user's cache folder; results quote
-percentages of them"""
+percentages of them. While other programs use the cores it is refused (exit code 3): the figures would be too low"""
 
 GIGA = 1e9
 
@@ -29,6 +29,8 @@ GIGA = 1e9
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--again", action="store_true", help="measure although there are figures already")
+    parser.add_argument("--busy", action="store_true",
+                        help="measure although other programs use the cores; the figures are not kept")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: the first that is found)")
 
@@ -36,19 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print description and peaks."""
     from polysched.measure.machine import describe_conditions, describe_machine
-    from polysched.measure.peak import is_busy, peaks
+    from polysched.measure.peak import peaks
     from polysched.target import find_compiler
     compiler = find_compiler(arguments.cc)
-    machine, conditions, busy = describe_machine(), describe_conditions(), is_busy()
+    machine, conditions = describe_machine(), describe_conditions()
     with progress(quiet=bool(arguments.quiet)) as shown:
-        found = peaks(compiler, again=arguments.again, on_report=shown.report)
+        found = peaks(compiler, again=arguments.again or arguments.busy, even_if_busy=arguments.busy,
+                      on_report=shown.report)
     if arguments.json:
         print(json.dumps({"machine": dataclasses.asdict(machine), "conditions": dataclasses.asdict(conditions),
                           "peaks": dataclasses.asdict(found)}, indent=2))
         return 0
     _print(machine, found)
-    if busy:
-        print(f"the load is {conditions.load}: figures that are measured now are too low, and are not kept")
+    if arguments.busy:
+        print("measured although other programs may use the cores: the figures are not kept")
     return 0
 
 

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from polysched.version import __version__
 VECTOR_FLAGS = ("sse2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx_vnni",
                 "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "asimd", "asimddp", "i8mm",
                 "bf16", "sve", "sve2", "v")
+BUSY_SECONDS = 0.3
 LIBRARIES = ("islpy", "ortools", "python-sat", "numpy", "pycparser", "ziglang", "intel-openmp")
 
 
@@ -97,6 +99,31 @@ def git_revision(folder: Path) -> str:
 def available_cores() -> int:
     """The number of processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def busy_cores(seconds: float = BUSY_SECONDS) -> float:
+    """How many of the available cores are in use now, by this or other programs, or taken by the machine's owner.
+
+    Unlike the load average this knows nothing of the last minute.  Where the system does not tell: the load average.
+    """
+    before = _busy_ticks()
+    if before is None:
+        return os.getloadavg()[0]
+    started = time.monotonic()
+    time.sleep(seconds)
+    after = _busy_ticks() or before
+    return (after - before) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - started)
+
+
+def _busy_ticks() -> int | None:
+    """Clock ticks that the available cores have spent busy since the start; None where /proc/stat does not say."""
+    cores = {f"cpu{core}" for core in os.sched_getaffinity(0)} if hasattr(os, "sched_getaffinity") else set[str]()
+    rows = [line.split() for line in _read("/proc/stat").splitlines() if line.split(" ", 1)[0] in cores]
+    if not rows:
+        return None
+    user, nice, system, irq, softirq, stolen = 1, 2, 3, 6, 7, 8
+    return sum(int(row[column]) for row in rows for column in (user, nice, system, irq, softirq, stolen)
+               if column < len(row))
 
 
 def available_memory() -> int:

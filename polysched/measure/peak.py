@@ -19,7 +19,7 @@ from typing import Any
 from polysched.errors import RunFailedError
 from polysched.measure.building import DEFAULT_FLAGS, compile_shared
 from polysched.measure.isolation import End, Limits, run_isolated
-from polysched.measure.machine import available_cores, describe_conditions, describe_machine
+from polysched.measure.machine import available_cores, busy_cores, describe_machine
 from polysched.measure.peak_source import peak_program
 from polysched.measure.threads import thread_environment
 from polysched.measure.workspace import workspace
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
 SHARE_OF_CACHE = 0.5
-LARGEST_LOAD_PER_CORE = 0.5
+LARGEST_BUSY_SHARE = 0.15
 MEMORY_FACTOR = 4
 LEAST_MEMORY_BYTES = 64 << 20
 MOST_MEMORY_BYTES = 1 << 30
@@ -102,27 +102,43 @@ def working_sets(target: Target) -> list[tuple[int, int]]:
     return [*sets, (0, min(MOST_MEMORY_BYTES, max(LEAST_MEMORY_BYTES, MEMORY_FACTOR * last)))]
 
 
-def peaks(compiler: Compiler, *, again: bool = False,
+def peaks(compiler: Compiler, *, again: bool = False, even_if_busy: bool = False,
           on_report: Callable[[Mapping[str, Any]], None] | None = None) -> Peaks:
-    """The cached figures of this machine, or new ones; those of a busy machine are not kept.
+    """The cached figures of this machine, or new ones, which are kept.
 
     Parameters
     ----------
     again : measure although there are cached figures.
+    even_if_busy : measure although other programs use the cores; such figures are too low, and are not kept.
+
+    Raises
+    ------
+    RunFailedError : the cores are in use, before or after measuring.
     """
     cached = None if again else cached_peaks(compiler)
     if cached is not None:
         return cached
-    busy = is_busy()
+    if not even_if_busy:
+        refuse_busy()
     measured = measure_peaks(compiler, on_report=on_report)
-    if not busy:
+    if not even_if_busy:
+        refuse_busy()
         _save(compiler, measured)
     return measured
 
 
-def is_busy() -> bool:
-    """Whether other work is likely to spoil what is measured now."""
-    return describe_conditions().load > LARGEST_LOAD_PER_CORE * available_cores()
+def refuse_busy() -> None:
+    """Refuse to measure while other work would spoil it.
+
+    Raises
+    ------
+    RunFailedError : other programs use the cores; the witness says how many.
+    """
+    busy, cores = busy_cores(), available_cores()
+    if busy > LARGEST_BUSY_SHARE * cores:
+        raise RunFailedError("other programs use this machine, so what it can do at most cannot be measured",
+                             witness=f"{busy:.1f} of {cores} cores are in use",
+                             hint="repeat it on an idle machine; --busy measures anyway and keeps nothing")
 
 
 def cached_peaks(compiler: Compiler) -> Peaks | None:

@@ -38,7 +38,7 @@ def test_machine_prints_cached_figures(tmp_path: Path) -> None:
     program = ("import sys\nfrom polysched.measure import peak\n"
                "figures = peak.Peaks(one_core={'float32': 4e9}, all_cores={'float32': 8e9},\n"
                "                     bandwidth={1: 2e9, 0: 1e9}, memory_all_cores=3e9, threads=2, compiler='gcc')\n"
-               "peak.measure_peaks = lambda compiler, on_report=None: figures\npeak.is_busy = lambda: False\n"
+               "peak.measure_peaks = lambda compiler, on_report=None: figures\npeak.busy_cores = lambda: 0.0\n"
                "from polysched.cli import main\nsys.exit(main(['machine', *sys.argv[1:]]))")
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
@@ -48,6 +48,17 @@ def test_machine_prints_cached_figures(tmp_path: Path) -> None:
     assert ["memory", "1", "3", "GB/s", "read"] in rows
     again = polysched("machine", "--json", folder=tmp_path, environment={"XDG_CACHE_HOME": str(tmp_path)})
     assert '"float32": 4000000000.0' in again.stdout
+
+
+def test_machine_refuses_to_measure_under_load(tmp_path: Path) -> None:
+    program = ("import sys\nfrom polysched.measure import peak\npeak.busy_cores = lambda: 1.5\n"
+               "peak.available_cores = lambda: 2\nfrom polysched.cli import main\nsys.exit(main(['machine']))")
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 3
+    assert "other programs use this machine" in done.stderr
+    assert "witness: 1.5 of 2 cores are in use" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from polysched.errors import RunFailedError
 from polysched.measure import peak
 from polysched.measure.building import compile_shared
 from polysched.measure.peak import Peaks, cache_file, cached_peaks, measure_peaks, peaks, working_sets
@@ -52,7 +53,7 @@ def test_this_machine_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(rate > 0 for rate in (*found.one_core.values(), *found.all_cores.values(), *found.bandwidth.values()))
 
 
-def test_figures_are_measured_once_unless_the_machine_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_of_a_busy_machine_are_refused_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = []
 
     def measure(compiler: object, on_report: object = None) -> Peaks:
@@ -60,10 +61,15 @@ def test_figures_are_measured_once_unless_the_machine_is_busy(monkeypatch: pytes
         return FIGURES
 
     monkeypatch.setattr(peak, "measure_peaks", measure)
-    monkeypatch.setattr(peak, "is_busy", lambda: True)
-    assert peaks(find_compiler()) == FIGURES
+    monkeypatch.setattr(peak, "available_cores", lambda: 2)
+    monkeypatch.setattr(peak, "busy_cores", lambda: 1.0)
+    with pytest.raises(RunFailedError, match="other programs use this machine") as refusal:
+        peaks(find_compiler())
+    assert refusal.value.witness == "1.0 of 2 cores are in use"
+    assert not measured
+    assert peaks(find_compiler(), even_if_busy=True) == FIGURES
     assert cached_peaks(find_compiler()) is None
-    monkeypatch.setattr(peak, "is_busy", lambda: False)
+    monkeypatch.setattr(peak, "busy_cores", lambda: 0.1)
     assert peaks(find_compiler()) == FIGURES
     assert cached_peaks(find_compiler()) == FIGURES
     assert peaks(find_compiler()) == FIGURES
@@ -84,7 +90,7 @@ def test_a_cache_that_cannot_be_written_is_remarked(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "cache").write_text("a file")
     monkeypatch.setattr(peak, "measure_peaks", lambda compiler, on_report=None: FIGURES)
-    monkeypatch.setattr(peak, "is_busy", lambda: False)
+    monkeypatch.setattr(peak, "busy_cores", lambda: 0.0)
     assert peaks(find_compiler()) == FIGURES
     assert "could not be kept" in caplog.text
 

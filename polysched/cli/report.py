@@ -1,0 +1,90 @@
+"""`polysched report`: results files as a page, as LaTeX tables and as PDF plots."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polysched.cli.output import STANDARD_OUTPUT, prepared
+from polysched.cli.progress import progress
+from polysched.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from polysched.report import Results
+
+NAME = "report"
+HELP = "Make an HTML page from results files, and LaTeX tables and PDF plots for a paper."
+EPILOG = """\
+examples:
+  polysched report results.jsonl
+  polysched report results.jsonl -o results.html --title 'PolyBench on two cores'
+  polysched report polybench.jsonl blas.jsonl --latex paper/tables --pdf paper/plots
+
+reads what `polysched run --results` and `polysched bench` write; of repeated results the last counts. The page holds
+everything in one file: tables, speed-ups with their intervals, the roofline (when `polysched machine` had measured the
+peak), heat maps of tile sizes, schedules and C side by side, and where everything comes from.
+Needs polysched[report]"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("results", metavar="RESULTS.jsonl", nargs="+", help="results files, of both kinds together")
+    parser.add_argument("-o", "--output", metavar="FILE.html",
+                        help="the page (default: report.html, unless --latex or --pdf is given)")
+    parser.add_argument("--latex", metavar="DIR",
+                        help="write a table per experiment there, to be read by \\input")
+    parser.add_argument("--pdf", metavar="DIR", help="write every plot there as a PDF file")
+    parser.add_argument("--title", default="polysched results", metavar="TEXT", help="default: %(default)s")
+    parser.add_argument("--any-machine", action="store_true", help="show results of several machines together")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write what was asked for and say so."""
+    from polysched.report import read_results
+    name = arguments.output or (None if arguments.latex or arguments.pdf else "report.html")
+    _refuse_inputs(arguments, name)
+    with prepared(name) as output, progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step("reading the results")
+        results = read_results(arguments.results, any_machine=arguments.any_machine)
+        shown.step("drawing")
+        if output is not None:
+            from polysched.report.page import page_html
+            output.write(page_html(results, title=arguments.title))
+        if arguments.latex:
+            _write_all(arguments.latex, _tables, results)
+        if arguments.pdf:
+            _write_all(arguments.pdf, _plots, results)
+    if not arguments.quiet:
+        for written in (name, arguments.latex, arguments.pdf):
+            if written and written != STANDARD_OUTPUT:
+                print(written)
+    return 0
+
+
+def _refuse_inputs(arguments: argparse.Namespace, output: str | None) -> None:
+    """Refuse to overwrite a results file."""
+    if output is not None and any(Path(path).resolve() == Path(output).resolve() for path in arguments.results):
+        raise UsageError("the output is one of the results files", where=output, hint="give another name with -o")
+
+
+def _write_all(folder: str, write: Callable[[Results, Path], None], results: Results) -> None:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        write(results, Path(folder))
+    except OSError as error:
+        raise OutputError(f"the output cannot be written: {error.strerror}", where=folder) from None
+
+
+def _tables(results: Results, folder: Path) -> None:
+    from polysched.report.latex import latex_tables
+    for name, text in latex_tables(results).items():
+        (folder / f"{name}.tex").write_text(text, encoding="utf-8")
+
+
+def _plots(results: Results, folder: Path) -> None:
+    from polysched.experiment.plots import save
+    from polysched.report.figures import plots
+    for plot in plots(results.entries, paper=True):
+        save(plot.figure, folder / f"{plot.name}.pdf")

@@ -1,0 +1,102 @@
+"""Entries of a report from measurements: original against transformed code."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polysched.measure.measurement import Measurement
+from polysched.measure.paired import result_type
+from polysched.measure.statistics import Sample
+from polysched.measure.summary import verification_line
+from polysched.report.entry import ORIGINAL, OURS, Entry, Provenance, TileTime, Variant
+
+
+def entries_of_measurements(measurements: Sequence[Measurement]) -> tuple[Entry, ...]:
+    """One entry per measurement; the labels say in what results of one kernel differ."""
+    by_kernel: dict[tuple[str, str], list[Measurement]] = {}
+    for measurement in measurements:
+        by_kernel.setdefault((measurement.source, measurement.function), []).append(measurement)
+    labels = {id(m): label for group in by_kernel.values() for m, label in zip(group, _labels(group), strict=True)}
+    return tuple(_entry(m, labels[id(m)], _tiles(m, by_kernel[m.source, m.function])) for m in measurements)
+
+
+def _entry(measurement: Measurement, label: str, tiles: tuple[TileTime, ...]) -> Entry:
+    return Entry(
+        kernel=measurement.function, label=label, sizes=measurement.sizes, threads=measurement.threads,
+        provenance=_provenance(measurement), variants=_variants(measurement),
+        problem="" if measurement.timing is not None else verification_line(measurement),
+        dtype=result_type(measurement.verification), work=measurement.work, peaks=measurement.peaks,
+        known_peak=measurement.peak_flop_per_second,
+        listings=measurement.listings, steps=measurement.steps, tiles=tiles)
+
+
+def _provenance(measurement: Measurement) -> Provenance:
+    build = measurement.transformed
+    return Provenance(
+        machine=measurement.machine, governor=measurement.conditions.governor, load=measurement.conditions.load,
+        compiler=build.version, flags=" ".join(build.flags), libraries=measurement.libraries,
+        git_revision=measurement.git_revision, started=measurement.started,
+        command=f"polysched run {Path(measurement.source).name}")
+
+
+def _variants(measurement: Measurement) -> tuple[Variant, ...]:
+    timing, verification = measurement.timing, measurement.verification
+    if timing is None:
+        return ()
+    difference = verification.largest_relative if verification is not None else None
+    return (make_variant(ORIGINAL, timing.original),
+            make_variant(OURS, timing.transformed, speed_up=timing.ratio, interval=timing.ratio_interval,
+                         largest_relative=difference))
+
+
+def make_variant(name: str, samples: Sequence[Sample], **known: Any) -> Variant:
+    """A variant from its samples."""
+    walls = [s.wall_seconds for s in samples]
+    events = sorted({event for s in samples for event in s.counters})
+    counters = {e: statistics.median(s.counters[e] for s in samples if e in s.counters) for e in events}
+    found: dict[str, Any] = {"name": name, "seconds": statistics.median(walls), "least": min(walls),
+                             "largest": max(walls),
+                             "repeats": len(walls), "disturbed": sum(s.is_disturbed for s in samples),
+                             "counters": counters}
+    return Variant(**(found | known))
+
+
+def _labels(group: Sequence[Measurement]) -> list[str]:
+    """What distinguishes the measurements of one kernel."""
+    facts = [{"size": ", ".join(f"{k}={v}" for k, v in m.sizes.items()),
+              "threads": f"{m.threads} threads", "cold": "cold cache" if m.cold_cache else "warm cache",
+              "compiler": f"{m.transformed.compiler} {' '.join(m.transformed.flags)}",
+              **{name: f"{name} {_short(value)}" for name, value in m.options.items()}} for m in group]
+    differing = [name for name in dict.fromkeys(name for f in facts for name in f)
+                 if len({f.get(name) for f in facts}) > 1]
+    return ["; ".join(part for name in differing if (part := f.get(name, ""))) for f in facts]
+
+
+def _short(value: object) -> str:
+    return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _tiles(measurement: Measurement, group: Sequence[Measurement]) -> tuple[TileTime, ...]:
+    """The tile sizes that were given by hand for the same kernel, size and threads, with their times."""
+    if not isinstance(measurement.options.get("tile"), list):
+        return ()
+    alike = [m for m in group if _but_tile(m) == _but_tile(measurement) and m.timing is not None
+             and isinstance(m.options.get("tile"), list)]
+    if len(alike) < 2 or alike[0] is not measurement:
+        return ()
+    return tuple(TileTime(edges=_edges(m.options), seconds=m.timing.transformed_seconds)
+                 for m in alike if m.timing is not None)
+
+
+def _edges(options: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(int(edge) for edge in options["tile"])
+
+
+def _but_tile(measurement: Measurement) -> tuple[Any, ...]:
+    others = {name: value for name, value in measurement.options.items() if name != "tile"}
+    return (json.dumps(dict(measurement.sizes), sort_keys=True), measurement.threads, measurement.cold_cache,
+            json.dumps(others, sort_keys=True, default=str), measurement.machine.identity)

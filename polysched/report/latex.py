@@ -1,0 +1,101 @@
+"""Results as LaTeX tables that a paper reads by `\\input`; they need the package booktabs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polysched.report.entry import Entry, Provenance, Variant
+from polysched.report.markdown import tables_of
+from polysched.report.numbers import geometric_means, seconds_text, size_text
+from polysched.report.reading import Results
+from polysched.report.sections import sections
+
+SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "×": r"$\times$", "…": r"\dots{}", "→": r"$\rightarrow$"}
+
+NEEDS = r"% made by polysched report; needs \usepackage{booktabs}"
+
+
+def escaped(text: str) -> str:
+    """Text as LaTeX prints it."""
+    return "".join(SPECIAL.get(character, character) for character in text)
+
+
+def latex_tables(results: Results) -> dict[str, str]:
+    """Every table by the name of its file: one per experiment, `measurements`, and `provenance`."""
+    found = {"provenance": provenance_table([e.provenance for e in results.entries])}
+    for section in sections(results):
+        if section.timed:
+            found[section.anchor] = results_table(section.timed)
+        elif tables := plain_tables(section.own_table):
+            found[section.anchor] = tables
+    return found
+
+
+def results_table(entries: Sequence[Entry]) -> str:
+    """One row per kernel: the reference's time, and each variant's time and speed-up with its interval."""
+    names = list(dict.fromkeys(v.name for e in entries for v in e.variants if v.name != e.reference))
+    headings = ["kernel", "size", "reference (s)"]
+    for name in names:
+        headings += [rf"\multicolumn{{2}}{{c}}{{{escaped(name)}}}"]
+    lines = [NEEDS, rf"\begin{{tabular}}{{llr{'rl' * len(names)}}}",
+             r"\toprule", _row(headings), _below(names), r"\midrule"]
+    lines += [_row(_cells(entry, names)) for entry in entries if entry.variants]
+    means = geometric_means(entries)
+    if means:
+        lines += [r"\midrule", _row(["geometric mean", "", "", *(cell for name in names for cell in (
+            "", f"{means[name][0]:.2f} ({means[name][1]})" if name in means else "--"))])]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def plain_tables(markdown: str) -> str:
+    """The tables of a Markdown text, as LaTeX; empty when there is none."""
+    return "\n".join(_plain(rows[0], rows[1:]) for rows in tables_of(markdown))
+
+
+def _plain(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [NEEDS, rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}", r"\toprule", _row([*map(escaped, headings)]),
+             r"\midrule", *(_row([*map(escaped, row)]) for row in rows), r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(lines)
+
+
+def provenance_table(provenances: Sequence[Provenance]) -> str:
+    """Machine, compiler and versions, one row per fact; facts that differ between results are listed."""
+    facts: dict[str, list[str]] = {}
+    for p in provenances:
+        for name, value in (("machine", f"{p.machine.cpu}, {p.machine.cores} cores"), ("system", p.machine.system),
+                            ("compiler", p.compiler), ("flags", p.flags), ("revision", p.git_revision),
+                            ("libraries", ", ".join(f"{k} {v}" for k, v in p.libraries.items()))):
+            if value and value not in facts.setdefault(name, []):
+                facts[name].append(value)
+    rows = [_row([name, escaped("; ".join(values))]) for name, values in facts.items() if values]
+    return "\n".join([NEEDS, r"\begin{tabular}{lp{0.75\linewidth}}", r"\toprule", *rows, r"\bottomrule",
+                      r"\end{tabular}", ""])
+
+
+def _below(names: Sequence[str]) -> str:
+    """The second line of the head: what the two columns of each variant are."""
+    return _row(["", "", "", *(word for _ in names for word in ("time (s)", "speed-up"))])
+
+
+def _cells(entry: Entry, names: Sequence[str]) -> list[str]:
+    by_name = {v.name: v for v in entry.variants}
+    reference = by_name.get(entry.reference)
+    cells = [escaped(entry.kernel), escaped(size_text(entry)),
+             "--" if reference is None or reference.seconds is None else seconds_text(reference.seconds)]
+    for name in names:
+        cells += _times(by_name.get(name))
+    return cells
+
+
+def _times(variant: Variant | None) -> list[str]:
+    if variant is None or variant.seconds is None or variant.speed_up is None:
+        return ["--", "" if variant is None else escaped(variant.problem.partition(":")[0])]
+    interval = f" [{variant.interval.low:.2f}, {variant.interval.high:.2f}]" if variant.interval else ""
+    return [seconds_text(variant.seconds), f"{variant.speed_up:.2f}{interval}"]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"

@@ -1,0 +1,40 @@
+"""How a report writes numbers, and the means it quotes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from polysched.report.entry import Entry
+
+
+def seconds_text(seconds: float) -> str:
+    """Seconds with three significant digits, never in powers of ten."""
+    if seconds <= 0:
+        return "0"
+    return f"{seconds:.{max(0, 2 - math.floor(math.log10(seconds)))}f}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with a decimal prefix: `2.13 GFLOP/s`."""
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def size_text(entry: Entry) -> str:
+    """The sizes as `n=1000, m=20`; long values are left out."""
+    shown = [f"{name}={value}" for name, value in entry.sizes.items() if isinstance(value, int | float | str)
+             and len(str(value)) <= 16]
+    return ", ".join(shown)
+
+
+def geometric_means(entries: Sequence[Entry]) -> dict[str, tuple[float, int]]:
+    """Per variant the geometric mean of its speed-ups, and over how many kernels."""
+    found: dict[str, list[float]] = {}
+    for entry in entries:
+        for variant in entry.compared():
+            found.setdefault(variant.name, []).append(max(variant.speed_up or 0.0, 1e-9))
+    return {name: (statistics.geometric_mean(values), len(values)) for name, values in found.items()}

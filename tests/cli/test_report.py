@@ -1,0 +1,53 @@
+"""`polysched report`: what it writes, and what it refuses."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from polysched.measure import results
+from tests.cli.command import is_refusal, polysched
+from tests.report.made_results import MACHINE, measured
+
+pytest.importorskip("jinja2", reason="jinja2 is not installed: polysched[report]")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: polysched[report]")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    results.append(tmp_path / "r.jsonl", measured("gemm"))
+    return tmp_path
+
+
+def test_page_tables_and_plots(folder: Path) -> None:
+    done = polysched("report", "r.jsonl", "-o", "r.html", "--latex", "a/tex", "--pdf", "pdf", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["r.html", "a/tex", "pdf"]
+    assert (folder / "r.html").read_text().startswith("<!doctype html>")
+    assert sorted(p.name for p in (folder / "a/tex").iterdir()) == ["measurements.tex", "provenance.tex"]
+    assert sorted(p.name for p in (folder / "pdf").iterdir()) == ["roofline.pdf", "speed-up.pdf"]
+
+
+def test_the_page_has_a_name_unless_only_paper_is_wanted(folder: Path) -> None:
+    assert polysched("report", "r.jsonl", folder=folder).stdout == "report.html\n"
+    (folder / "report.html").unlink()
+    assert polysched("report", "r.jsonl", "--latex", "tex", folder=folder).stdout == "tex\n"
+    assert not (folder / "report.html").exists()
+
+
+def test_refusals(folder: Path) -> None:
+    assert is_refusal(polysched("report", "nowhere.jsonl", folder=folder))
+    same = polysched("report", "r.jsonl", "-o", "r.jsonl", folder=folder)
+    assert is_refusal(same)
+    assert "the output is one of the results files" in same.stderr
+    results.append(folder / "r.jsonl", measured("f", machine=dataclasses.replace(MACHINE, cpu="another")))
+    mixed = polysched("report", "r.jsonl", folder=folder)
+    assert is_refusal(mixed)
+    assert "several machines" in mixed.stderr
+    assert not (folder / "report.html").exists()
+    assert polysched("report", "r.jsonl", "--any-machine", folder=folder).returncode == 0
+
+
+def test_a_folder_that_is_a_file_is_refused(folder: Path) -> None:
+    (folder / "tex").write_text("a file")
+    assert is_refusal(polysched("report", "r.jsonl", "--latex", "tex", folder=folder))

@@ -1,0 +1,64 @@
+"""Plots: which there are, and what the roofs and the numbers on them are."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: polysched[report]")
+
+from polysched.experiment import record as records
+from polysched.experiment.plots import save
+from polysched.measure import results
+from polysched.report import Results, read_results
+from polysched.report.figures import plots, roofs, slug, svg_of
+from polysched.report.numbers import quantity, seconds_text
+from tests.report.made_results import contest, measured, record
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Results:
+    path = tmp_path / "r.jsonl"
+    results.append(path, measured("gemm", ratio=12.0))
+    results.append(path, measured("atax", ratio=0.8))
+    records.append(path, contest("case", {"polysched": 1.0, "numpy": 2.0}))
+    records.append(path, record("3 deep", tiles=[
+        {"edges": [8, a, b], "measured_seconds": [a + b], "predicted_seconds": a} for a in (4, 8) for b in (16, 32)]))
+    return read_results([path])
+
+
+def test_the_plots_that_results_allow(read: Results) -> None:
+    assert [p.name for p in plots(read.entries)] == [
+        "speed-up-2-threads", "speed-up-peers-us-2-threads", "roofline", "tiles-3-deep"]
+
+
+def test_numbers_stand_on_the_plots(read: Results) -> None:
+    bars, _, roofline, heat = (svg_of(p) for p in plots(read.entries))
+    for words in ("gemm", "atax", "12.0", "0.80", "times as fast as original"):
+        assert words in bars, words
+    for words in ("peak 80 GFLOP/s", "memory 20 GB/s", "L1 400 GB/s", "operations per byte", "gemm"):
+        assert words in roofline, words
+    assert "L3" not in roofline      # shared by the threads, so one thread's bandwidth says nothing
+    for words in ("8 × 4", "8 × 8", "measured", "predicted", "2.0"):
+        assert words in heat, words
+
+
+def test_private_caches_count_once_per_thread(read: Results) -> None:
+    assert roofs(read.entries[0]) == [("L1", 400e9), ("L2", 180e9), ("memory", 20e9)]
+
+
+def test_paper_plots_are_black_on_white_pdf_files(read: Results, tmp_path: Path) -> None:
+    for plot in plots(read.entries, paper=True):
+        save(plot.figure, tmp_path / f"{plot.name}.pdf")
+        assert (tmp_path / f"{plot.name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(("seconds", "text"), [
+    (123.4, "123"), (12.34, "12.3"), (1.0, "1.00"), (0.01234, "0.0123"), (0.00001234, "0.0000123"), (0.0, "0")])
+def test_seconds_have_three_digits(seconds: float, text: str) -> None:
+    assert seconds_text(seconds) == text
+
+
+def test_quantities_have_prefixes() -> None:
+    assert quantity(2.126e9, "FLOP/s") == "2.13 GFLOP/s"
+    assert quantity(12.0, "B/s") == "12 B/s"
+    assert slug("A & B/c") == "a-b-c"
