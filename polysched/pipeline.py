@@ -16,7 +16,7 @@ from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, EmitOptions, emit, guarded, splice
 from polysched.emit_c.instructions import with_instruction
 from polysched.errors import OutputError, UsageError
-from polysched.scheduling import ALGORITHMS, SchedulerOptions
+from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy, by_strategy
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree_text import tree_text
 from polysched.scop import all_from_c_file, from_c_file
@@ -28,6 +28,8 @@ from polysched.scop.text import isl_tree_text, scop_text
 from polysched.target import Target, host
 from polysched.tensorize.decision import TensorizeOptions, decide
 from polysched.tiling import TilingOptions, tile
+from polysched.tiling.best_schedule import NAME as BEST
+from polysched.tiling.best_schedule import best
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 if TYPE_CHECKING:
@@ -46,10 +48,14 @@ class PipelineOptions:
 
     Parameters
     ----------
-    scheduler : a name of `scheduling.ALGORITHMS`.
+    scheduler : a name of `scheduling.ALGORITHMS`, or `best` for the one whose tiles the cost model finds cheapest.
+    strategy : followed instead of a named scheduler.
     fusion : the scheduler's fusion policy.
+    split_index_sets : cut periodic domains in the middle, where that makes time tileable.
+    concurrent_start : in how many dimensions tiles of a pipeline shall start together (diamond tiling).
     tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band.
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
+    parallel_degrees : how many loops of a nest are made parallel.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
         None takes this machine's.
     math : functions of math.h in vector loops: `vector` for own code within 4 units in the last place, `libm` for calls
@@ -66,9 +72,13 @@ class PipelineOptions:
     """
 
     scheduler: str = "pluto"
+    strategy: Strategy | None = None
     fusion: str = "smart"
+    split_index_sets: bool = False
+    concurrent_start: int = 0
     tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     parallel: bool = True
+    parallel_degrees: int = 1
     vector_bits: int | None = None
     math: Literal["vector", "libm"] = "vector"
     expand: bool = True
@@ -82,8 +92,8 @@ class PipelineOptions:
     tensorize: TensorizeOptions | None = None
 
     def __post_init__(self) -> None:
-        if self.scheduler not in ALGORITHMS:
-            raise UsageError(f"no scheduler {self.scheduler!r}", hint=f"one of {', '.join(ALGORITHMS)}")
+        if self.scheduler not in (*ALGORITHMS, BEST):
+            raise UsageError(f"no scheduler {self.scheduler!r}", hint=f"one of {', '.join((*ALGORITHMS, BEST))}")
         if self.vector_bits is not None and self.vector_bits not in VECTOR_BITS:
             raise UsageError(f"vectors of {self.vector_bits} bits cannot be emitted",
                              hint=f"one of {', '.join(map(str, VECTOR_BITS))}")
@@ -95,11 +105,13 @@ class PipelineOptions:
     def tiling_options(self) -> TilingOptions:
         """The part that concerns tiling."""
         target = self.target()
-        return TilingOptions(sizes=self.tile, parallel=self.parallel, register=bool(target.vector_bits), target=target)
+        return TilingOptions(sizes=self.tile, parallel=self.parallel, parallel_degrees=self.parallel_degrees,
+                             register=bool(target.vector_bits), target=target)
 
     def scheduler_options(self) -> SchedulerOptions:
         """The part that concerns scheduling."""
-        return SchedulerOptions(fusion=self.fusion)
+        return SchedulerOptions(fusion=self.fusion, split_index_sets=self.split_index_sets,
+                                concurrent_start=self.concurrent_start)
 
     def emit_options(self) -> EmitOptions:
         """The part that concerns the emitted C."""
@@ -112,11 +124,13 @@ class PipelineOptions:
 
     def chosen(self) -> dict[str, object]:
         """What shapes the result, for the record."""
-        return {"scheduler": self.scheduler, "fusion": self.fusion,
+        return {"scheduler": self.scheduler if self.strategy is None else "strategy", "fusion": self.fusion,
+                "split_index_sets": self.split_index_sets, "concurrent_start": self.concurrent_start,
+                "parallel_degrees": self.parallel_degrees,
                 "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel,
                 "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
-                "expand": self.expand, "reassociate": self.reassociate,
-                "math": self.math, "vector_bits": self.target().vector_bits}
+                "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
+                "vector_bits": self.target().vector_bits}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -155,6 +169,7 @@ class Optimized(Shown):
                  f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
                  for b in self.tiled.bands]
         return (*self._temporaries(), f"schedule: {self.schedule.algorithm}",
+                *(f"candidate: {c}" for c in self.schedule.report.candidates),
                 *(f"rung: {r}" for r in self.schedule.report.rungs), *bands,
                 *(f"instruction: {r}" for r in self.instructions))
 
@@ -268,10 +283,23 @@ def _analysed(scop: Scop, options: PipelineOptions) -> Expansion:
 
 def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
     """From dependences to C."""
-    schedule = _timed(seconds, "schedule", lambda: ALGORITHMS[options.scheduler](
-        dependences, options=options.scheduler_options()))
-    tiled = _timed(seconds, "tiled", lambda: tile(schedule, options.tiling_options()))
+    tiled = _tiled(dependences, options, seconds)
     return _timed(seconds, "emitted", lambda: emit(tiled, options=options.emit_options()))
+
+
+def _tiled(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> TiledSchedule:
+    """The schedule that was asked for, tiled; the best of several is found by tiling all of them."""
+    if options.strategy is not None:
+        strategy = options.strategy
+        schedule = _timed(seconds, "schedule", lambda: by_strategy(
+            dependences, strategy, options=options.scheduler_options()))
+    elif options.scheduler == BEST:
+        return _timed(seconds, "schedule", lambda: best(
+            dependences, options=options.scheduler_options(), tiling=options.tiling_options()))
+    else:
+        schedule = _timed(seconds, "schedule", lambda: ALGORITHMS[options.scheduler](
+            dependences, options=options.scheduler_options()))
+    return _timed(seconds, "tiled", lambda: tile(schedule, options.tiling_options()))
 
 
 def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.pipeline import PipelineOptions
+    from polysched.scheduling import Strategy
     from polysched.scop.scop import Scop
     from polysched.tensorize.bodies import Numerics
     from polysched.tensorize.decision import TensorizeOptions
 
-SCHEDULERS = ("pluto", "feautrier", "isl", "original")
+SCHEDULERS = ("pluto", "feautrier", "isl", "original", "best")
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
 FUSIONS = ("none", "smart", "max", "typed", "cost")
 
@@ -46,13 +48,14 @@ def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
 def add_transformation(parser: argparse.ArgumentParser) -> None:
     """What decides the transformation."""
     group = parser.add_argument_group("transformation")
-    group.add_argument("--scheduler", choices=SCHEDULERS, default="pluto", help="default: %(default)s")
-    group.add_argument("--fusion", choices=FUSIONS, default="smart",
-                       help="which loop nests the scheduler fuses (default: %(default)s)")
+    add_scheduling(group)
     group.add_argument("--tile", type=tile_sizes, default="auto", metavar="32|32,32,64|auto|off",
                        help="tile edges: one for all loops, one per loop, or chosen by the model (default: auto)")
     group.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
                        help="OpenMP threads (default: --parallel)")
+    group.add_argument("--parallel-degrees", type=positive, default=1, metavar="N",
+                       help="how many loops of a nest are parallel, by wavefronts of so many dimensions where no loop "
+                            "is free of dependences (default: %(default)s)")
     group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: this machine's)")
@@ -61,9 +64,9 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                             "of the C library, which keep a loop scalar (default: %(default)s)")
     group.add_argument("--expand", action=argparse.BooleanOptionalAction, default=True,
                        help="give temporaries a copy per iteration where that frees the order (default: --expand)")
+    add_instructions(parser)
     group.add_argument("--reassociate", action="store_true",
                        help="allow sums and products of floats in another order, which rounds differently")
-    add_instructions(parser)
     group.add_argument("--guard", action="store_true",
                        help="test at run time what the extraction assumes, with the original code as the other branch")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
@@ -177,7 +180,9 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     """The pipeline's options from the command line's."""
     from polysched.pipeline import PipelineOptions
     return PipelineOptions(
-        scheduler=arguments.scheduler, fusion=arguments.fusion, tile=arguments.tile, parallel=arguments.parallel,
+        scheduler=arguments.scheduler, strategy=read_strategy(arguments.strategy), fusion=arguments.fusion,
+        split_index_sets=arguments.split_index_sets, concurrent_start=arguments.concurrent_start, tile=arguments.tile,
+        parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
         vector_bits=arguments.vector_bits, math=arguments.math, expand=arguments.expand,
         reassociate=arguments.reassociate, guard=arguments.guard,
         autodetect=arguments.autodetect,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.options import FUSIONS, SCHEDULERS, add_source, read_regions
+from polysched.cli.options import add_scheduling, add_source, read_regions, read_strategy
 
 if TYPE_CHECKING:
     from polysched.dependence import Dependences
@@ -20,18 +19,16 @@ EPILOG = """\
 examples:
   polysched schedule gemm.c
   polysched schedule gemm.c --scheduler isl --json
+  polysched schedule gemm.c --scheduler best           what the cost model finds cheapest
   polysched schedule jacobi.c --concurrent-start 1     hyperplanes for diamond tiling
+  polysched schedule ring.c --iss                      time tiles for a periodic stencil
   polysched schedule gemm.c --strategy strategy.json   cost functions and rows per dimension"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_source(parser)
-    parser.add_argument("--scheduler", choices=SCHEDULERS, default="pluto", help="default: %(default)s")
-    parser.add_argument("--strategy", metavar="FILE", help="a strategy as JSON, followed instead of a named scheduler")
-    parser.add_argument("--fusion", choices=FUSIONS, default="smart", help="default: %(default)s")
-    parser.add_argument("--concurrent-start", type=int, default=0, metavar="DIMENSIONS",
-                        help="in how many dimensions tiles of a pipeline shall start together (default: 0)")
+    add_scheduling(parser)
     parser.add_argument("--reductions", choices=("keep", "exact", "reassociate"), default="keep",
                         help="whose updates may run in another order (default: keep)")
     parser.add_argument("--inputs", action="store_true", help="keep reads of one element close together, too")
@@ -54,6 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
             report = schedule.report
             print(f"function {scop.name}: {schedule.algorithm}, {report.solves} solves of at most {report.variables} "
                   f"variables and {report.rows} rows, {report.total_seconds:.3f} s")
+            for candidate in report.candidates:
+                print(f"  candidate {candidate}")
             for rung in report.rungs:
                 print(f"  {rung}")
             if dependences.relaxed:
@@ -65,17 +64,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _schedule(dependences: Dependences, arguments: argparse.Namespace) -> Schedule:
-    from polysched.errors import UsageError
-    from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy, by_strategy
+    from polysched.scheduling import ALGORITHMS, SchedulerOptions, by_strategy
+    from polysched.tiling.best_schedule import NAME as BEST
+    from polysched.tiling.best_schedule import best
     options = SchedulerOptions(fusion=arguments.fusion, input_dependences=arguments.inputs,
-                               concurrent_start=arguments.concurrent_start)
-    if arguments.strategy is None:
-        return ALGORITHMS[arguments.scheduler](dependences, options=options)
-    try:
-        text = Path(arguments.strategy).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("the strategy cannot be read", where=arguments.strategy, witness=str(error)) from error
-    return by_strategy(dependences, Strategy.from_json(text), options=options)
+                               concurrent_start=arguments.concurrent_start, split_index_sets=arguments.split_index_sets)
+    strategy = read_strategy(arguments.strategy)
+    if strategy is not None:
+        return by_strategy(dependences, strategy, options=options)
+    if arguments.scheduler == BEST:
+        return best(dependences, options=options).schedule
+    return ALGORITHMS[arguments.scheduler](dependences, options=options)
 
 
 def _as_json(schedule: Schedule) -> dict[str, Any]:

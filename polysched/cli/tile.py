@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the value that the model assumes for a parameter, may be repeated")
     parser.add_argument("--tile", type=tile_sizes, default="auto", metavar="32|32,32,64|auto|off",
                         help="tile edges (default: auto, the model chooses)")
-    parser.add_argument("--scheduler", choices=SCHEDULERS, default="pluto", help="default: %(default)s")
+    parser.add_argument("--scheduler", choices=[s for s in SCHEDULERS if s != "best"], default="pluto",
+                        help="default: %(default)s")
     parser.add_argument("--fusion", choices=FUSIONS, default="smart", help="default: %(default)s")
     parser.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
                         help="share tiles among threads (default: --parallel)")

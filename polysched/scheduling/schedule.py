@@ -18,6 +18,28 @@ from polysched.scop.shown import Shown
 
 
 @dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One schedule that was compared with others.
+
+    Parameters
+    ----------
+    name : scheduler and policy.
+    predicted_seconds : by the cost model, after tiling; None where there is no prediction.
+    note : why there is none, or why the candidate was not compared; empty otherwise.
+    chosen : this one was taken.
+    """
+
+    name: str
+    predicted_seconds: float | None = None
+    note: str = ""
+    chosen: bool = False
+
+    def __str__(self) -> str:
+        cost = self.note if self.predicted_seconds is None else f"{self.predicted_seconds:.3g} s predicted"
+        return f"{self.name}: {cost}{', chosen' if self.chosen else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class SolverReport:
     """What the scheduler did.
 
@@ -27,6 +49,7 @@ class SolverReport:
     variables, rows : the largest integer program that was solved.
     solves : number of integer programs solved.
     solver_seconds, total_seconds : wall time inside the solver, and of the whole call with the legality check.
+    candidates : the schedules that were compared, when the best of several was asked for.
     """
 
     rungs: tuple[str, ...] = ()
@@ -35,6 +58,7 @@ class SolverReport:
     solves: int = 0
     solver_seconds: float = 0.0
     total_seconds: float = 0.0
+    candidates: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

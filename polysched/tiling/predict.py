@@ -7,7 +7,8 @@ back into the same terms: which loops enumerate tiles, of which loop and how lon
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 import islpy as isl
 
@@ -17,22 +18,25 @@ from polysched.scheduling.marks import Role
 from polysched.target.target import Target
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.distribute import statement_names
+from polysched.tiling.loops import has_loops
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
-from polysched.tiling.plan import BandPlan
+from polysched.tiling.plan import BandPlan, plan_structure
 from polysched.tiling.position import Position, branch, top
 from polysched.tiling.traffic import Level, traffic_bytes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NestPrediction:
-    """What the loops around one leaf of the tree cost.
+    """What the loops around statements cost that no further loop parts.
 
     Parameters
     ----------
-    statements : what the leaf runs.
+    statements : what the innermost loop runs.
     nest, structure : the loops in the models' terms.
     traffic : bytes moved into each cache of the target, the first level first.
     seconds : one execution on one core.
+    teams : how often a team of threads is started; 0 where everything runs on one core.
+    width : iterations of the parallel loop that run at the same time, on average: at most so many threads have work.
     """
 
     statements: tuple[str, ...]
@@ -40,16 +44,18 @@ class NestPrediction:
     structure: tuple[Level, ...]
     traffic: tuple[int, ...]
     seconds: float
+    teams: int = 0
+    width: float = 1.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Prediction:
-    """The leaves of a tree, and why some have no prediction.
+    """The innermost loops of a tree, and why some have no prediction.
 
     Parameters
     ----------
-    nests : one entry per leaf that the models understand.
-    unknown : one sentence per leaf that they do not.
+    nests : one entry per innermost loop that the models understand.
+    unknown : one sentence per innermost loop that they do not.
     parameters : the sizes that were assumed.
     """
 
@@ -77,7 +83,7 @@ class _Leaf:
 
 
 def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
-            parameters: Mapping[str, int] | None = None) -> Prediction:
+            parameters: Mapping[str, int] | None = None, plans: Mapping[int, BandPlan] | None = None) -> Prediction:
     """Predict what a tree costs.
 
     Parameters
@@ -85,6 +91,7 @@ def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
     tree : a legal tree of these dependences' statements.
     target : whose caches and ports count.
     parameters : sizes; a typical size where none is given.
+    plans : what tiling did, by band: blocks that stay in registers cost what the plan says.
     """
     scop = dependences.scop
     assumed = assumed_parameters(scop, dict(parameters or {}))
@@ -98,16 +105,30 @@ def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
             continue
         members, levels = structure
         nest = nest_of(scop, leaf.position, members, assumed)
-        nests.append(_predicted(names, nest, levels, target))
+        teams, width = _teams(leaf.loops, nest, levels)
+        found = _predicted(names, nest, levels, target, core_seconds=_in_registers(leaf, nest, target, plans or {}))
+        nests.append(replace(found, teams=teams, width=width))
     return Prediction(nests=tuple(nests), unknown=tuple(unknown), parameters=assumed)
 
 
-def _predicted(names: tuple[str, ...], nest: Nest, levels: tuple[Level, ...], target: Target) -> NestPrediction:
+def _in_registers(leaf: _Leaf, nest: Nest, target: Target, plans: Mapping[int, BandPlan]) -> float | None:
+    """Seconds in the core of a register block, as often as the loops around its band run; None for other loops."""
+    marks = [loop.mark for loop in leaf.loops if loop.mark is not None]
+    plan = next((plans[mark.band] for mark in marks if mark.register and mark.band in plans), None)
+    if plan is None or plan.shape is None:
+        return None
+    model = Projected(target=target)
+    times = nest.instances / plan.nest.instances
+    return times * model.core_cycles(plan, plan_structure(plan)) / target.frequency_hz
+
+
+def _predicted(names: tuple[str, ...], nest: Nest, levels: tuple[Level, ...], target: Target, *,
+               core_seconds: float | None = None) -> NestPrediction:
     tiles = [level for level in levels if level.step > 1]
     edges = tuple(min((t.step for t in tiles if t.loop == loop), default=None) for loop in range(nest.depth))
     plan = BandPlan(nest=nest, edges=edges, order=tuple(dict.fromkeys(t.loop for t in tiles)))
     model = Projected(target=target)
-    core = model.core_cycles(plan, levels) / target.frequency_hz
+    core = core_seconds if core_seconds is not None else model.core_cycles(plan, levels) / target.frequency_hz
     return NestPrediction(
         statements=names, nest=nest, structure=levels,
         traffic=tuple(sum(traffic_bytes(nest, levels, c.size_bytes, c.line_bytes)) for c in target.caches),
@@ -124,6 +145,9 @@ def _leaves(node: Node, position: Position, loops: tuple[Band, ...]) -> Iterator
         case Filter():
             yield from _leaves(node.child, branch(position, node.keep), loops)
         case Sequence():
+            if loops and not has_loops(node) and not position.domain.is_empty():
+                yield _Leaf(position, loops)
+                return
             for keep, child in node.branches:
                 yield from _leaves(child, branch(position, keep), loops)
         case Band():
@@ -134,7 +158,7 @@ def _leaves(node: Node, position: Position, loops: tuple[Band, ...]) -> Iterator
 
 def _structure(leaf: _Leaf) -> tuple[tuple[isl.UnionPwAff, ...], tuple[Level, ...]] | str:
     """The loops over single iterations and the order of all loops; a sentence when a tile loop tiles no one loop."""
-    functions = [loop.members[0] for loop in leaf.loops]
+    functions = _without_skew(leaf)
     tiled: dict[int, tuple[int, int]] = {}
     for outer in reversed(range(len(functions))):
         for inner in reversed(range(outer + 1, len(functions))):
@@ -152,13 +176,48 @@ def _structure(leaf: _Leaf) -> tuple[tuple[isl.UnionPwAff, ...], tuple[Level, ..
     return tuple(functions[at] for at in points), levels
 
 
+def _without_skew(leaf: _Leaf) -> list[isl.UnionPwAff]:
+    """The functions of the loops, a wavefront as the tile loop that it was before others were added to it."""
+    functions = [loop.members[0] for loop in leaf.loops]
+    for at, loop in enumerate(leaf.loops):
+        if loop.mark is None or loop.mark.role is not Role.WAVEFRONT:
+            continue
+        plain = functions[at]
+        for added in functions[at + 1:]:
+            plain = plain.sub(added)
+            if any(_tile_size(plain, inner, leaf.position.domain) is not None for inner in functions[at + 1:]):
+                functions[at] = plain
+                break
+    return functions
+
+
+def _teams(loops: tuple[Band, ...], nest: Nest, levels: tuple[Level, ...]) -> tuple[int, float]:
+    """How often threads are started, and how many iterations they share each time, on average."""
+    at = next((k for k, loop in enumerate(loops) if loop.mark is not None and loop.mark.parallel), None)
+    if at is None:
+        return 0, 1.0
+    counts = [_iterations(levels[:k], level, nest) for k, level in enumerate(levels[:at + 1])]
+    for k, loop in enumerate(loops[:at]):
+        if loop.mark is not None and loop.mark.role is Role.WAVEFRONT:   # a + b takes as many values as both together
+            width = counts[at] * counts[k] / (counts[at] + counts[k] - 1)
+            return prod(counts[:k]) * (counts[at] + counts[k] - 1), width
+    return prod(counts[:at]), float(counts[at])
+
+
+def _iterations(outer: tuple[Level, ...], level: Level, nest: Nest) -> int:
+    """How often one loop of a structure advances each time that it is entered."""
+    reach = min((o.step for o in outer if o.loop == level.loop), default=nest.extents[level.loop])
+    return max(1, -(-min(reach, nest.extents[level.loop]) // level.step))
+
+
 def _tile_size(outer: isl.UnionPwAff, inner: isl.UnionPwAff, domain: isl.UnionSet) -> int | None:
-    """T when the outer loop runs over `T * floor(inner / T)`."""
+    """T when the outer loop runs over `T * floor(inner / T)` or `floor(inner / T)`."""
     wanted = isl.UnionMap.from_union_pw_aff(outer).intersect_domain(domain)
     for size in _divisors(outer):
         value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
-        tiles = inner.scale_down_val(value).floor().scale_val(value)
-        if isl.UnionMap.from_union_pw_aff(tiles).intersect_domain(domain).is_equal(wanted):
+        tiles = inner.scale_down_val(value).floor()
+        if any(isl.UnionMap.from_union_pw_aff(t).intersect_domain(domain).is_equal(wanted)
+               for t in (tiles, tiles.scale_val(value))):
             return size
     return None
 

@@ -23,5 +23,5 @@ def test_every_command_has_examples_and_a_description() -> None:
 
 
 def test_the_choices_are_those_of_the_rooms() -> None:
-    assert tuple(ALGORITHMS) == SCHEDULERS
+    assert (*ALGORITHMS, "best") == SCHEDULERS
     assert FUSION_POLICIES == FUSIONS

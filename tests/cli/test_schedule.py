@@ -44,5 +44,5 @@ def test_a_strategy_file(tmp_path: Path) -> None:
 
 
 def test_the_choices_are_those_of_the_scheduling_room() -> None:
-    assert set(SCHEDULERS) == set(ALGORITHMS)
+    assert set(SCHEDULERS) == {*ALGORITHMS, "best"}
     assert FUSIONS == FUSION_POLICIES

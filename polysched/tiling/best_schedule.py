@@ -1,0 +1,118 @@
+"""The best of several schedules: each is tiled, the cost model predicts its time, the cheapest is taken.
+
+The candidates are the named schedulers, Pluto's under several fusion policies and with split index sets.  What the
+model compares are whole programs on all cores of the target: per innermost loop the projected time on one core
+(`cost_models.Projected`), divided among the threads that have work, and the starts of teams of threads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from polysched.dependence.dependences import Dependences
+from polysched.errors import PolyschedError
+from polysched.scheduling.algorithms import ALGORITHMS, Algorithm
+from polysched.scheduling.options import SchedulerOptions
+from polysched.scheduling.schedule import Candidate, Schedule
+from polysched.target.target import Target
+from polysched.tiling.options import TilingOptions
+from polysched.tiling.predict import Prediction, predict
+from polysched.tiling.tile_bands import tile
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+NAME = "best"
+"""What `--scheduler` calls it."""
+
+TEAM_SECONDS = 5e-6
+"""Start and end of a team of threads: two barriers of a few cores."""
+
+POLICIES = ("smart", "max", "typed", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """A candidate with what it gave; None where it gave nothing to compare."""
+
+    candidate: Candidate
+    tiled: TiledSchedule | None = None
+
+
+def best(dependences: Dependences, *, options: SchedulerOptions | None = None,
+         tiling: TilingOptions | None = None) -> TiledSchedule:
+    """Tile the candidates and take the one with the least predicted time; the first of equal ones.
+
+    The report of its schedule lists all candidates.  Where the model cannot predict the first one, nothing can be said
+    to be better than it.
+
+    Parameters
+    ----------
+    options : of the schedulers; the fusion policy is tried in all forms whatever it says here.
+    tiling : how every candidate is tiled; its target and sizes are those of the model.
+
+    Raises
+    ------
+    PolyschedError : every candidate was refused; the error is the first one's.
+    """
+    started = time.perf_counter()
+    tiling = tiling or TilingOptions()
+    tried: list[_Tried] = []
+    seen: dict[str, str] = {}
+    refusal: PolyschedError | None = None
+    for name, algorithm, chosen in _candidates(options or SchedulerOptions()):
+        try:
+            schedule = algorithm(dependences, options=chosen)
+            tree = str(schedule.tree)
+            if tree in seen:
+                tried.append(_Tried(Candidate(name=name, note=f"the schedule of {seen[tree]}")))
+                continue
+            seen[tree] = name
+            tried.append(_compared(name, schedule, tiling))
+        except PolyschedError as error:
+            refusal = refusal or error
+            tried.append(_Tried(Candidate(name=name, note=f"refused: {error.problem}")))
+    return _chosen(tried, refusal, time.perf_counter() - started)
+
+
+def _candidates(options: SchedulerOptions) -> Iterator[tuple[str, Algorithm, SchedulerOptions]]:
+    for policy in POLICIES:
+        yield f"pluto, fusion {policy}", ALGORITHMS["pluto"], replace(options, fusion=policy)
+    if not options.split_index_sets:
+        yield "pluto, split index sets", ALGORITHMS["pluto"], replace(options, fusion="smart", split_index_sets=True)
+    for name in ("feautrier", "isl", "original"):
+        yield name, ALGORITHMS[name], replace(options, fusion="smart")
+
+
+def _compared(name: str, schedule: Schedule, tiling: TilingOptions) -> _Tried:
+    tiled = tile(schedule, tiling)
+    prediction = predict(schedule.dependences, tiled.tree, target=tiling.target, parameters=tiling.parameters,
+                         plans={band.band: band.plan for band in tiled.bands if band.plan is not None})
+    seconds = program_seconds(prediction, tiling.target)
+    note = f"no prediction: {prediction.unknown[0]}" if seconds is None else ""
+    return _Tried(Candidate(name=name, predicted_seconds=seconds, note=note), tiled)
+
+
+def program_seconds(prediction: Prediction, target: Target) -> float | None:
+    """Predicted wall time of one execution on all cores; None where an innermost loop has no prediction."""
+    if prediction.unknown:
+        return None
+    return sum(nest.seconds / (max(1.0, min(nest.width, target.cores)) if nest.teams else 1.0)
+               + nest.teams * TEAM_SECONDS for nest in prediction.nests)
+
+
+def _chosen(tried: list[_Tried], refusal: PolyschedError | None, seconds: float) -> TiledSchedule:
+    complete = [t for t in tried if t.tiled is not None]
+    if not complete:
+        assert refusal is not None
+        raise refusal
+    first = complete[0]
+    known = [t for t in complete if t.candidate.predicted_seconds is not None]
+    winner = min(known, key=lambda t: t.candidate.predicted_seconds or 0.0) if first in known else first
+    assert winner.tiled is not None
+    candidates = tuple(replace(t.candidate, chosen=t is winner) for t in tried)
+    schedule = winner.tiled.schedule
+    note = f"best of {len(complete)} different schedules: {winner.candidate.name}"
+    rungs = (note, *schedule.report.rungs)
+    report = replace(schedule.report, rungs=rungs, candidates=candidates, total_seconds=seconds)
+    return replace(winner.tiled, schedule=replace(schedule, report=report))
