@@ -43,6 +43,15 @@ def identifier(x: Extraction, symbol: Symbol, node: c_ast.Node) -> c_ast.ID:
     return made
 
 
+def new_flag(x: Extraction, node: c_ast.Node, wanted: str) -> Symbol:
+    """A new local integer."""
+    name, count = wanted, 0
+    while name in x.identifiers or name in x.names:
+        count += 1
+        name = f"{wanted}_{count}"
+    return Symbol(name=name, ctype=Scalar(dtypes.INT32), origin=Origin.REGION, node=node)
+
+
 def is_increment(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
 

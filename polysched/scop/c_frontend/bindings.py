@@ -350,9 +350,10 @@ def addressed_names(node: c_ast.Node) -> Iterator[str]:
 
 
 def identifiers_in(node: c_ast.Node) -> frozenset[str]:
-    """Every identifier of an expression."""
+    """Every identifier of an expression; names of members are none."""
     own = frozenset({node.name}) if isinstance(node, c_ast.ID) else frozenset()
-    return own.union(*(identifiers_in(child) for _, child in node.children()))
+    inner = [child for name, child in node.children() if not (isinstance(node, c_ast.StructRef) and name == "field")]
+    return own.union(*(identifiers_in(child) for child in inner))
 
 
 def stepped_name(node: c_ast.Node | None) -> str | None:

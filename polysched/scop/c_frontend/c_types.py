@@ -206,9 +206,12 @@ def _struct(node: c_ast.Struct, names: TypeNames) -> CType:
     for declaration in node.decls:
         if not isinstance(declaration, c_ast.Decl):
             continue
+        ctype = resolve(declaration.type, names)
+        if declaration.name is None and isinstance(ctype, StructType):
+            members += ctype.members  # C11 6.7.2.1: the members of an anonymous structure are members of the outer one
+            continue
         if declaration.name is None:
             return Unsupported("an unnamed member is not supported")
-        ctype = resolve(declaration.type, names)
         if declaration.bitsize is not None:
             ctype = Unsupported("a bit-field has no address of its own")
         members.append((declaration.name, ctype))

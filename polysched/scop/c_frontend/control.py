@@ -22,16 +22,17 @@ from polysched.scop.c_frontend.assignments import (
     forget,
     identifier,
     is_increment,
+    new_flag,
     open_statement,
 )
-from polysched.scop.c_frontend.c_types import Scalar
 from polysched.scop.c_frontend.expressions import expression
 from polysched.scop.c_frontend.extraction import Affine, Extraction, Guard, Known, LoopExit, NotAffine
 from polysched.scop.c_frontend.initialisers import initial_assignments
 from polysched.scop.c_frontend.loops import LoopDomain, LoopHead, enter, first_value, loop_head
 from polysched.scop.c_frontend.opaque import bounds_depend_on_data, needs_flags, opaque_statement, refused
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
-from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.c_frontend.remarks import assume, is_remark
+from polysched.scop.c_frontend.scopes import Symbol
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,11 @@ def walk(x: Extraction, node: c_ast.Node | None, domain: isl.Set) -> Walked:
     if isinstance(node, c_ast.Assignment) or is_increment(node):
         return Walked(assignment(x, node, domain), domain)
     if isinstance(node, c_ast.Cast) and isinstance(node.expr, c_ast.Constant):
+        return Walked(None, domain)
+    if isinstance(node, c_ast.Label) and node.name not in x.jump_targets:
+        return walk(x, node.stmt, domain)
+    if is_remark(x, node):
+        assume(x, node, domain)
         return Walked(None, domain)
     raise refused(x, node)
 
@@ -131,15 +137,6 @@ def _flagged_if(x: Extraction, node: c_ast.If, domain: isl.Set) -> Tree | None:
         x.known = before
     forget(x, node)
     return sequence(trees)
-
-
-def new_flag(x: Extraction, node: c_ast.Node, wanted: str) -> Symbol:
-    """A new local integer."""
-    name, count = wanted, 0
-    while name in x.identifiers or name in x.names:
-        count += 1
-        name = f"{wanted}_{count}"
-    return Symbol(name=name, ctype=Scalar(dtypes.INT32), origin=Origin.REGION, node=node)
 
 
 def _set_flag(x: Extraction, node: c_ast.Node, flag: Symbol, value: int, domain: isl.Set) -> Tree | None:

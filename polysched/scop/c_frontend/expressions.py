@@ -239,6 +239,9 @@ def _pure_function(b: StatementBuilder, node: c_ast.FuncCall, name: str) -> Pure
 def _declared(x: Extraction, node: c_ast.FuncCall, name: str) -> PureFunction:
     symbol = x.bindings.visible.get(name)
     ctype = symbol.ctype if symbol is not None else None
+    if (isinstance(ctype, FunctionType) and ctype.parameters is None and not node.args
+            and isinstance(ctype.result, Scalar)):
+        return PureFunction(ctype.result.dtype, ())
     if not isinstance(ctype, FunctionType) or ctype.parameters is None or ctype.variadic:
         raise x.refuse(f"the pure function `{name}` has no prototype", node, hint="declare it with its parameter types")
     parameters = [p.dtype for p in ctype.parameters if isinstance(p, Scalar)]

@@ -96,6 +96,14 @@ class LoopExit:
 
 
 @dataclass(eq=False, kw_only=True)
+class OpaqueLoop:
+    """A loop inside one statement: the flags by which `break` and `continue` leave it, made when they are needed."""
+
+    running: Symbol | None = None
+    going: Symbol | None = None
+
+
+@dataclass(eq=False, kw_only=True)
 class Extraction:
     """The state of reading one region."""
 
@@ -104,6 +112,7 @@ class Extraction:
     identifiers: frozenset[str]
     pure: frozenset[str]
     functions: dict[str, c_ast.FuncDef]
+    jump_targets: frozenset[str] = frozenset()
     parameters: dict[object, Parameter] = field(default_factory=dict)
     arrays: dict[tuple[object, ...], Array] = field(default_factory=dict)
     array_symbols: dict[str, Symbol] = field(default_factory=dict)
@@ -117,6 +126,7 @@ class Extraction:
     pointers: dict[Symbol, c_ast.Node] = field(default_factory=dict)
     guards: list[Guard] = field(default_factory=list)
     exits: list[LoopExit] = field(default_factory=list)
+    opaque_loops: list[OpaqueLoop] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     materialised: frozenset[Symbol] = frozenset()
     counters: int = 0
@@ -198,7 +208,8 @@ class Extraction:
         context = self.context.intersect(allowed)
         if context.is_empty():
             raise self.refuse(f"{text}: this holds for no parameter value", node,
-                              hint="use a signed type that holds every value, or another bound")
+                              hint="use a signed type that holds every value, or another bound"
+                              if kind != "stated" else "correct the assumption, or the declarations that contradict it")
         simplified = allowed.gist(self.context).coalesce()
         self.context = context.coalesce()
         spelling = {p.name: polyhedra.widened(p) for p in self.parameters.values()}

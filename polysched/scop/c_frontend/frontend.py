@@ -147,7 +147,8 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     region = _inlined(region, scope, functions, pure, identifiers)
     bindings = bind(source.path, scope, region)
-    x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions)
+    x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
+                   jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
     _settle_parameters(x, region, bindings, scope)
     x.materialised = frozenset(
         s for s in bindings.iterators

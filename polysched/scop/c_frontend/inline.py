@@ -141,6 +141,7 @@ class _Callee:
         if any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i)):
             return None
         heads: list[c_ast.Node] = []
+        moved = {name for i in items for name in (*assigned_names(i), *_addressed_itself(i))}
         for parameter, argument in zip(self.parameters, self.arguments, strict=True):
             if _is_scalar(parameter) and parameter.name not in changed and _is_fixed(argument, changed):
                 self.values[parameter.name] = self.converted(parameter.type, argument)
@@ -151,7 +152,7 @@ class _Callee:
                 declaration.init = argument
                 heads.append(declaration)
                 self.values[parameter.name] = c_ast.ID(name, self.call.coord)
-            elif parameter.name in changed:
+            elif parameter.name in moved:
                 return None
             else:
                 self.values[parameter.name] = self.pointer(parameter.type, argument)
@@ -216,6 +217,12 @@ def _replace_child(node: c_ast.Node, name: str, new: c_ast.Node) -> None:
     items = list(getattr(node, attribute))
     items[int(index)] = new
     setattr(node, attribute, items)
+
+
+def _addressed_itself(node: c_ast.Node) -> set[str]:
+    """The variables whose own address is taken; the address of an element of an array leaves the array where it is."""
+    return {n.expr.name for n in everything(node)
+            if isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID)}
 
 
 def _block(node: c_ast.Node | None) -> list[c_ast.Node]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
-from polysched.scop.body import Assign, BodyStatement, If, While
+from polysched.scop import dtypes
+from polysched.scop.body import Assign, Binary, BodyStatement, Expr, If, Literal, While
 from polysched.scop.c_frontend.affine import may_be
 from polysched.scop.c_frontend.assignments import (
     assign,
@@ -15,14 +18,17 @@ from polysched.scop.c_frontend.assignments import (
     forget,
     identifier,
     is_increment,
+    new_flag,
     open_statement,
     unchained,
 )
 from polysched.scop.c_frontend.bindings import stepped_name
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
-from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
 from polysched.scop.c_frontend.order import Tree
 from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.remarks import is_remark
+from polysched.scop.c_frontend.scopes import Symbol
 
 CONTROL_HINTS = {
     "Goto": "restructure with if and for", "Label": "restructure with if and for",
@@ -65,17 +71,14 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
         return ()
     if isinstance(node, c_ast.Compound | c_ast.ExprList | c_ast.DeclList):
         items = {c_ast.Compound: "block_items", c_ast.ExprList: "exprs", c_ast.DeclList: "decls"}[type(node)]
-        return tuple(s for item in getattr(node, items) or () for s in guarded(b, item, domain))
+        return _one_after_the_other(b, getattr(node, items) or (), domain)
     if isinstance(node, c_ast.If):
         test = expression(b, node.cond, domain)
         then_domain, else_domain = (may_be(x, node.cond, domain, truth=truth) for truth in (True, False))
         forget(x, node)
         return (If(test, guarded(b, node.iftrue, then_domain), guarded(b, node.iffalse, else_domain)),)
-    if isinstance(node, c_ast.While):
-        return (_repeated(b, node, domain),)
-    if isinstance(node, c_ast.DoWhile):
-        forget(x, node)
-        return (*guarded(b, node.stmt, domain), _repeated(b, node, domain))
+    if isinstance(node, c_ast.While | c_ast.DoWhile):
+        return _repeated(b, node, domain)
     if isinstance(node, c_ast.Assignment) or is_increment(node):
         forget(x, node)
         return tuple(assign(b, single, domain, must=False) for single in unchained(node))
@@ -83,7 +86,83 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
         return _declared(b, node, domain)
     if isinstance(node, c_ast.For):
         return _counted(b, node, domain)
+    if isinstance(node, c_ast.Break | c_ast.Continue) and x.opaque_loops:
+        loop = x.opaque_loops[-1]
+        flag = loop.running if isinstance(node, c_ast.Break) else loop.going
+        assert flag is not None
+        return (_set(b, node, flag, 0, domain),)
+    if isinstance(node, c_ast.Label) and node.name not in x.jump_targets:
+        return guarded(b, node.stmt, domain)
+    if is_remark(x, node):
+        return ()
     raise refused(x, node)
+
+
+def _one_after_the_other(b: StatementBuilder, items: Sequence[c_ast.Node],
+                         domain: isl.Set) -> tuple[BodyStatement, ...]:
+    """Statements in a row; those behind one that may leave the loop around happen only if it did not."""
+    for at, item in enumerate(items):
+        leaves = [n for n in _of_this_loop(item) if isinstance(n, c_ast.Break | c_ast.Continue)]
+        if leaves and b.x.opaque_loops:
+            before = tuple(s for earlier in items[:at + 1] for s in guarded(b, earlier, domain))
+            behind = _one_after_the_other(b, items[at + 1:], domain)
+            return (*before, *_while_going(b, leaves, behind, domain))
+    return tuple(s for item in items for s in guarded(b, item, domain))
+
+
+def _while_going(b: StatementBuilder, leaves: Sequence[c_ast.Node], behind: tuple[BodyStatement, ...],
+                 domain: isl.Set) -> tuple[BodyStatement, ...]:
+    """What stands behind statements that may break or continue, under the flags that they clear."""
+    loop = b.x.opaque_loops[-1]
+    for kind, flag in ((c_ast.Continue, loop.going), (c_ast.Break, loop.running)):
+        node = next((n for n in leaves if isinstance(n, kind)), None)
+        if node is not None and behind:
+            assert flag is not None
+            behind = (If(b.read(identifier(b.x, flag, node), domain), behind),)
+    return behind
+
+
+def _of_this_loop(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
+    """A subtree without the bodies of the loops inside it, whose `break` and `continue` are their own."""
+    if node is None:
+        return
+    yield node
+    if not isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Switch):
+        for _, child in node.children():
+            yield from _of_this_loop(child)
+
+
+def _set(b: StatementBuilder, node: c_ast.Node, flag: Symbol, value: int, domain: isl.Set) -> Assign:
+    reference, dtype = b.write(identifier(b.x, flag, node), domain, must=False)
+    return Assign(reference, Literal(str(value), value, dtypes.INT32), dtype)
+
+
+def _enter(b: StatementBuilder, node: c_ast.For | c_ast.While | c_ast.DoWhile) -> OpaqueLoop:
+    """The flags that a loop's own `break` and `continue` need."""
+    own = [n for _, child in node.children() for n in _of_this_loop(child)]
+    made = OpaqueLoop(running=new_flag(b.x, node, "running") if any(isinstance(n, c_ast.Break) for n in own) else None,
+                      going=new_flag(b.x, node, "going") if any(isinstance(n, c_ast.Continue) for n in own) else None)
+    b.x.opaque_loops.append(made)
+    return made
+
+
+def _pass(b: StatementBuilder, node: c_ast.For | c_ast.While | c_ast.DoWhile, domain: isl.Set,
+          after: tuple[BodyStatement, ...] = ()) -> tuple[BodyStatement, ...]:
+    """One pass through a loop's body, and what `continue` does not skip but `break` does."""
+    loop = b.x.opaque_loops[-1]
+    start = () if loop.going is None else (_set(b, node, loop.going, 1, domain),)
+    if after and loop.running is not None:
+        after = (If(b.read(identifier(b.x, loop.running, node), domain), after),)
+    return (*start, *guarded(b, node.stmt, domain), *after)
+
+
+def _test(b: StatementBuilder, node: c_ast.For | c_ast.While | c_ast.DoWhile, domain: isl.Set) -> Expr:
+    """A loop's condition; not evaluated any more once `break` was reached."""
+    loop = b.x.opaque_loops[-1]
+    test = expression(b, node.cond, domain)
+    if loop.running is None:
+        return test
+    return Binary("&&", b.read(identifier(b.x, loop.running, node), domain), test, dtypes.INT32)
 
 
 def _counted(b: StatementBuilder, node: c_ast.For, domain: isl.Set) -> tuple[BodyStatement, ...]:
@@ -96,15 +175,17 @@ def _counted(b: StatementBuilder, node: c_ast.For, domain: isl.Set) -> tuple[Bod
     stored = x.stored_counters
     x.stored_counters = stored | x.bindings.assigned.get(node, frozenset())
     before = guarded(b, node.init, domain)
-    test = expression(b, node.cond, domain)
-    repeated = guarded(b, node.stmt, domain)
-    after = guarded(b, node.next, domain)
+    loop = _enter(b, node)
+    start = () if loop.running is None else (_set(b, node, loop.running, 1, domain),)
+    test = _test(b, node, domain)
+    body = _pass(b, node, domain, after=guarded(b, node.next, domain))
+    x.opaque_loops.pop()
     x.stored_counters = stored
-    return (*before, While(test, (*repeated, *after)))
+    return (*before, *start, While(test, body))
 
 
 def bounds_depend_on_data(x: Extraction, node: c_ast.For, domain: isl.Set) -> bool:
-    """Whether a loop's first value or condition reads memory or a scalar that the region changes.
+    """Whether a loop's first value or condition reads memory or a scalar that the region changes, or calls a function.
 
     Bounds that are not affine in parameters and counters alone are no such case: they are refused.
     """
@@ -114,6 +195,8 @@ def bounds_depend_on_data(x: Extraction, node: c_ast.For, domain: isl.Set) -> bo
         for part in everything(head):
             if isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op == "*"):
                 return True
+            if isinstance(part, c_ast.FuncCall) and isinstance(part.name, c_ast.ID) and part.name.name in x.pure:
+                return True
             if isinstance(part, c_ast.ID) and part.name != counter and part in x.bindings.meaning:
                 symbol = x.bindings.meaning[part]
                 if symbol in x.bindings.written and symbol not in x.known and x.loop_of(symbol) is None:
@@ -121,10 +204,15 @@ def bounds_depend_on_data(x: Extraction, node: c_ast.For, domain: isl.Set) -> bo
     return False
 
 
-def _repeated(b: StatementBuilder, node: c_ast.While | c_ast.DoWhile, domain: isl.Set) -> While:
+def _repeated(b: StatementBuilder, node: c_ast.While | c_ast.DoWhile, domain: isl.Set) -> tuple[BodyStatement, ...]:
+    """A `while` loop, or a `do` loop as its body once and then the `while` loop."""
     forget(b.x, node)
-    test = expression(b, node.cond, domain)
-    return While(test, guarded(b, node.stmt, domain))
+    loop = _enter(b, node)
+    start = () if loop.running is None else (_set(b, node, loop.running, 1, domain),)
+    first = _pass(b, node, domain) if isinstance(node, c_ast.DoWhile) else ()
+    repeated = While(_test(b, node, domain), _pass(b, node, domain))
+    b.x.opaque_loops.pop()
+    return (*start, *first, repeated)
 
 
 def _declared(b: StatementBuilder, node: c_ast.Decl, domain: isl.Set) -> tuple[BodyStatement, ...]:

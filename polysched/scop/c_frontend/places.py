@@ -78,6 +78,8 @@ def resolve_place(x: Extraction, node: c_ast.Node) -> Place:
             return pointed(x, x.pointers[symbol])
         return Place(symbol, symbol.name.replace("{", "{{"), (), (), symbol.ctype)
     if isinstance(node, c_ast.ArrayRef):
+        if _is_address_of_one(node.name) and isinstance(node.subscript, c_ast.Constant) and node.subscript.value == "0":
+            return resolve_place(x, node.name.expr)
         return subscripted(x, node, pointer_place(x, node.name), node.subscript)
     if isinstance(node, c_ast.UnaryOp) and node.op == "*":
         return dereferenced(x, node, node.expr)
@@ -86,6 +88,12 @@ def resolve_place(x: Extraction, node: c_ast.Node) -> Place:
         return _member(x, node, base)
     raise x.refuse("this is no variable, array element or struct member", node,
                    hint="assign to a variable or an array element")
+
+
+def _is_address_of_one(node: c_ast.Node) -> bool:
+    """Whether an expression is the address of something that is no element of an array: `&s`, `&s.x`."""
+    return (isinstance(node, c_ast.UnaryOp) and node.op == "&" and is_place(node.expr)
+            and not isinstance(node.expr, c_ast.ArrayRef))
 
 
 def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
@@ -102,11 +110,10 @@ def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
         if _same_rows(x, base.ctype, ctype):
             return base
         return replace(base, ctype=ctype, spelling=f"(({c_text(node.to_type)}){base.spelling})")
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&" and isinstance(node.expr, c_ast.ArrayRef):
+        return pointed(x, node)
     if isinstance(node, c_ast.UnaryOp) and node.op == "&" and is_place(node.expr):
-        inner = resolve_place(x, node.expr)
-        if not inner.subscripts:
-            raise x.refuse("the address of a variable is taken", node, hint="use the variable itself")
-        return inner
+        raise x.refuse("the address of a variable is taken", node, hint="use the variable itself")
     if is_place(node):
         return resolve_place(x, node)
     raise x.refuse("a subscripted expression is no array", node, hint="subscript an array or a pointer variable")

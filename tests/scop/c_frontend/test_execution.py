@@ -297,6 +297,89 @@ void f(int n, int m, double *A, double *B) {
     }
 #pragma endscop
 }""",
+    "break and continue inside one statement": """
+void f(int n, double x[n], double y[n], int z[n], int row[9]) {
+  int j, k;
+#pragma scop
+  for (int i = 0; i + 1 < n; i++) {
+    k = 0;
+    while (k < n) {
+      k++;
+      if (x[k - 1] > 2) break; else y[k - 1] += 1;
+      if (y[k - 1] < 1) continue;
+      x[k - 1] += 0.5;
+    }
+    z[i] = k;
+    do {
+      k -= 2;
+      if (k < 0) break;
+      x[k] += 1;
+      while (x[k] > 0) { x[k] -= 1; if (x[k] < 1) { y[k] += 1; break; } }
+      if (k % 3 == 0) continue;
+      y[k] -= 1;
+    } while (k > 0 && y[k] > -3);
+    for (j = row[i] % 3; j < row[i + 1]; j++) {
+      if (j == 2) continue;
+      y[i] += j;
+      if (y[i] > 3) { z[i] += 1; break; }
+      z[i] += 2;
+    }
+    x[i] += j;
+  }
+#pragma endscop
+}""",
+    "labels and statements about the program": """
+#ifndef __POLYSCHED_FRONTEND__
+#define __builtin_assume(condition)
+#define __pencil_assume(condition)
+#define __pencil_kill(name)
+#endif
+void f(int n, int m, double x[n]) {
+#pragma scop
+  __builtin_assume(m >= 0 && m < 6);
+first: for (int i = 0; i < n; i++) {
+    __pencil_assume(x[i] < 1000);
+second: x[i] += m;
+    while (x[i] > 8) { third: x[i] -= 3; __pencil_kill(n); }
+    double t = x[i];
+    __pencil_kill(t);
+  }
+#pragma endscop
+}""",
+    "addresses of elements and variables as arguments": """
+struct pair { double low; double high[5]; };
+static void twice(double *p) { p[0] *= 2; *p += 1; }
+static void row(int m, double r[m]) { for (int k = 0; k < m; k++) r[k] += k; }
+static void widen(struct pair *q, int i) { q->low -= 1; q->high[i] += 2; }
+static void rows(int m, double t[][m], int k) { for (int a = 0; a < 2; a++) row(m - k, &t[a][k]); }
+void f(int n, double A[n][n], double x[n]) {
+  struct pair all[5] = {{0}};
+#pragma scop
+  double s = 3;
+  for (int i = 0; i + 1 < n; i++) {
+    twice(&x[i]);
+    twice(&A[i][i + 1]);
+    twice(&s);
+    row(n - 2, &A[i][1]);
+    rows(n, &A[i], 2);
+    widen(&all[i % 4], i % 3);
+    (&x[i])[1] += (&s)[0] + all[i % 4].high[i % 3] + all[i % 4].low;
+  }
+#pragma endscop
+}""",
+    "members of anonymous structures": """
+struct outer { struct { struct { double v[5]; } part[5]; int count; }; double last; };
+void f(int n, double x[n]) {
+  struct outer o = {0};
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    o.part[i % 3].v[i % 4] += i;
+    o.count += 1;
+    o.last = o.count;
+    x[i] += o.part[i % 3].v[1];
+  }
+#pragma endscop
+}""",
     "counters that shadow": """
 void f(int n, double x[n]) {
 #pragma scop
