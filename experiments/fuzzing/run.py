@@ -1,8 +1,6 @@
-"""Ten thousand random programs: is any of them wrong?
+"""Ten thousand random programs: is any of them wrong?  See README.md.
 
-    python experiments/fuzzing/run.py [--count 10000] [--seed 0] [--jobs 2] [--results DIR]
-
-The campaign runs in slices, one result file each, so that it can be stopped and goes on where it stopped.
+    python experiments/fuzzing/run.py [--count 10000] [--seed 0] [--resume]
 """
 
 from __future__ import annotations
@@ -11,50 +9,63 @@ import argparse
 import json
 import os
 import sys
-from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from polysched.fuzz.campaign import CampaignOptions, as_json, run_campaign, save_wrong, summary
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.tables import markdown_table
+from polysched.fuzz.campaign import CampaignOptions, ProgramResult, as_json, run_campaign, save_findings
 
-SLICE = 200
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--limit-seconds", type=float, default=120.0)
-    parser.add_argument("--results", type=Path, default=Path("fuzzing-results"))
-    return parser.parse_args()
+COUNTS = ("programs", "configurations", "wrong", "slow", "refused")
 
 
-def run_slice(first: int, count: int, options: argparse.Namespace, path: Path) -> None:
-    """One slice into its result file; wrong programs beside it."""
-    campaign = CampaignOptions(count=count, seed=first, jobs=options.jobs, limit_seconds=options.limit_seconds)
-    results = run_campaign(campaign)
-    save_wrong(results, campaign, options.results / "wrong")
-    print(f"{first}: {summary(results)}", flush=True)
-    part = path.with_suffix(".part")
-    part.write_text(as_json(results, campaign))
-    part.rename(path)
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--count", type=int, default=10_000, help="programs (default: 10000)")
+    group.add_argument("--seed", type=int, default=0, help="number of the first program (default: 0)")
+    group.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (default: all cores)")
+    group.add_argument("--limit-seconds", type=float, default=120.0, metavar="S", help="for one program (default: 120)")
+    group.add_argument("--save", metavar="DIR", default="fuzzing-findings", type=lambda text: str(Path(text).resolve()),
+                       help="folder for wrong programs, made smaller, and slow ones (default: fuzzing-findings)")
 
 
-def main() -> int:
-    options = arguments()
-    options.results.mkdir(parents=True, exist_ok=True)
-    totals: Counter[str] = Counter()
-    last = options.seed + options.count
-    for first in range(options.seed, last, SLICE):
-        path = options.results / f"{first}.json"
-        if not path.exists():
-            run_slice(first, min(SLICE, last - first), options, path)
-        stored = json.loads(path.read_text())
-        totals.update({key: stored[key] for key in ("programs", "configurations", "wrong", "refused")})
-    print(f"{totals['programs']} programs in {totals['configurations']} configurations, {totals['wrong']} wrong, "
-          f"{totals['refused']} refused")
-    return 1 if totals["wrong"] else 0
+def cases(settings: Settings) -> list[Case]:
+    """Slices, so that a campaign can be stopped and go on with --resume."""
+    width, first = settings.config["slice"], settings.options["seed"]
+    last = first + settings.options["count"]
+    return [Case(name=f"programs_{start}", parameters={"first": start, "count": min(width, last - start)})
+            for start in range(first, last, width)]
 
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """One slice; its wrong programs are made smaller and saved as C."""
+    given = settings.options
+    campaign = CampaignOptions(count=case.parameters["count"], seed=case.parameters["first"], jobs=given["jobs"],
+                               limit_seconds=given["limit_seconds"])
+
+    def tell(result: ProgramResult) -> None:
+        report(f"program {result.seed}")
+    results = run_campaign(campaign, on_result=tell)
+    report("making wrong programs smaller")
+    save_findings(results, campaign, Path(given["save"]))
+    values: dict[str, Any] = json.loads(as_json(results, campaign))
+    return values
+
+
+def table(records: Sequence[Record]) -> str:
+    totals = {key: sum(r.values[key] for r in records) for key in COUNTS}
+    found = [f"- {f['kind']}: program {f['seed']}, {f['configuration']}: {f['detail']}" for r in records
+             for f in r.values["findings"] if f["kind"] not in ("refused", "slow")]
+    return "\n".join([markdown_table(COUNTS, [[totals[key] for key in COUNTS]]), *(["", *found] if found else [])])
+
+
+def verdict(records: Sequence[Record]) -> str:
+    wrong = sum(r.values["wrong"] for r in records if r.done)
+    return f"{wrong} programs came out wrong" if wrong else ""
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))

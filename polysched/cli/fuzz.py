@@ -20,7 +20,8 @@ examples:
   polysched fuzz --count 1 --seed 17 --save wrong --json result.json
 
 each program is transformed in several configurations; the interpreter, the compiled C and the order of the
-instances have to agree; the last line is `N programs, W wrong, R refused`"""
+instances have to agree; the last line is `N programs, W wrong, R refused`, the one above it counts the programs that
+took too long and were given up"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="number of the first program (0)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding to FILE")
     parser.add_argument("--save", type=Path, metavar="DIR", default=Path("polysched-fuzz"),
-                        help="folder for wrong programs, made smaller (polysched-fuzz)")
+                        help="folder for wrong programs, made smaller, and slow ones (polysched-fuzz)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--limit-seconds", type=float, default=60.0, metavar="S",
-                        help="for one step of one program (60)")
+                        help="wall time of one program in all configurations; one that needs more is slow (60)")
     parser.add_argument("--data-dependent", type=float, default=0.02, metavar="P",
                         help="probability that a statement has a data-dependent condition (0.02)")
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     ------
     OutputError : a result file cannot be written.
     """
-    from polysched.fuzz.campaign import CampaignOptions, as_json, run_campaign, save_wrong, summary
+    from polysched.fuzz.campaign import CampaignOptions, as_json, run_campaign, save_findings, slow_summary, summary
     if arguments.count < 1 or arguments.jobs < 1:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --count 100 --jobs 2")
     options = CampaignOptions(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs,
@@ -55,13 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.json.write_text(as_json(results, options))
         except OSError as error:
             raise OutputError(f"cannot write {arguments.json}: {error.strerror}") from None
-    for path in save_wrong(results, options, arguments.save):
+    for path in save_findings(results, options, arguments.save):
         print(f"saved {path}")
+    print(slow_summary(results, options))
     print(summary(results))
     return WrongResultError.exit_code if any(r.wrong for r in results) else 0
 
 
 def _tell(result: ProgramResult) -> None:
     for finding in result.findings:
-        kind = "WRONG" if finding.is_wrong else "refused"
-        print(f"{kind} {finding.subject} {finding.configuration} {finding.kind}: {finding.detail}", flush=True)
+        kind = f"WRONG {finding.kind}" if finding.is_wrong else finding.kind
+        print(f"{kind}: {finding.subject} {finding.configuration} {finding.detail}", flush=True)

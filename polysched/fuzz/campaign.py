@@ -1,12 +1,14 @@
-"""Many random programs: which of them come out wrong, which are refused.
+"""Many random programs: which of them come out wrong, which are refused, which take too long.
 
-Programs are checked in child processes, a handful at a time, so that one that hangs, crashes or eats memory is a
-finding and not the end.
+Programs are checked in child processes, some at a time, so that one that hangs, crashes or eats memory is a
+finding and not the end.  A program that needs more than its time is counted as slow, with the place where it was then.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -16,9 +18,14 @@ from typing import Any
 
 from polysched.errors import OutputError
 from polysched.fuzz.checking import Finding
+from polysched.fuzz.generator import Shape, generate
 from polysched.measure.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.worker"
+CHECK_FACTOR = 4
+LEAST_CHECK_SECONDS = 60.0
+FRAMES_FILE = "frames.txt"
+MOST_FRAMES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +37,9 @@ class CampaignOptions:
     count, seed : programs `seed` to `seed + count - 1`.
     jobs : child processes at a time.
     chunk : programs per child.
-    limit_seconds : for one step of one program (extraction with all schedules, or the check of a chunk).
+    limit_seconds : wall time for extracting, scheduling and emitting one program in all configurations; one that
+        needs more is slow. The checks of a chunk have CHECK_FACTOR as much between two steps, and at least
+        LEAST_CHECK_SECONDS.
     limit_bytes : memory of one child.
     shrink_seconds : for making a wrong program smaller; 0 saves it as it is.
     data_dependent : probability of a data-dependent condition, per statement.
@@ -39,8 +48,8 @@ class CampaignOptions:
     count: int
     seed: int = 0
     jobs: int = 1
-    chunk: int = 8
-    limit_seconds: float = 120.0
+    chunk: int = 32
+    limit_seconds: float = 60.0
     limit_bytes: int = 4 << 30
     shrink_seconds: float = 120.0
     data_dependent: float = 0.02
@@ -53,19 +62,23 @@ class ProgramResult:
     Parameters
     ----------
     configurations : how many were checked.
+    seconds : for extraction, schedules and code, and its share of the checks.
     """
 
     seed: int
     configurations: int = 0
     findings: tuple[Finding, ...] = ()
+    seconds: float = 0.0
 
     @property
     def wrong(self) -> tuple[Finding, ...]:
         return tuple(f for f in self.findings if f.is_wrong)
 
     @property
-    def refused(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if not f.is_wrong)
+    def outcome(self) -> str:
+        """`wrong`, `slow`, `refused` or `right`: the first that holds for one of its configurations."""
+        kinds = {f.kind for f in self.findings}
+        return "wrong" if self.wrong else next((kind for kind in ("slow", "refused") if kind in kinds), "right")
 
 
 def run_campaign(options: CampaignOptions, *, on_result: Callable[[ProgramResult], None] | None = None) -> list[
@@ -92,31 +105,50 @@ def _check_chunk(seeds: Sequence[int], options: CampaignOptions) -> Iterator[Pro
     """The results of a chunk; a program that ends its child is taken out and the others go on."""
     left = list(seeds)
     while left:
-        end = _worker({"check": left, "data_dependent": options.data_dependent}, options.limit_seconds, options)
+        end, place = _worker({"check": left, "data_dependent": options.data_dependent,
+                              "budget_seconds": options.limit_seconds},
+                             max(LEAST_CHECK_SECONDS, CHECK_FACTOR * options.limit_seconds), options)
         done = [_result(report["result"]) for report in end.reports if "result" in report]
         if done:
             yield from done
             return
         culprit = next((r["seed"] for r in reversed(end.reports) if "seed" in r), left[0])
-        message = f"{end.describe()} {end.error_output[-400:]}".strip()
         if culprit is None and len(left) > 1:
             for seed in left:
                 yield from _check_chunk([seed], options)
             return
         culprit = left[0] if culprit is None else culprit
-        yield ProgramResult(seed=culprit, findings=(
-            Finding(subject=f"p{culprit}", configuration="", kind="error", detail=message),))
+        yield ProgramResult(seed=culprit, seconds=end.seconds, findings=(_ended_early(culprit, end, place, options),))
         left.remove(culprit)
 
 
-def _worker(request: Mapping[str, Any], seconds: float, options: CampaignOptions) -> ChildEnd:
+def _ended_early(seed: int, end: ChildEnd, place: str, options: CampaignOptions) -> Finding:
+    """What a program did whose child did not finish."""
+    configuration = next((r["configuration"] for r in reversed(end.reports) if "configuration" in r), "")
+    if place:
+        return Finding(subject=f"p{seed}", configuration=configuration, kind="slow",
+                       detail=f"not done after {options.limit_seconds:g} seconds; it was in {place}")
+    return Finding(subject=f"p{seed}", configuration=configuration, kind="error",
+                   detail=f"{end.describe()} {end.error_output[-400:]}".strip())
+
+
+def _worker(request: Mapping[str, Any], seconds: float, options: CampaignOptions) -> tuple[ChildEnd, str]:
+    """How a child ended, and, when its own watchdog ended it, where it was then."""
     with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
         limits = Limits(seconds=seconds, memory_bytes=options.limit_bytes)
-        return run_isolated(WORKER, request, folder=Path(folder), limits=limits)
+        end = run_isolated(WORKER, request, folder=Path(folder), limits=limits)
+        frames = Path(folder) / FRAMES_FILE
+        return end, _innermost(frames.read_text()) if frames.exists() else ""
+
+
+def _innermost(frames: str) -> str:
+    """The innermost functions of a stack that `faulthandler` wrote, the deepest first."""
+    found = re.findall(r'File "(?:.*/)?([^/"]+/[^/"]+)", line (\d+) in (\S+)', frames)
+    return ", ".join(f"{function} ({path}:{line})" for path, line, function in found[:MOST_FRAMES])
 
 
 def _result(report: Mapping[str, Any]) -> ProgramResult:
-    return ProgramResult(seed=report["seed"], configurations=report["configurations"],
+    return ProgramResult(seed=report["seed"], configurations=report["configurations"], seconds=report["seconds"],
                          findings=tuple(Finding(**finding) for finding in report["findings"]))
 
 
@@ -125,19 +157,20 @@ def shrunk_text(result: ProgramResult, options: CampaignOptions) -> str:
     finding = result.wrong[0]
     request = {"shrink": result.seed, "finding": asdict(finding), "data_dependent": options.data_dependent,
                "seconds": options.shrink_seconds}
-    end = _worker(request, options.limit_seconds + options.shrink_seconds, options)
+    end, _ = _worker(request, options.limit_seconds + options.shrink_seconds, options)
     texts = [str(report["text"]) for report in end.reports if "text" in report]
-    return _comment(result.seed, finding) + texts[-1]
+    return _comment(result.seed, finding, smaller=True) + texts[-1]
 
 
-def _comment(seed: int, finding: Finding) -> str:
-    return (f"/* Program {seed} of polysched fuzz, made smaller.  {finding.kind} in {finding.configuration}:\n"
+def _comment(seed: int, finding: Finding, *, smaller: bool) -> str:
+    return (f"/* Program {seed} of polysched fuzz{', made smaller' if smaller else ''}.  {finding.kind} in "
+            f"{finding.configuration or 'the program'}:\n"
             f" * {finding.detail.replace('*/', '* /')}\n"
             f" * Reproduce with: polysched fuzz --count 1 --seed {seed}\n */\n")
 
 
-def save_wrong(results: Sequence[ProgramResult], options: CampaignOptions, folder: Path) -> list[Path]:
-    """Shrink every wrong program and save it as `folder/pSEED.c`.
+def save_findings(results: Sequence[ProgramResult], options: CampaignOptions, folder: Path) -> list[Path]:
+    """Save every wrong program, shrunk, as `folder/pSEED.c`, and every slow one, as it is, as `folder/slow_pSEED.c`.
 
     Raises
     ------
@@ -145,11 +178,12 @@ def save_wrong(results: Sequence[ProgramResult], options: CampaignOptions, folde
     """
     paths = []
     for result in results:
-        if result.wrong:
-            path = folder / f"p{result.seed}.c"
+        if result.outcome in ("wrong", "slow"):
+            wrong = result.outcome == "wrong"
+            path = folder / f"{'' if wrong else 'slow_'}p{result.seed}.c"
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                path.write_text(shrunk_text(result, options))
+                path.write_text(shrunk_text(result, options) if wrong else _slow_text(result, options))
             except OSError as error:
                 raise OutputError(f"cannot write {path}: {error.strerror}",
                                   hint="name another folder with --save") from None
@@ -157,18 +191,37 @@ def save_wrong(results: Sequence[ProgramResult], options: CampaignOptions, folde
     return paths
 
 
+def _slow_text(result: ProgramResult, options: CampaignOptions) -> str:
+    finding = next(f for f in result.findings if f.kind == "slow")
+    program = generate(result.seed, shape=Shape(data_dependent=options.data_dependent))
+    return _comment(result.seed, finding, smaller=False) + program.text()
+
+
+def outcomes(results: Sequence[ProgramResult]) -> Counter[str]:
+    """How many programs came out how."""
+    return Counter(result.outcome for result in results)
+
+
 def summary(results: Sequence[ProgramResult]) -> str:
     """The last line of a run: a program counts as refused when some configuration of it was and none was wrong."""
-    wrong = sum(bool(r.wrong) for r in results)
-    refused = sum(bool(r.refused) and not r.wrong for r in results)
-    return f"{len(results)} programs, {wrong} wrong, {refused} refused"
+    count = outcomes(results)
+    return f"{len(results)} programs, {count['wrong']} wrong, {count['refused']} refused"
+
+
+def slow_summary(results: Sequence[ProgramResult], options: CampaignOptions) -> str:
+    """The line above the last one: how many programs were given up, and their numbers."""
+    seeds = [str(result.seed) for result in results if result.outcome == "slow"]
+    numbers = f": {', '.join(seeds)}" if seeds else ""
+    return f"{len(seeds)} slow (over {options.limit_seconds:g} seconds){numbers}"
 
 
 def as_json(results: Sequence[ProgramResult], options: CampaignOptions) -> str:
     """The results for a script."""
+    count = outcomes(results)
     return json.dumps({
-        "format": 1, "options": asdict(options), "programs": len(results),
+        "format": 2, "options": asdict(options), "programs": len(results),
         "configurations": sum(r.configurations for r in results),
-        "wrong": sum(bool(r.wrong) for r in results),
-        "refused": sum(bool(r.refused) and not r.wrong for r in results),
+        "wrong": count["wrong"], "slow": count["slow"], "refused": count["refused"],
+        "results": [{"seed": r.seed, "outcome": r.outcome, "configurations": r.configurations,
+                     "seconds": round(r.seconds, 2)} for r in results],
         "findings": [asdict(f) | {"seed": r.seed} for r in results for f in r.findings]}, indent=1) + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -47,7 +47,7 @@ class Finding:
     ----------
     subject : name of the program.
     configuration : label of the configuration; `original` for the program as written.
-    kind : `result`, `order`, `interpreter`, `run`, `compile`, `error` (all wrong), or `refused`.
+    kind : `result`, `order`, `interpreter`, `run`, `compile`, `error` (all wrong), `refused`, or `slow`.
     detail : one line.
     """
 
@@ -58,7 +58,7 @@ class Finding:
 
     @property
     def is_wrong(self) -> bool:
-        return self.kind != "refused"
+        return self.kind not in ("refused", "slow")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,7 +98,8 @@ class Subject:
         return self.orders[key]
 
 
-def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Subject | Finding:
+def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
+            on_progress: Callable[[str], None] = lambda _: None) -> Subject | Finding:
     """Extract a program and transform it in every configuration; a finding when it cannot even be extracted."""
     try:
         scop = from_c_text(text, path=f"{name}.c")
@@ -115,6 +116,7 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration]) -> Su
     findings: list[Finding] = []
     for configuration in configurations:
         label = configuration.label
+        on_progress(label)
         try:
             schedule = configuration.transform(scop, dependences)
             scanned = scan(schedule)
@@ -166,22 +168,24 @@ class _Collector:
 
 
 def check(subjects: Sequence[Subject], plans: Mapping[str, Plan], *, compiler: Compiler,
-          folder: Path | None = None) -> list[Finding]:
+          folder: Path | None = None, on_progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
     """Every finding about these programs.
 
     Parameters
     ----------
     plans : by name of the subject.
     folder : for what is made on the way; a temporary one when there is none.
+    on_progress : told in words, that follow "while it was", what is done next.
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="polysched-check-") as temporary:
-            return check(subjects, plans, compiler=compiler, folder=Path(temporary))
+            return check(subjects, plans, compiler=compiler, folder=Path(temporary), on_progress=on_progress)
+    on_progress("compiling")
     collector = _Collector([finding for s in subjects for finding in s.findings])
     for number, (binaries, group) in enumerate(_compiled(subjects, compiler, folder, collector)):
         work = folder / f"run{number}"
         work.mkdir()
-        _check_group(binaries, group, plans, work, collector)
+        _check_group(binaries, group, plans, work, collector, on_progress)
     return collector.findings
 
 
@@ -213,15 +217,18 @@ def _first_uncompilable(subject: Subject, compiler: Compiler, folder: Path) -> t
 
 
 def _check_group(binaries: Sequence[Binary], subjects: Sequence[Subject], plans: Mapping[str, Plan], folder: Path,
-                 collector: _Collector) -> None:
+                 collector: _Collector, on_progress: Callable[[str], None]) -> None:
     """Run everything in one child per number of threads, then judge."""
     for number, threads in enumerate(sorted({t for s in subjects for t in plans[s.name].threads})):
         calls = [call for subject in subjects if threads in plans[subject.name].threads
                  for call in _result_calls(subject, plans[subject.name])]
         if number == 0:
             calls += [call for subject in subjects for call in _small_calls(subject, plans[subject.name])]
+        on_progress("running the compiled code")
         results = run_batch(binaries, [call.job for call in calls], folder=folder, threads=threads)
         for call, result in zip(calls, results, strict=True):
+            if call.job.keep is Keep.ARRAYS:
+                on_progress(f"checking {call.version.label}")
             _judge(call, result, threads, plans[call.subject.name], collector)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import faulthandler
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from polysched.fuzz.campaign import FRAMES_FILE
 from polysched.fuzz.checking import Finding, Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration, random_configurations
 from polysched.fuzz.generator import Shape, generate
@@ -33,32 +36,57 @@ def main(arguments: list[str]) -> None:
     if "shrink" in request:
         shrink_program(request, shape, reporter)
     else:
-        check_programs(request["check"], shape, reporter)
+        check_programs(request, shape, reporter)
     reporter.report(end="finished")
 
 
-def check_programs(seeds: Iterable[int], shape: Shape, reporter: Reporter) -> None:
-    """Report one result per program; while a program is extracted and scheduled, its number is on record."""
+def check_programs(request: Mapping[str, Any], shape: Shape, reporter: Reporter) -> None:
+    """Report one result per program; while a program is extracted and scheduled, its number is on record.
+
+    One that needs more than `budget_seconds` for that ends this process, which leaves its stack in FRAMES_FILE.
+    """
     prepared: dict[int, Subject | Finding] = {}
-    configurations = {}
-    for seed in seeds:
+    configurations: dict[int, tuple[Configuration, ...]] = {}
+    seconds: dict[int, float] = {}
+    for seed in request["check"]:
         reporter.report(seed=seed, phase=f"scheduling program {seed}")
         configurations[seed] = random_configurations(seed)
-        prepared[seed] = prepare(f"p{seed}", generate(seed, shape=shape).text(), configurations[seed])
+        started = time.monotonic()
+        with _watchdog(request["budget_seconds"]):
+            prepared[seed] = prepare(f"p{seed}", generate(seed, shape=shape).text(), configurations[seed],
+                                     on_progress=lambda label: reporter.report(configuration=label))
+        seconds[seed] = time.monotonic() - started
     reporter.report(seed=None, phase="checking")
-    findings = check_prepared(prepared.values())
+    started = time.monotonic()
+    findings = check_prepared(prepared.values(), on_progress=reporter.phase)
+    share = (time.monotonic() - started) / len(prepared)
     for seed in prepared:
         found = [asdict(f) for f in findings if f.subject == f"p{seed}"]
-        reporter.report(result={"seed": seed, "configurations": len(configurations[seed]), "findings": found})
+        reporter.report(result={"seed": seed, "configurations": len(configurations[seed]), "findings": found,
+                                "seconds": seconds[seed] + share})
 
 
-def check_prepared(prepared: Iterable[Subject | Finding]) -> list[Finding]:
+@contextmanager
+def _watchdog(seconds: float) -> Iterator[None]:
+    """End this process when the block takes longer, even inside a call of isl, which no exception interrupts."""
+    with Path(FRAMES_FILE).open("w") as frames:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=frames)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+    Path(FRAMES_FILE).unlink()
+
+
+def check_prepared(prepared: Iterable[Subject | Finding], *,
+                   on_progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
     """Findings of programs at sizes that suit them."""
     subjects = [p for p in prepared if isinstance(p, Subject)]
     findings = [p for p in prepared if isinstance(p, Finding)]
     plans = {s.name: plan_for(s) for s in subjects}
     with tempfile.TemporaryDirectory(prefix="polysched-fuzz-") as folder:
-        return findings + check(subjects, plans, compiler=find_compiler(), folder=Path(folder))
+        return findings + check(subjects, plans, compiler=find_compiler(), folder=Path(folder),
+                                on_progress=on_progress)
 
 
 def plan_for(subject: Subject) -> Plan:

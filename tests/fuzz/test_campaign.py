@@ -9,7 +9,15 @@ import pytest
 
 from polysched.cli.entry import main
 from polysched.errors import OutputError
-from polysched.fuzz.campaign import CampaignOptions, ProgramResult, as_json, run_campaign, save_wrong, summary
+from polysched.fuzz.campaign import (
+    CampaignOptions,
+    ProgramResult,
+    as_json,
+    run_campaign,
+    save_findings,
+    slow_summary,
+    summary,
+)
 from polysched.fuzz.checking import Finding
 from polysched.fuzz.generator import generate
 
@@ -25,10 +33,22 @@ def test_a_campaign_reports_every_program_once() -> None:
     assert summary(results) == "3 programs, 0 wrong, 0 refused"
 
 
-def test_a_program_that_takes_too_long_is_wrong_and_the_others_go_on() -> None:
-    results = run_campaign(CampaignOptions(count=2, chunk=2, limit_seconds=0.05))
+def test_a_program_that_takes_too_long_is_slow_and_the_others_go_on(tmp_path: Path) -> None:
+    options = CampaignOptions(count=2, chunk=2, limit_seconds=0.05)
+    results = run_campaign(options)
     assert sorted(r.seed for r in results) == [0, 1]
-    assert all(r.wrong[0].kind == "error" and "hung" in r.wrong[0].detail for r in results)
+    assert [r.outcome for r in results] == ["slow", "slow"]
+    assert results[0].findings[0].detail.startswith("not done after 0.05 seconds; it was in ")
+    assert ".py:" in results[0].findings[0].detail
+    assert summary(results) == "2 programs, 0 wrong, 0 refused"
+    assert slow_summary(results, options) == "2 slow (over 0.05 seconds): 0, 1"
+    paths = save_findings(results, options, tmp_path)
+    assert [path.name for path in paths] == ["slow_p0.c", "slow_p1.c"]
+    assert paths[1].read_text().endswith(generate(1).text())
+
+
+def test_the_line_of_slow_programs_is_there_without_any() -> None:
+    assert slow_summary([ProgramResult(seed=5)], CampaignOptions(count=1)) == "0 slow (over 60 seconds)"
 
 
 def test_the_summary_counts_programs() -> None:
@@ -43,7 +63,7 @@ def test_the_summary_counts_programs() -> None:
 
 def test_a_wrong_program_is_saved_with_what_is_wrong(tmp_path: Path) -> None:
     results = [ProgramResult(seed=5, findings=(WRONG,)), ProgramResult(seed=6, findings=(REFUSED,))]
-    paths = save_wrong(results, CampaignOptions(count=2, seed=5), tmp_path / "wrong")
+    paths = save_findings(results, CampaignOptions(count=2, seed=5), tmp_path / "wrong")
     assert paths == [tmp_path / "wrong" / "p5.c"]
     text = paths[0].read_text()
     assert "A[1] is 3 instead of 4" in text
@@ -54,14 +74,14 @@ def test_a_wrong_program_is_saved_with_what_is_wrong(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"cannot write .*p5\.c: .*\n  hint: name another folder with --save"):
-        save_wrong([ProgramResult(seed=5, findings=(WRONG,))], CampaignOptions(count=1, seed=5), tmp_path / "file")
+        save_findings([ProgramResult(seed=5, findings=(WRONG,))], CampaignOptions(count=1, seed=5), tmp_path / "file")
 
 
 def test_the_command_ends_with_the_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["fuzz", "--count", "2", "--seed", "4", "--jobs", "1", "--json", str(tmp_path / "r.json"),
                  "--save", str(tmp_path / "wrong")])
     assert code == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "2 programs, 0 wrong, 0 refused"
+    assert capsys.readouterr().out.splitlines()[-2:] == ["0 slow (over 60 seconds)", "2 programs, 0 wrong, 0 refused"]
     assert json.loads((tmp_path / "r.json").read_text())["programs"] == 2
 
 
