@@ -6,25 +6,27 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
-from polysched.fuzz.campaign import CampaignOptions, ProgramResult, as_json, run_campaign, save_findings
+from polysched.fuzz.campaign import CampaignOptions, ProgramResult, run_campaign, save_findings
 
-COUNTS = ("programs", "configurations", "wrong", "slow", "refused")
+LETTERS = {"right": ".", "refused": "r", "slow": "S", "wrong": "W"}
+HEADINGS = ("revision", "programs", "configurations", "wrong", "slow", "refused", "median seconds", "seconds")
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--count", type=int, default=10_000, help="programs (default: 10000)")
     group.add_argument("--seed", type=int, default=0, help="number of the first program (default: 0)")
-    group.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (default: all cores)")
-    group.add_argument("--limit-seconds", type=float, default=120.0, metavar="S", help="for one program (default: 120)")
+    group.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
+    group.add_argument("--limit-seconds", type=float, default=60.0, metavar="S", help="for one program (default: 60)")
     group.add_argument("--save", metavar="DIR", default="fuzzing-findings", type=lambda text: str(Path(text).resolve()),
                        help="folder for wrong programs, made smaller, and slow ones (default: fuzzing-findings)")
 
@@ -33,35 +35,54 @@ def cases(settings: Settings) -> list[Case]:
     """Slices, so that a campaign can be stopped and go on with --resume."""
     width, first = settings.config["slice"], settings.options["seed"]
     last = first + settings.options["count"]
-    return [Case(name=f"programs_{start}", parameters={"first": start, "count": min(width, last - start)})
+    return [Case(name=f"p{start:05}", parameters={"first": start, "count": min(width, last - start)})
             for start in range(first, last, width)]
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
-    """One slice; its wrong programs are made smaller and saved as C."""
-    given = settings.options
-    campaign = CampaignOptions(count=case.parameters["count"], seed=case.parameters["first"], jobs=given["jobs"],
-                               limit_seconds=given["limit_seconds"])
-
-    def tell(result: ProgramResult) -> None:
-        report(f"program {result.seed}")
-    results = run_campaign(campaign, on_result=tell)
+    """Per program, in order: a letter for its outcome, its configurations and seconds; and the findings in full."""
+    given, count = settings.options, case.parameters["count"]
+    campaign = CampaignOptions(count=count, seed=case.parameters["first"], jobs=given["jobs"],
+                               chunk=-(-count // given["jobs"]), limit_seconds=given["limit_seconds"])
+    results = run_campaign(campaign, on_result=lambda result: report(f"program {result.seed}"))
     report("making wrong programs smaller")
     save_findings(results, campaign, Path(given["save"]))
-    values: dict[str, Any] = json.loads(as_json(results, campaign))
-    return values
+    return values_of(sorted(results, key=lambda result: result.seed))
+
+
+def values_of(results: Sequence[ProgramResult]) -> dict[str, Any]:
+    return {"outcomes": "".join(LETTERS[result.outcome] for result in results),
+            "configurations": [result.configurations for result in results],
+            "seconds": [round(result.seconds, 2) for result in results],
+            "findings": [asdict(finding) for result in results for finding in result.findings]}
 
 
 def table(records: Sequence[Record]) -> str:
-    totals = {key: sum(r.values[key] for r in records) for key in COUNTS}
-    found = [f"- {f['kind']}: program {f['seed']}, {f['configuration']}: {f['detail']}" for r in records
-             for f in r.values["findings"] if f["kind"] not in ("refused", "slow")]
-    return "\n".join([markdown_table(COUNTS, [[totals[key] for key in COUNTS]]), *(["", *found] if found else [])])
+    """Per revision and in all; the last line is that of `polysched fuzz`."""
+    revisions = list(dict.fromkeys(record.git_revision[:10] for record in records))
+    rows = [_row(name, [r for r in records if r.git_revision.startswith(name)]) for name in revisions]
+    total = _row("all", records)
+    found = [f"- {f['kind']}: {f['subject']} {f['configuration']}: {f['detail']}" for r in records
+             for f in r.values["findings"] if f["kind"] != "refused"]
+    return "\n".join([markdown_table(HEADINGS, [*rows, total]), "", *found, f"{total[4]} slow: {_seeds(records, 'S')}",
+                      f"{total[1]} programs, {total[3]} wrong, {total[5]} refused"])
+
+
+def _row(name: str, records: Sequence[Record]) -> list[object]:
+    letters = Counter("".join(r.values["outcomes"] for r in records))
+    seconds = [value for r in records for value in r.values["seconds"]]
+    return [name, letters.total(), sum(sum(r.values["configurations"]) for r in records), letters["W"], letters["S"],
+            letters["r"], median(seconds), sum(seconds)]
+
+
+def _seeds(records: Sequence[Record], letter: str) -> str:
+    return ", ".join(str(r.parameters["first"] + at) for r in records
+                     for at, found in enumerate(r.values["outcomes"]) if found == letter) or "none"
 
 
 def verdict(records: Sequence[Record]) -> str:
-    wrong = sum(r.values["wrong"] for r in records if r.done)
-    return f"{wrong} programs came out wrong" if wrong else ""
+    wrong = _seeds([record for record in records if record.done], "W")
+    return "" if wrong == "none" else f"wrong programs: {wrong}"
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict)
