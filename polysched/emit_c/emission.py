@@ -23,6 +23,7 @@ from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
 from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
+from polysched.emit_c.row_jam import jam_rows
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
@@ -132,7 +133,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
             dependences=tiled.schedule.dependences, reductions=_free_reductions(scop, options),
             width=printer.reduction_width))
     if options.trace is None:
-        loops = hold_elements(loops, facts, printer.promotes)
+        loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts, printer.promotes)
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))

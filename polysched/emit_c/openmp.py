@@ -5,10 +5,14 @@ Loop variables are declared in the loops themselves, so they are private without
 
 from __future__ import annotations
 
+from functools import reduce
+
+from polysched.emit_c.c_text import CText, binary
 from polysched.emit_c.facts import arms_of, depends_on
 from polysched.emit_c.index import Comparison, constant
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import For, RegisterTile, is_innermost, walk_nodes
+from polysched.emit_c.work import work
 from polysched.scheduling.marks import Role
 
 CHUNK = 8  # iterations of an untiled loop that a thread takes at a time
@@ -73,11 +77,20 @@ def _schedule_clause(loop: For) -> str:
 
 
 def _if_clause(loop: For, index: IndexPrinter) -> str:
-    least = loop.mark.least_iterations
-    if least <= 1:
+    """The condition under which a team is worth its start; none where it always is."""
+    least, conditions = loop.mark.least_iterations, []
+    if least > 1:
+        conditions.append(index.condition(Comparison(">=", loop.upper - loop.lower, constant(least * loop.step))))
+    if loop.mark.least_work > 1:
+        total = work(loop, index)
+        if isinstance(total, int):
+            conditions += [CText("0")] if total < loop.mark.least_work else []
+        else:
+            conditions.append(binary(">=", total, CText(str(loop.mark.least_work))))
+    if not conditions:
         return ""
-    enough = Comparison(">=", loop.upper - loop.lower, constant(least * loop.step))
-    return f" if({'parallel: ' if loop.mark.simd and is_innermost(loop) else ''}{index.condition(enough)})"
+    directive = "parallel: " if loop.mark.simd and is_innermost(loop) else ""
+    return f" if({directive}{reduce(lambda a, b: binary('&&', a, b), conditions)})"
 
 
 def runs_on_threads(loop: For, above: tuple[For, ...]) -> bool:

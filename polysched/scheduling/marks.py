@@ -36,6 +36,8 @@ class LoopMark:
     unroll : factor by which the loop is unrolled; 1 means not.
     least_iterations : a parallel loop with fewer iterations is not worth a team of threads; gets an `if` clause
         when it is more than 1.
+    least_work : a parallel loop whose nest has fewer iterations in all, its own times those of the loops inside, is not
+        worth a team of threads; part of the `if` clause when it is more than 1.
     register : one edge of a register tile: the loop has at most `unroll` iterations, is innermost but for other
         loops of the same tile, and is unrolled into registers; the one that is also `simd` becomes vectors.
         Only for loops that may be blocked with any length: of a permutable band, or with independent iterations.
@@ -48,6 +50,7 @@ class LoopMark:
     simd: bool = False
     unroll: int = 1
     least_iterations: int = 1
+    least_work: int = 1
     register: bool = False
 
     PREFIX = "polysched"
@@ -77,5 +80,6 @@ class LoopMark:
             simd=bool(int(values.get("simd", 0))),
             unroll=int(values.get("unroll", 1)),
             least_iterations=int(values.get("least_iterations", 1)),
+            least_work=int(values.get("least_work", 1)),
             register=bool(int(values.get("register", 0))),
         )

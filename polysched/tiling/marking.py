@@ -21,8 +21,8 @@ def mark_loops(position: Position, node: Node, options: TilingOptions) -> Node:
     At most `parallel_degrees` loops of a nest are parallel, the outermost ones whose iterations are independent.  A
     point loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
     meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
-    from a number of iterations on, an outermost loop over tiles where there are two of them.  A loop is simd
-    when it is innermost and carries no dependence.
+    from a number of iterations on, an outermost nest of loops from as many on in all, an outermost loop over tiles
+    where there are two of them.  A loop is simd when it is innermost and carries no dependence.
     """
     return _mark(position, node, options, depth=0, parallel=options.parallel_degrees if options.parallel else 0)
 
@@ -56,6 +56,8 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     new = replace(mark, parallel=mark.parallel or chosen,
                   least_iterations=(
                       _least_iterations(band, mark, depth=depth) if chosen else mark.least_iterations),
+                  least_work=SHORTEST_PARALLEL_LOOP if chosen and depth == 0 and mark.role is Role.LOOP
+                  and not innermost else mark.least_work,
                   simd=mark.simd or (options.simd and independent and innermost))
     child = _mark(inside(position, member), band.child, options, depth=depth + 1,
                   parallel=parallel - new.parallel if parallel else 0)

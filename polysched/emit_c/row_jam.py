@@ -1,0 +1,99 @@
+"""Independent rows in step: several iterations of a parallel loop share the loop inside.
+
+Rewrite:  for i (independent): { s = y[i]; for j: s += A[i][j] * x[j]; y[i] = s; }
+      ->  for i by 8: { s0 = y[i]; s1 = y[i + 1]; ...; for j: { s0 += A[i][j] * x[j]; s1 += A[i + 1][j] * x[j]; ... }
+                        y[i] = s0; y[i + 1] = s1; ... }
+
+A sum whose order is kept waits for each addition; eight sums side by side do not wait for each other, and
+what the rows share is loaded once.  Every number is computed as before.
+
+Source: unroll-and-jam; S. Carr, K. Kennedy, "Improving the ratio of memory operations to
+floating-point operations in loops", TOPLAS 16(6), 1994.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.emit_c.facts import Facts, arms_of, depends_on
+from polysched.emit_c.held_elements import Promotes
+from polysched.emit_c.index import Comparison, Remainder, of_atom, variable
+from polysched.emit_c.loops import (
+    Block,
+    Edge,
+    For,
+    If,
+    Let,
+    Local,
+    Node,
+    Packed,
+    RegisterTile,
+    StatementInstance,
+    block,
+)
+
+ROWS = 8
+"""Rows side by side: enough additions of four cycles to keep two adders busy, few enough for the registers."""
+ROWS_OF_SEVERAL = 4
+"""The same where a row has several loops."""
+
+
+def jam_rows(node: Node, facts: Facts, promotes: Promotes) -> Node:
+    """Rewrite every parallel loop over rows that only hold elements in registers.
+
+    Parameters
+    ----------
+    promotes : whether a tile holds some written element in a register around all its loops.
+    """
+    match node:
+        case For():
+            jammed = _jammed(node, facts, promotes) if node.mark.parallel else None
+            return jammed or replace(node, body=jam_rows(node.body, facts.inside(node), promotes))
+        case Block():
+            return Block(tuple(jam_rows(child, facts, promotes) for child in node.children))
+        case If():
+            otherwise = None if node.otherwise is None else jam_rows(node.otherwise, facts, promotes)
+            return replace(node, then=jam_rows(node.then, facts.given(node.condition), promotes), otherwise=otherwise)
+        case Let():
+            known = Comparison("==", variable(node.variable), node.value)
+            return replace(node, body=jam_rows(node.body, facts.given(known), promotes))
+        case Packed() | Local():
+            return replace(node, body=jam_rows(node.body, facts, promotes))
+        case _:
+            return node
+
+
+def _jammed(loop: For, facts: Facts, promotes: Promotes) -> Node | None:
+    """The loop over blocks of rows and the one over the last rows; None where rows are no such thing."""
+    if loop.step != 1 or not loop.is_canonical or len(arms_of(loop.lower, "max")) > 1 or len(
+            arms_of(loop.upper, "min")) > 1:
+        return None
+    parts = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
+    held = [part for part in parts if isinstance(part, RegisterTile)]
+    if not held or not all(isinstance(part, RegisterTile | StatementInstance) for part in parts):
+        return None
+    count = ROWS if len(held) == 1 else ROWS_OF_SEVERAL
+    edge = Edge(variable=loop.variable, base=variable(loop.variable), count=count, simd=False)
+    blocks = [_block(part, edge, loop, facts, promotes) for part in parts]
+    whole = [part for part in blocks if part is not None]
+    if len(whole) < len(blocks):
+        return None
+    length = loop.upper - loop.lower
+    mark = replace(loop.mark, least_iterations=-(-loop.mark.least_iterations // count))
+    main = replace(loop, upper=loop.upper - (count - 1), step=count, body=block(tuple(whole)), mark=mark)
+    if length.is_constant and length.constant % count == 0:
+        return main
+    rest = replace(loop, lower=loop.upper - of_atom(Remainder(length, count)), mark=replace(loop.mark, parallel=False))
+    return block((main, rest))  # a negative length leaves nothing: C's remainder is negative too
+
+
+def _block(part: Node, edge: Edge, loop: For, facts: Facts, promotes: Promotes) -> RegisterTile | None:
+    """One part of a row for several rows."""
+    if isinstance(part, StatementInstance):
+        return RegisterTile(loops=(), edges=(edge,), body=part)
+    if not isinstance(part, RegisterTile) or part.edges or part.private or any(
+            depends_on(bound, frozenset({loop.variable})) for inner in part.loops
+            for bound in (inner.lower, inner.upper)):
+        return None
+    tile = replace(part, edges=(edge,))
+    return tile if promotes(tile, facts.inside(loop)) else None

@@ -1,0 +1,74 @@
+"""How many iterations a loop nest has, as a C expression: the product of the lengths along its deepest path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from polysched.emit_c.c_text import CText, binary, cast
+from polysched.emit_c.facts import arms_of
+from polysched.emit_c.index import Linear, Variable, substitute, variables
+from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.loops import For, Node, RegisterTile, child_nodes
+
+
+def lengths(loop: For) -> tuple[Linear, ...]:
+    """The length of each loop along the deepest path, over variables from outside; loops in a triangle count in full.
+
+    A length that has no such form is left out, so the product is at most a little too small or too large: it is for
+    deciding whether an effort pays, and nothing else.
+    """
+    path = max(_paths(loop), key=len)
+    found = []
+    for number, part in enumerate(path):
+        length = _length(part, path[:number])
+        if length is not None:
+            found.append(length)
+    return tuple(found)
+
+
+def work(loop: For, index: IndexPrinter) -> int | CText:
+    """The number of iterations of the nest, as a number where it is one; else as C of type `double`."""
+    known, texts = 1, []
+    for length in lengths(loop):
+        if length.is_constant:
+            known *= max(length.constant, 0)
+        else:
+            texts.append(index.form(length).text)
+    if not texts:
+        return known
+    total = cast("double", texts[0])
+    for text in texts[1:]:
+        total = binary("*", total, text)
+    return total if known == 1 else binary("*", total, CText(str(known)))
+
+
+def _paths(node: Node) -> Iterator[tuple[For, ...]]:
+    here: tuple[For, ...] = (node,) if isinstance(node, For) else node.loops if isinstance(node, RegisterTile) else ()
+    below = [path for child in child_nodes(node) for path in _paths(child)]
+    if not below:
+        yield here
+    for path in below:
+        yield (*here, *path)
+
+
+def _length(loop: For, outer: Sequence[For]) -> Linear | None:
+    """`upper - lower` over what is known around the nest."""
+    moved = {part.variable: part for part in outer}
+    for low, high in product(arms_of(loop.lower, "max"), arms_of(loop.upper, "min")):
+        length: Linear | None = high - low
+        for part in reversed(outer):
+            if length is not None and part.variable in variables(length):
+                length = _at_widest(length, part)
+        if length is not None and not variables(length) & set(moved):
+            return length
+    return None
+
+
+def _at_widest(length: Linear, loop: For) -> Linear | None:
+    """The length where the loop's variable makes it longest."""
+    factor = length.coefficient(Variable(loop.variable))
+    ends = arms_of(loop.upper, "min") if factor > 0 else arms_of(loop.lower, "max")
+    if factor == 0:
+        return None
+    return substitute(length, {loop.variable: ends[0] - 1 if factor > 0 else ends[0]})

@@ -1,0 +1,48 @@
+"""Rows in step: several rows of a parallel loop share the loop inside; and teams only for enough work."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+
+HEAD = "void f(int n, double A[restrict n][n], double x[restrict n], double y[restrict n])\n{\n#pragma scop\n"
+TAIL = "\n#pragma endscop\n}\n"
+MATVEC = "for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      y[i] += A[i][j] * x[j];"
+TRIANGLE = MATVEC.replace("j < n", "j < i")
+
+
+def emitted(body: str) -> str:
+    return polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(vector_bits=256)).text
+
+
+@pytest.mark.parametrize(("body", "jams"), [(MATVEC, True), (TRIANGLE, False)])
+def test_rows_of_one_length_go_in_step(body: str, jams: bool, tmp_path: Path) -> None:
+    text = emitted(body)
+    assert ("y_7 += A[i + 7][j] * x[j]" in text) is jams
+    new = load(HEAD.replace("#pragma scop\n", "") + text + "}\n", tmp_path)
+    old = load(HEAD + body + TAIL, tmp_path)
+    for n in (1, 7, 8, 9, 150):
+        results = []
+        for library in (new, old):
+            random = np.random.default_rng(n)
+            arrays = [random.random((n, n)), random.random(n), random.random(n)]
+            library.f(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays[2])
+        np.testing.assert_array_equal(*results)
+
+
+def test_a_team_starts_for_enough_iterations_in_all() -> None:
+    assert "#pragma omp parallel for if((double)((long)n - 7) * n >= 16384)" in emitted(MATVEC)
+    assert "if((double)(n - 1) * (n - 1) >= 16384)" in emitted(TRIANGLE)
+
+
+def test_the_number_of_iterations_may_be_known() -> None:
+    assert "#pragma omp parallel for\n" in emitted(MATVEC.replace("< n", "< 1024"))
+    assert "#pragma omp parallel for if(0)\n" in emitted(MATVEC.replace("< n", "< 16"))
