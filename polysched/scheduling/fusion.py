@@ -62,7 +62,7 @@ def _fused_band(search: Search, first: Band | None, second: Band, active: list[A
         u, w = row.costs[-1]
         return policy == "max" or (u == 0 and w <= search.options.max_shift)
 
-    band = _extended_band(search, first, second, active, found) if policy != "max" else None
+    band = extended_band(search, first, second, active, found) if policy != "max" else None
     if band is None:
         components = (*first.components, *second.components)
         names = tuple(n for c in components for n in c)
@@ -79,7 +79,7 @@ def _fused_band(search: Search, first: Band | None, second: Band, active: list[A
     return band if kept or not (_parallel_rows(first) and _parallel_rows(second)) else None
 
 
-def _extended_band(search: Search, first: Band, second: Band, active: list[Active], found: Found) -> Band | None:
+def extended_band(search: Search, first: Band, second: Band, active: list[Active], found: Found) -> Band | None:
     """The first band as it is, with rows for the second at distance zero; None when there are none.
 
     At distance zero no common search finds anything better, and this one has the variables of the second

@@ -20,9 +20,10 @@ class SchedulerOptions:
         row; `smart` fuses components of equal depth that depend on each other when the fused band stays as
         deep, costs no distance that grows with a parameter or exceeds `max_shift`, and keeps an outer parallel
         loop; `typed` also keeps every parallel loop; `cost` is `smart` where more data flows between the
-        components than the cache holds.
+        components than the cache holds.  `smart` and `cost` then fuse single outermost loops of nests that together
+        touch more than the cache holds (`row_fusion`).
     input_dependences : also keep reads of one element close together; needs `analyse(..., inputs=True)`.
-    cache_bytes : what the policy `cost` takes for the cache that keeps data between two loop nests.
+    cache_bytes : what the policies take for the cache that keeps data between two loop nests.
     concurrent_start : in how many dimensions tiles of a band without a parallel row shall start together
         (diamond tiling); 0 keeps the rows of least distance.
     split_index_sets : cut statements along dependences that reach around a periodic domain, where that makes more loops

@@ -29,6 +29,7 @@ from polysched.scheduling.integer_program import SolveCount
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
 from polysched.scheduling.problem import band_values, initial_active, make_problem
+from polysched.scheduling.row_fusion import fuse_rows
 from polysched.scheduling.rows import (
     FEAUTRIER,
     NEGATIVE,
@@ -139,6 +140,8 @@ def _schedule_below(search: Search, names: Names, active: list[Active], found: F
             continue
         groups.append(((component,), find_band(search, (component,), inside, found)))
     groups = fuse(search, groups, active, found)
+    if search.options.fusion in ("smart", "cost"):
+        groups = fuse_rows(search, groups, active, found)
     children = []
     for members, band in groups:
         inside = among(active, tuple(n for c in members for n in c))
