@@ -40,17 +40,13 @@ class Row:
     intrinsic: str
     match: str
     giga_per_second: dict[str, float]
-    peak_giga_per_second: float
+    share_of_peak: float
     over_plain: float
     over_onednn: float | None
     over_onednn_narrow: float | None
     over_blas: float | None
     verified: bool
     seconds: dict[str, list[float]]
-
-    @property
-    def share_of_peak(self) -> float:
-        return self.giga_per_second["packed once"] / self.peak_giga_per_second
 
 
 def build(text: str, flags: tuple[str, ...], folder: Path, name: str) -> ctypes.CDLL:
@@ -65,8 +61,8 @@ def build(text: str, flags: tuple[str, ...], folder: Path, name: str) -> ctypes.
     return ctypes.CDLL(str(folder / f"{name}.so"))
 
 
-def peak(intrinsic: Intrinsic, folder: Path, threads: int) -> float:
-    """Multiply-adds times two per second of the bare instruction on registers, all threads."""
+def peak(intrinsic: Intrinsic, folder: Path, threads: int) -> tuple[Callable[[], object], int]:
+    """A call that executes the bare instruction on registers on all threads, and its operations."""
     output = intrinsic.output.name
     inputs = [o for o in intrinsic.operands if o.name != output]
     accumulators = min(12, intrinsic.operand(output).register.count - len(inputs))
@@ -93,16 +89,11 @@ def peak(intrinsic: Intrinsic, folder: Path, threads: int) -> float:
     headers = "".join(f"#include <{h}>\n" for h in intrinsic.isa.headers)
     text = f"{headers}#include <stdlib.h>\n{PRELUDE}void peak(long times) {{\n" + "\n".join(lines) + "\n}\n"
     library = build(text, intrinsic.isa.flags, folder, f"peak_{intrinsic.name}")
-    work = 2 * accumulators * threads
+    operations = 2 * accumulators * threads
     for dimension in intrinsic.contraction.dimensions:
-        work *= int(dimension.extent)
-    best = 0.0
-    times = 200_000 if numbered else 5_000_000
-    for _ in range(5):
-        started = time.perf_counter()
-        library.peak(ctypes.c_long(times))
-        best = max(best, work * times / (time.perf_counter() - started))
-    return best / 1e9
+        operations *= int(dimension.extent)
+    times = ctypes.c_long(20_000 if numbered else 500_000)
+    return (lambda: library.peak(times)), operations * times.value
 
 
 def measure(workload: Workload, chosen: Match, pairs: int, threads: int, folder: Path) -> Row:
@@ -145,6 +136,7 @@ def measure(workload: Workload, chosen: Match, pairs: int, threads: int, folder:
         verified &= bool(np.array_equal(values[result], others[result]))
     subjects |= {f"oneDNN {n}": call for n, call in peers.onednn(workload, arrays).items()}
     subjects |= peers.blas(workload, arrays)
+    subjects["peak"], peak_operations = peak(chosen.intrinsic, folder, threads)
     seconds = alternate(subjects, pairs)
     middle = {n: statistics.median(s) for n, s in seconds.items()}
 
@@ -158,8 +150,9 @@ def measure(workload: Workload, chosen: Match, pairs: int, threads: int, folder:
 
     same = [n for n in seconds if n.startswith("oneDNN") and "narrow" not in n]
     return Row(workload=workload.name, intrinsic=chosen.intrinsic.name, match=str(chosen), verified=verified,
-               giga_per_second={n: workload.operations / s / 1e9 for n, s in middle.items()},
-               peak_giga_per_second=peak(chosen.intrinsic, folder, threads),
+               giga_per_second={n: (peak_operations if n == "peak" else workload.operations) / s / 1e9
+                                for n, s in middle.items()},
+               share_of_peak=(ratio(["peak"]) or 0.0) * workload.operations / peak_operations,
                over_plain=ratio(["plain"]) or 0.0, over_onednn=ratio(same),
                over_onednn_narrow=ratio(n for n in seconds if "narrow" in n), over_blas=ratio(["OpenBLAS", "MKL"]),
                seconds=seconds)
@@ -207,7 +200,7 @@ def line(row: Row) -> str:
     ratios = [f"{r:.2f}" if r is not None else "-" for r in (row.over_onednn, row.over_onednn_narrow, row.over_blas)]
     rate = row.giga_per_second
     return (f"{row.workload:<22}{row.intrinsic:<16}{rate['ours']:>7.0f}{rate['packed once']:>12.0f}"
-            f"{row.peak_giga_per_second:>8.0f}{row.share_of_peak:>7.2f}{row.over_plain:>9.2f}"
+            f"{rate['peak']:>8.0f}{row.share_of_peak:>7.2f}{row.over_plain:>9.2f}"
             f"{ratios[0]:>10}{ratios[1]:>10}{ratios[2]:>8}  {row.verified}")
 
 

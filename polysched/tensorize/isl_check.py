@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import islpy as isl
 
@@ -47,6 +48,7 @@ class IslCheck:
 
     fragment: Fragment
     answers: dict[tuple[str, frozenset[str], tuple[str, ...]], bool] = field(default_factory=dict)
+    read: dict[int, tuple[Expr, tuple[str, ...]]] = field(default_factory=dict)
 
     def refusal(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
                 loops: Sequence[Sequence[str]]) -> Refusal | None:
@@ -61,16 +63,26 @@ class IslCheck:
         mapped = frozenset(name for members in loops for name in members)
         if sum(len(m) for m in loops) != len(mapped) or not all(self.recoverable(tuple(m)) for m in loops):
             return Refusal("two iterations fall on the same place of the instruction", mapped)
-        references = {o: [x.reference for x in walk(e) if isinstance(x, Load)] for o, e in operands.items()}
-        for operand, used in (*references.items(), (output, [self.fragment.target])):
+        references = {o: self.references(e) for o, e in operands.items()}
+        for operand, used in (*references.items(), (output, (self.fragment.target,))):
             hidden = frozenset(n for m, i in zip(loops, indexes, strict=True) if operand not in i for n in m)
             if not all(self.independent(r, hidden) for r in used):
                 return Refusal(f"operand {operand} would need two elements at one place", hidden)
         lanes = frozenset(n for m, i in zip(loops, indexes, strict=True) if output in i for n in m)
-        written = frozenset(n for i in self.fragment.indices[self.fragment.target] for n in i.loops)
-        if not self.distinct(lanes & written):   # the other lanes hold partial sums, which are added
+        if not self.distinct(lanes & self.written):   # the other lanes hold partial sums, which are added
             return Refusal("two places of the result would hold the same element, so one sum is lost", lanes)
         return _padding(self.fragment, operands, set(mapped))
+
+    def references(self, e: Expr) -> tuple[str, ...]:
+        """The accesses that an expression reads."""
+        if id(e) not in self.read:   # by identity: hashing a tree costs more than walking it
+            self.read[id(e)] = (e, tuple(x.reference for x in walk(e) if isinstance(x, Load)))
+        return self.read[id(e)][1]
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The loops that choose the element of the result."""
+        return frozenset(n for i in self.fragment.indices[self.fragment.target] for n in i.loops)
 
     def recoverable(self, loops: tuple[str, ...]) -> bool:
         """The fused index tells the iterations of its loops apart."""

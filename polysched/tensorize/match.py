@@ -55,6 +55,7 @@ class Match:
     ----------
     loops : per group its loops, outermost first; loops of no group run outside.
     assignment : what each input operand holds.
+    known_layouts : shared by all matches of one fragment and instruction.
     """
 
     fragment: Fragment
@@ -62,6 +63,7 @@ class Match:
     groups: tuple[Group, ...]
     loops: tuple[tuple[str, ...], ...]
     assignment: Assignment
+    known_layouts: dict[object, OperandLayout] = field(default_factory=dict, repr=False)
 
     @cached_property
     def outer(self) -> tuple[str, ...]:
@@ -113,7 +115,16 @@ class Match:
     @cached_property
     def layouts(self) -> tuple[OperandLayout, ...]:
         """How each operand of the instruction lies in the program's arrays, the result first."""
-        return tuple(operand_layout(self, v.name) for v in self.intrinsic.parsed.operands)
+        return tuple(self._layout(v.name) for v in self.intrinsic.parsed.operands)
+
+    def _layout(self, operand: str) -> OperandLayout:
+        """It depends only on what the operand holds and on the loops in its dimensions, which many matches share."""
+        output = operand == self.intrinsic.output.name
+        held = self.result.reference if output else id(self.assignment.expression(operand))
+        key = (operand, held, tuple(m for g, m in zip(self.groups, self.loops, strict=True) if operand in g.indexes))
+        if key not in self.known_layouts:
+            self.known_layouts[key] = operand_layout(self, operand)
+        return self.known_layouts[key]
 
     @cached_property
     def cost_cycles(self) -> float:
@@ -225,9 +236,10 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     checker, indexes = IslCheck(fragment), [g.indexes for g in encoding.groups]
     count = 0
     before = len(refused)
+    layouts: dict[object, OperandLayout] = {}
     for choice in encoding.solutions() if table and not impossible else ():
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
-                          assignment=table[choice.assignment])
+                          assignment=table[choice.assignment], known_layouts=layouts)
         refusal = checker.refusal(dict(candidate.assignment.operands), intrinsic.output.name, indexes, choice.loops) \
             or same_tile_dependence(fragment, dependences, extents, choice.loops)
         if refusal is not None:

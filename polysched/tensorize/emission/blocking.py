@@ -13,11 +13,13 @@ from dataclasses import replace
 
 from polysched.target import Target
 from polysched.tensorize.emission.nest import NestLoop, uses
+from polysched.tensorize.intrinsic import LoadMode
 from polysched.tensorize.match import Match
 
 MAX_UNROLL = 16
 MAX_ORDERED = 4
 RAGGED_COST = 1.02    # the last block computes padding, and its stores take a detour
+MOVED_COST = 1.1      # an input that could be read in place has to be packed, to have padding
 CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams through
 WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
 
@@ -39,8 +41,7 @@ def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int]
             registers, loads, starved = pressure(match, chosen)
             if registers <= min(o.register.count for o in match.intrinsic.operands):
                 wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
-                if any(loop.count % loop.unroll for loop in chosen):
-                    wasted *= RAGGED_COST
+                wasted *= math.prod(_ragged_cost(match, loop) for loop in chosen if loop.count % loop.unroll)
                 best = min(best, ((loads + starved) * wasted, chosen), key=lambda b: b[0])
     names = {loop.name: loop for loop in best[1]}
     return [names.get(loop.name, loop) for loop in loops]
@@ -49,6 +50,14 @@ def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int]
 def register_order(loops: Iterable[NestLoop]) -> tuple[NestLoop, ...]:
     """The most unrolled loop outermost: what only the inner one changes stays in fewer registers."""
     return tuple(sorted(loops, key=lambda loop: -loop.unroll))
+
+
+def _ragged_cost(match: Match, loop: NestLoop) -> float:
+    """What a last block that is partly padding costs, as a factor."""
+    output = match.intrinsic.output.name
+    moved = any(v.mode in (LoadMode.DIRECT, LoadMode.BROADCAST) and v.operand != output and uses(match, v.operand, loop)
+                for v in match.layouts)
+    return MOVED_COST if moved else RAGGED_COST
 
 
 def _factors(loop: NestLoop) -> Iterator[int]:

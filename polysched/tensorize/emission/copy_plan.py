@@ -116,7 +116,8 @@ def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]
     of the result, whose padding is computed but not stored.  None where that does not describe the access.
     """
     subscripts = operand_subscripts(match, operand)
-    if subscripts is None or not match.fragment.is_box or match.fragment.memory_steps[held.reference] is None:
+    if subscripts is None or not match.fragment.is_box or match.fragment.memory_steps[held.reference] is None \
+            or any(loop.group < 0 and loop.count % loop.unroll for loop in mine):   # it has no padding for those
         return None
     home = homes(match, operand, held)
     if home is None:
