@@ -35,7 +35,7 @@ def run_tensorized(scop: Scop, name: str, sizes: dict[str, int], arrays: dict[st
         whole = tensorize(m)
         if whole.before is not None:
             execute(whole.before, sizes, {a.name: mine[a.name] for a in whole.before.arrays})
-        function = emit_match(m, f"match_{i}", EmissionOptions(emulated=True))
+        function = emit_match(m, f"match_{i}", EmissionOptions(emulated=True, zero=whole.zero))
         call(compiled([function], folder, f"match_{i}"), function, mine)
         if whole.after is not None:
             execute(whole.after, sizes, {a.name: mine[a.name] for a in whole.after.arrays})
