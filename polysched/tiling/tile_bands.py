@@ -38,6 +38,9 @@ from polysched.tiling.register_tiles import block_of, register_nest
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, skew
 
+THREAD_STRIP = 256
+"""Iterations of a strip: some pages of a row, and few enough for many strips."""
+
 
 def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSchedule:
     """Tile the permutable bands of a schedule and mark its loops.
@@ -183,6 +186,8 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         outer = (*outer, loops[choice])
     if band.permutable and place.options.parallel and not place.parallel:
         outer = _parallel_first(position, outer, keep_last=not sunk)
+        if not sunk:
+            outer = _strips_for_threads(position, outer)
     below = enter(position, outer)
     place = replace(place, parallel=place.parallel or any(
         is_independent(enter(position, outer[:i]), loop.function) for i, loop in enumerate(outer)))
@@ -192,6 +197,20 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, loops[choice]))))
     rows = distribute(below, loops[choice])
     return None if rows is None or place.sunk else nest(outer, rows)
+
+
+def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The innermost loop in strips, one strip per thread at a time, where it alone has independent iterations.
+
+    Rewrite:  for i: for j (independent)  ->  for j // 256: for i: for j in the strip
+
+    So the sums over i of a column each need no other thread, and rows are still walked by their elements.
+    """
+    *outer, last = loops
+    if position.path or not outer or any(is_independent(position, loop.function) for loop in outer) or not (
+            is_independent(position, last.function)):
+        return loops
+    return (block_of(last, THREAD_STRIP, Role.TILE), *outer, replace(last, mark=replace(last.mark, role=Role.POINT)))
 
 
 def _parallel_first(position: Position, loops: tuple[Loop, ...], *, keep_last: bool) -> tuple[Loop, ...]:
