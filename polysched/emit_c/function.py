@@ -68,6 +68,21 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     return CFunction(source=source, text="".join(f"{line}\n" for line in lines), signature=signature)
 
 
+def with_region(function: CFunction, region: CSource) -> CFunction:
+    """The function around another C of the same region, what that needs in front of it.
+
+    A function that allocates temporaries stays as it is: the other C knows nothing of them.
+    """
+    if function.signature.return_type != "void":
+        return function
+    arguments = ", ".join(p.c_declaration for p in function.signature.parameters) or "void"
+    prototypes = _prototypes(region.scop, frozenset())
+    lines = [*prototypes, f"void {function.signature.name}({arguments}) {{",
+             *(_placed(line) for line in region.text.splitlines()), "}"]
+    text = region.preamble + "".join(f"{line}\n" for line in lines)
+    return CFunction(source=region, text=text, signature=function.signature)
+
+
 def _placed(line: str) -> str:
     return line if line.startswith(DIRECTIVES) else INDENT + line
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, overload
 
@@ -24,6 +25,7 @@ from polysched.kernel.cache import cache_folder
 from polysched.kernel.decorated import FallbackWarning, Kernel, SharedMemoryError
 from polysched.kernel.timing import KernelTiming
 from polysched.pipeline import PipelineOptions
+from polysched.tensorize.decision import TensorizeOptions
 
 __all__ = ["FallbackWarning", "Kernel", "KernelTiming", "SharedMemoryError", "cache_folder", "kernel"]
 
@@ -33,19 +35,29 @@ def kernel(function: Callable[..., Any], /) -> Kernel: ...
 
 
 @overload
-def kernel(*, options: PipelineOptions | None = None,
-           fallback: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(*, options: PipelineOptions | None = None, fallback: bool = False,
+           intrinsics: str | None = None) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
 def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOptions | None = None,
-           fallback: bool = False) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+           fallback: bool = False, intrinsics: str | None = None) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Make a Python function a kernel, with or without options.
 
     Parameters
     ----------
     options : of the pipeline: scheduler, tile sizes, threads, compiler.
     fallback : run as plain Python what cannot be a kernel, and report it.
+    intrinsics : the name of a described instruction that may compute statements, or `auto` for the best that this
+        machine executes; the code is then made for the sizes of each call. The same as `options.tensorize`.
+
+    Raises
+    ------
+    UsageError : there is no such instruction.
     """
+    if intrinsics is not None:
+        wanted = TensorizeOptions(intrinsic=intrinsics)
+        wanted.considered()
+        options = replace(options or PipelineOptions(), tensorize=wanted)
     if function is None:
         return lambda function: Kernel(function, options=options, fallback=fallback)
     return Kernel(function, options=options, fallback=fallback)

@@ -7,7 +7,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,7 @@ class Kernel:
         self._lock = threading.RLock()
         self._known: dict[object, Specialisation] = {}
         self._variants: dict[object, list[Specialisation]] = {}
+        self._sized: dict[object, Specialisation] = {}
         self._last: Specialisation | None = None
 
     @functools.cached_property
@@ -127,6 +128,7 @@ class Kernel:
             return found, None
         if not checks.check_sizes(name, found.python, sizes):
             found = self._for_sizes(found, sizes, values)
+        found = self._with_sizes(found, sizes)
         self._last = found
         return found, sizes if found.python.scop.statements else None
 
@@ -163,6 +165,21 @@ class Kernel:
             variants[:] = [*variants[1 - MOST_VARIANTS:], made]
             return made
 
+    def _with_sizes(self, found: Specialisation, sizes: Mapping[str, int]) -> Specialisation:
+        """A specialisation for these sizes only, which code around an instruction is made for."""
+        wanted = self.options.tensorize
+        if wanted is None:
+            return found
+        with self._lock:
+            key = (id(found.python), tuple(sizes.items()))
+            if key not in self._sized:
+                while len(self._sized) >= MOST_VARIANTS:
+                    del self._sized[next(iter(self._sized))]
+                options = replace(self.options, tensorize=replace(wanted, sizes=dict(sizes)))
+                parts = self._key_parts(found.python, found.types, found.same) | {"options": _texts(options)}
+                self._sized[key] = Specialisation(found.python, options, parts, found.types, found.same)
+            return self._sized[key]
+
     def _extracted(self, types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...],
                    values: Mapping[str, Any] | None) -> Specialisation:
         python = extract(self._source, types, same=dict(same), values=values)
@@ -174,7 +191,7 @@ class Kernel:
                 "types": {name: _type_text(kind) for name, kind in types.items()}, "same": [list(p) for p in same],
                 "context": str(python.scop.context),
                 "captured": {k: repr(v) for k, v in python.captured.items()},
-                "options": {k: repr(v) for k, v in asdict(self.options).items()}}
+                "options": _texts(self.options)}
 
     def specialise(self, *args: Any, **kwargs: Any) -> Specialisation:
         """The kernel for the types of these arguments, without running it; for annotated functions none are needed.
@@ -231,6 +248,10 @@ class Kernel:
 
 class SharedMemoryError(UnsupportedScopError):
     """Two arguments share some of their elements, and the kernel writes one of them."""
+
+
+def _texts(options: PipelineOptions) -> dict[str, str]:
+    return {k: repr(v) for k, v in asdict(options).items()}
 
 
 def _type_text(kind: ArgumentType) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.emit_c.function import CFunction, emit_function
+from polysched.emit_c.function import CFunction, emit_function, with_region
 from polysched.kernel import arguments as checks
 from polysched.kernel import cache
 from polysched.measure.building import DEFAULT_FLAGS, compile_shared
@@ -57,7 +57,9 @@ class Specialisation:
     @cached_property
     def c_function(self) -> CFunction:
         """The C function around the optimised region."""
-        return emit_function(self.optimized.tiled, name=FUNCTION, options=self.options.emit_options())
+        made = emit_function(self.optimized.tiled, name=FUNCTION, options=self.options.emit_options())
+        source = self.optimized.source
+        return with_region(made, source) if source.preamble else made
 
     @cached_property
     def compiler(self) -> Compiler:
