@@ -57,11 +57,17 @@ def always(kind: str, dtype: str) -> bool:
     return True
 
 
+def halide_takes(kind: str, dtype: str) -> bool:
+    return kind not in ("gelu", "lstm")
+
+
 PEERS: dict[str, tuple[str, str, tuple[str, ...], Callable[[str, str], bool], dict[str, Any]]] = {
     "numpy": ("peers.py", "numpy_entry", ("numpy",), always, {}),
     "onednn": ("peers.py", "onednn_entry", ("torch",), peers.onednn_takes, {}),
     "torch": ("peers.py", "torch_entry", ("torch",), always, {"compiled": False}),
     "torch.compile": ("peers.py", "torch_entry", ("torch",), always, {"compiled": True}),
+    "halide": ("halide_peers.py", "entry", ("halide",), halide_takes, {"autoscheduler": "Mullapudi2016"}),
+    "halide_adams": ("halide_peers.py", "entry", ("halide",), halide_takes, {"autoscheduler": "Adams2019"}),
 }
 
 

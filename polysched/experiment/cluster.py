@@ -31,6 +31,8 @@ def run_on_cluster(requests: Sequence[CaseRequest], address: str, *,
     UsageError : Dask is not installed, nothing answers at the address, or the cluster has no worker.
     """
     try:
+        import dask
+        dask.config.set({"logging.distributed": "error"})   # read when distributed is imported
         from distributed import as_completed
     except ImportError:
         raise UsageError("measuring on a cluster needs Dask",

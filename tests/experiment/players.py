@@ -1,0 +1,36 @@
+"""Contestants of the tests of contests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from polysched.experiment import Entry
+
+
+def make(parameters: Mapping[str, Any]) -> Entry:
+    """Double a vector in place; `how` says what goes wrong."""
+    how, values = parameters["how"], np.arange(1.0, 9.0)
+    pristine = values.copy()
+    if how == "cannot start":
+        raise RuntimeError("no such library")
+
+    def restore() -> None:
+        values[:] = pristine
+
+    def call() -> None:
+        if how == "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if how == "silent":
+            time.sleep(60)
+        time.sleep(parameters.get("seconds", 0.001))
+        values[:] *= 2
+        if how == "wrong":
+            values[3] += 1e-3
+    print("this is no answer", flush=True)
+    return Entry(call=call, restore=restore, results=lambda: {"values": values}, note="a note")

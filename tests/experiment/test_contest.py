@@ -1,0 +1,107 @@
+"""Contests: verified before they are timed, one process at a time, whatever a contestant does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.errors import PolyschedError
+from polysched.experiment import Contender, Program, Rules, Standings, run_contest
+from polysched.experiment.contest import MissingToolError, difference_of
+from polysched.experiment.contestant import program
+from polysched.experiment.conversation import EndedError, read_arrays
+from polysched.experiment.standings import Status
+
+PLAYERS = Path(__file__).parent / "players.py"
+
+
+def contender(name: str, folder: Path, how: str = "right", seconds: float = 0.001) -> Contender:
+    return Contender(name=name, make=lambda: Program(command=program(
+        PLAYERS, "make", {"how": how, "seconds": seconds}, folder, name)))
+
+
+def rules(**changes: float) -> Rules:
+    return Rules(**({"reference": "plain", "ours": ("polysched",), "budget_seconds": 1.0, "most_rounds": 4,
+                     "limit_seconds": 2.0} | changes))  # type: ignore[arg-type]
+
+
+def missing() -> Program:
+    raise MissingToolError("ppcg is not on the PATH")
+
+
+def test_every_end_of_a_variant_is_a_result(tmp_path: Path) -> None:
+    hows = {"plain": "right", "polysched": "right", "a wrong one": "wrong", "a crash": "crash", "silent": "silent",
+            "no start": "cannot start"}
+    said: list[str] = []
+    standings = run_contest([*(contender(name, tmp_path, how) for name, how in hows.items()),
+                             Contender(name="ppcg", make=missing)], rules(), tmp_path, said.append)
+    status = {v.name: v.status for v in standings.variants}
+    assert status == {"plain": Status.VERIFIED, "polysched": Status.VERIFIED, "a wrong one": Status.WRONG,
+                      "a crash": Status.FAILED, "silent": Status.SLOW, "no start": Status.FAILED,
+                      "ppcg": Status.MISSING}
+    problems = {v.name: v.problem for v in standings.variants}
+    assert "values[3] is 8.001 instead of 8" in problems["a wrong one"]
+    assert problems["a crash"].startswith("it crashed with SIGSEGV")
+    assert problems["silent"] == "no answer within 2 s"
+    assert "RuntimeError: no such library" in problems["no start"]
+    assert problems["ppcg"] == "ppcg is not on the PATH"
+    assert [v.name for v in standings.variants if v.timed] == ["plain", "polysched"], "no time without verification"
+    assert all(v.note == "a note" for v in standings.variants if v.timed)
+    assert "timing, round 4" in said
+    again = Standings.from_json(standings.to_json())
+    assert again == standings
+
+
+def test_ratios_compare_within_rounds(tmp_path: Path) -> None:
+    players = [contender("plain", tmp_path, seconds=0.06), contender("polysched", tmp_path, seconds=0.02)]
+    standings = run_contest(players, rules(budget_seconds=10.0), tmp_path, lambda phase: None)
+    found = standings.speed_up("polysched", over="plain")
+    assert found is not None
+    assert 1.5 < found[0] < 4.5
+    assert found[1].low <= found[0] <= found[1].high
+    ours = standings.variant("polysched")
+    assert ours is not None
+    assert sorted(ours.rounds) == [1, 2, 3, 4]
+
+
+def test_only_the_near_ones_go_on_when_time_is_short(tmp_path: Path) -> None:
+    players = {"plain": 0.1, "polysched": 0.1, "near": 0.1, "far": 0.7}
+    standings = run_contest([contender(name, tmp_path, seconds=s) for name, s in players.items()],
+                            rules(budget_seconds=2.2, most_rounds=20), tmp_path, lambda phase: None)
+    rounds = {v.name: len(v.rounds) for v in standings.variants}
+    assert rounds["far"] < rounds["near"]
+    assert rounds["polysched"] == rounds["plain"] == rounds["near"]
+
+
+def test_long_calls_are_their_own_first_sample(tmp_path: Path) -> None:
+    players = [contender(name, tmp_path, seconds=1.05) for name in ("plain", "polysched")]
+    standings = run_contest(players, rules(budget_seconds=0.5, limit_seconds=10.0), tmp_path, lambda phase: None)
+    assert all(sorted(v.rounds) == [0] for v in standings.variants)
+
+
+def test_a_reference_without_result_is_a_refusal(tmp_path: Path) -> None:
+    with pytest.raises(PolyschedError, match=r"the reference plain has no result: it crashed with SIGSEGV"):
+        run_contest([contender("plain", tmp_path, "crash")], rules(), tmp_path, lambda phase: None)
+
+
+def test_zeros_and_infinities_prove_nothing() -> None:
+    zero, good = {"x": np.zeros(3)}, {"x": np.ones(3)}
+    assert "all zero" in difference_of(zero, zero, None)[0]
+    assert "not finite" in difference_of({"x": np.array([1.0, np.inf, 1.0])}, good, None)[0]
+    assert "not float64" in difference_of(good, {"x": np.ones(3, np.float32)}, None)[0]
+    assert "instead of ['x']" in difference_of(good, {"y": np.ones(3)}, None)[0]
+    assert difference_of(good, good, None) == ("", 0.0)
+
+
+def test_raw_results_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "raw"
+    numbers, bytes_ = np.arange(5.0), np.arange(3, dtype=np.int8)
+    path.write_bytes(b"raw\na float64 5\n" + numbers.tobytes() + b"b int8 3\n" + bytes_.tobytes())
+    arrays = read_arrays(path)
+    np.testing.assert_array_equal(arrays["a"], numbers)
+    np.testing.assert_array_equal(arrays["b"], bytes_)
+    path.write_bytes(b"something else")
+    with pytest.raises(EndedError, match="no known form"):
+        read_arrays(path)

@@ -1,0 +1,161 @@
+"""The driver, started as a user does: cases, resuming, isolation, tables, plots, interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from polysched.experiment.record import read
+from tests.cli.command import REFUSED, RUN_FAILED, WRONG_RESULT, is_refusal, polysched
+from tests.experiment.toy import write_toy
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    return write_toy(tmp_path)
+
+
+def bench(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return polysched("bench", "toy", *arguments, folder=folder, environment=environment)
+
+
+def test_a_run_writes_one_record_per_case_and_prints_the_table(toy: Path, tmp_path: Path) -> None:
+    done = bench(tmp_path, "--threads", "2", environment={"OPENBLAS_CORETYPE": "Prescott"})
+    assert done.returncode == 0, done.stderr
+    assert "| three |     5 |" in done.stdout
+    records = read(tmp_path / "toy.jsonl", experiment="toy")
+    assert [r.case for r in records] == ["one", "two", "three"]
+    assert all(r.done and r.machine["cores"] >= 1 and r.git_revision and "numpy" in r.libraries for r in records)
+    assert {r.values["threads"] for r in records} == {"2"}
+    assert {r.values["core_type"] for r in records} == {None}, "the variable halves a baseline and is removed"
+    assert len({r.values["process"] for r in records}) == 3, "every case has a process of its own"
+    assert "[3/3] three" in done.stderr, "plain lines where the output is no terminal"
+
+
+def test_the_experiments_own_file_does_the_same(toy: Path, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, toy / "run.py", "--only", "t*", "--quiet"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert [r.case for r in read(tmp_path / "toy.jsonl")] == ["two", "three"]
+
+
+def test_resume_measures_only_what_is_not_done(toy: Path, tmp_path: Path) -> None:
+    log = str(tmp_path / "log")
+    arguments = ("--cases", "one", "crash", "--log", log)
+    assert is_refusal(bench(tmp_path, *arguments, "-q"), code=RUN_FAILED)
+    done = bench(tmp_path, *arguments, "--resume")
+    assert "1 cases are done already, 1 to go" in done.stderr
+    assert [line.split()[0] for line in Path(log).read_text().splitlines()] == ["one", "crash", "crash"]
+
+
+@pytest.mark.parametrize(("case", "status", "message"), [
+    ("crash", "crashed", "crashed with SIGSEGV"), ("memory", "memory", "ran out of memory"),
+    ("bug", "failed", "ValueError: an unexpected error"), ("refuse", "refused", "this case is refused"),
+    ("hang", "hung", "no progress for 3 seconds while it was counting")])
+def test_what_a_case_does_is_its_own_affair(toy: Path, tmp_path: Path, case: str, status: str, message: str) -> None:
+    done = bench(tmp_path, "--cases", case, "one", "--limit", "3", "--memory", "2000", "-q")
+    assert is_refusal(done, code=RUN_FAILED)
+    assert "1 of 2 cases have no result" in done.stderr
+    failed, good = read(tmp_path / "toy.jsonl")
+    assert good.done
+    assert failed.status == status
+    assert message in failed.problem
+    assert failed.values == {}
+
+
+def test_the_verdict_decides_the_exit_code(toy: Path, tmp_path: Path) -> None:
+    done = bench(tmp_path, "--cases", "thirteen_long", "-q")
+    assert is_refusal(done, code=WRONG_RESULT)
+    assert "thirteen is not liked" in done.stderr
+
+
+def test_show_measures_nothing_and_refuses_several_machines(toy: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert bench(tmp_path, "--log", str(log), "-q").returncode == 0
+    before = log.read_text()
+    assert "| two" in bench(tmp_path, "--show").stdout
+    assert log.read_text() == before
+    line = json.loads((tmp_path / "toy.jsonl").read_text().splitlines()[0])
+    other = line | {"key": "another", "machine": line["machine"] | {"cpu": "another processor"}}
+    with (tmp_path / "toy.jsonl").open("a") as file:
+        file.write(json.dumps(other) + "\n")
+    done = bench(tmp_path, "--show")
+    assert is_refusal(done)
+    assert "several machines" in done.stderr
+    assert "another processor" in done.stderr
+    assert bench(tmp_path, "--show", "--any-machine").returncode == 0
+
+
+def test_interrupting_leaves_a_valid_file_and_no_process(toy: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    run = subprocess.Popen([sys.executable, "-m", "polysched", "bench", "toy", "--cases", "one", "hang", "two",
+                            "--log", str(log)], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while "hang" not in (log.read_text() if log.exists() else ""):
+        assert run.poll() is None
+        time.sleep(0.05)
+    child = int(log.read_text().splitlines()[-1].split()[1])
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "polysched: interrupted" in errors
+    assert [r.case for r in read(tmp_path / "toy.jsonl")] == ["one"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_the_plot_is_written_and_the_same_every_time(toy: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="a plot needs matplotlib")
+    for name in ("a.svg", "b.svg"):
+        assert bench(tmp_path, "-q", "--plot", name, "--resume").returncode == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert "three" in (tmp_path / "a.svg").read_text()
+    done = bench(tmp_path, "--show", "--plot", "a.unknown")
+    assert is_refusal(done)
+    assert "endings are" in done.stderr
+
+
+def test_refusals_say_what_there_is(toy: Path, tmp_path: Path) -> None:
+    assert "toy               Does the driver" in polysched("bench", folder=tmp_path).stdout
+    for arguments, message in ((("nothing",), "those that exist: toy"), (("toy", "--only", "four"), "one, two, three"),
+                               (("toy", "--show"), "cannot be read")):
+        done = polysched("bench", *arguments, folder=tmp_path)
+        assert is_refusal(done, code=REFUSED), done
+        assert message in done.stderr
+    (toy / "experiment.toml").write_text('question = "?"\n')
+    done = polysched("bench", "toy", folder=tmp_path)
+    assert is_refusal(done)
+    assert "expected_time" in done.stderr
+
+
+def test_the_help_of_an_experiment_has_its_question_and_its_options(toy: Path, tmp_path: Path) -> None:
+    text = bench(tmp_path, "--help").stdout
+    assert "Does the driver do what it says?" in text
+    assert "expected time: a second" in text
+    assert "--log" in text
+    assert "--resume" in text
+
+
+def test_every_shipped_experiment_loads_and_lists_its_cases(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2] / "experiments"
+    names = [path.parent.name for path in sorted(root.glob("*/experiment.toml"))]
+    assert len(names) >= 8
+    suite = tmp_path / "suite"
+    (suite / "utilities").mkdir(parents=True)
+    (suite / "utilities" / "benchmark_list").write_text("./linear-algebra/kernels/2mm/2mm.c\n")
+    for name in names:
+        more = ("--polybench-root", str(suite)) if name == "polybench_exact" else ()
+        done = polysched("bench", str(root / name), "--list", *more, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split(), name
+        readme = (root / name / "README.md").read_text()
+        assert "Question: " in readme
+        assert "xpected time: " in readme
+        assert f"bench {name}" in readme or f"{name}/run.py" in readme
