@@ -11,7 +11,7 @@ from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.semantics import C_NAMES
 
 PRODUCTS = {name: i for name, i in INTRINSICS.items()
-            if i.isa.machine in ("aarch64", "riscv64") and i.output.dtype.is_integer}
+            if i.isa.machine in ("aarch64", "riscv64")}
 M, N, K = 7, 11, 13
 
 
@@ -27,19 +27,22 @@ def best(name: str) -> Match:
 def checking_program(name: str) -> str:
     """A main that compares the emitted function with the plain loop nest."""
     function = emit_match(best(name), "product", EmissionOptions(parallel=False))
-    a, b = (C_NAMES[d.name] for d in INTRINSICS[name].contraction.input_dtypes)
-    c = C_NAMES[INTRINSICS[name].output.dtype.name]
+    left, right = INTRINSICS[name].contraction.input_dtypes
+    a, b, c = (C_NAMES[d.name] for d in (left, right, INTRINSICS[name].output.dtype))
+    read, write = ("bf16_to_f32", "f32_to_bf16") if left.name == "bfloat16" else ("", "")
+    sum_type = c if write else "uint32_t"   # integers wrap
     arguments = ", ".join(function.arrays)
     return f"""{function.unit}
 #include <stdio.h>
 int main(void) {{
     {fill_in(INTRINSICS[name].isa.prepare, refuse="return 77")}
     static {a} A[{M}*{K}]; static {b} B[{K}*{N}]; static {c} C[{M}*{N}], wanted[{M}*{N}];
-    for (int i = 0; i < {M}*{K}; i++) A[i] = ({a})(i * 37 + 11);
-    for (int i = 0; i < {K}*{N}; i++) B[i] = ({b})(i * 53 + 5);
+    for (int i = 0; i < {M}*{K}; i++) A[i] = {write or f"({a})"}({"i % 9 - 4" if write else "i * 37 + 11"});
+    for (int i = 0; i < {K}*{N}; i++) B[i] = {write or f"({b})"}({"i % 7 - 3" if write else "i * 53 + 5"});
     for (int i = 0; i < {M}*{N}; i++) C[i] = wanted[i] = ({c})(i * 3);
     for (int i = 0; i < {M}; i++) for (int j = 0; j < {N}; j++) for (int k = 0; k < {K}; k++)
-        wanted[i * {N} + j] = ({c})((uint32_t)wanted[i * {N} + j] + (uint32_t)(A[i * {K} + k] * B[k * {N} + j]));
+        wanted[i * {N} + j] = ({c})(({sum_type})wanted[i * {N} + j]
+            + ({sum_type})({read}(A[i * {K} + k]) * {read}(B[k * {N} + j])));
     product({arguments});
     for (int i = 0; i < {M}*{N}; i++) if (C[i] != wanted[i]) {{ printf("%d\\n", i); return 1; }}
     return 0;
