@@ -13,7 +13,7 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
 from polysched.dependence.text import dependences_text
-from polysched.emit_c import CSource, EmitOptions, emit, guarded, splice
+from polysched.emit_c import CSource, EmitOptions, crossover, emit, guarded, original_when_small, splice
 from polysched.emit_c.instructions import with_instruction
 from polysched.errors import OutputError, UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy, by_strategy
@@ -36,10 +36,14 @@ if TYPE_CHECKING:
     from polysched.measure.measurement import Listing
 
 logger = logging.getLogger(__name__)
+stage_logger = logging.getLogger("polysched.stages")
+"""Takes the name of each stage before it begins; what shows progress listens to it."""
 
 Value = TypeVar("Value")
 VECTOR_BITS = (0, 128, 256, 512)
 STAGES = ("scop", "dependences", "schedule", "tiled", "emitted")
+STAGE_WORDS = {"scop": "reading the program", "dependences": "finding the dependences", "schedule": "scheduling",
+               "tiled": "tiling", "emitted": "writing C", "splice": "writing C"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +68,7 @@ class PipelineOptions:
         copies become variables or small buffers again in the emitted loops.
     reassociate : sums and products of floats may be computed in another order, and so be rounded differently.
     guard : test at run time what the extraction assumes, with the original code as the other branch.
+    safe : keep the original code of a region of a C file as an alternative, for where there is too little to do.
     autodetect : take the largest regions that can be represented, marked by pragmas or not.
     pure : functions that only compute with their arguments.
     include_dirs, defines : the preprocessor's `-I` and `-D`.
@@ -84,6 +89,7 @@ class PipelineOptions:
     expand: bool = True
     reassociate: bool = False
     guard: bool = False
+    safe: bool = False
     autodetect: bool = False
     pure: tuple[str, ...] = ()
     include_dirs: tuple[str, ...] = ()
@@ -144,6 +150,7 @@ class Optimized(Shown):
     expanded : temporaries with a copy per iteration; `dependences` and what follows are of the program with them.
     instructions : which instruction computes which statement, or why none does; empty when none was asked for.
     unexpanded : temporaries whose copies would have needed more memory than the caller's arrays.
+    kept_below : iterations below which the original code runs instead; 0 where it is not kept.
     """
 
     scop: Scop
@@ -155,6 +162,7 @@ class Optimized(Shown):
     seconds: Mapping[str, float] = field(default_factory=dict)
     expanded: tuple[ExpandedArray, ...] = ()
     unexpanded: tuple[str, ...] = ()
+    kept_below: int = 0
     instructions: tuple[str, ...] = ()
 
     @property
@@ -168,16 +176,18 @@ class Optimized(Shown):
                  f"{', wavefront' if b.wavefront else ''}"
                  f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
                  for b in self.tiled.bands]
-        return (*self._temporaries(), f"schedule: {self.schedule.algorithm}",
+        return (*self._alternatives(), f"schedule: {self.schedule.algorithm}",
                 *(f"candidate: {c}" for c in self.schedule.report.candidates),
                 *(f"rung: {r}" for r in self.schedule.report.rungs), *bands,
                 *(f"instruction: {r}" for r in self.instructions))
 
-    def _temporaries(self) -> Iterator[str]:
-        """What became of the temporaries, one line each."""
+    def _alternatives(self) -> Iterator[str]:
+        """What became of the temporaries, and when the original code runs, one line each."""
         for array in self.expanded:
             place = "on the heap" if array.name in self.source.allocated else "declared in the loops"
             yield f"temporary {array.name}: a copy per iteration of {', '.join(array.loops)}, {place}"
+        if self.kept_below:
+            yield f"safe: the original code runs where there are fewer than {self.kept_below} iterations"
         for name in self.unexpanded:
             yield f"temporary {name}: one for all iterations, since copies would need more memory than all arrays"
 
@@ -246,11 +256,14 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     reasons: tuple[str, ...] = ()
     if options.tensorize is not None:
         source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(scop, source, options))
+    kept_below = 0
+    if options.safe and scop.source is not None:
+        kept_below, source = crossover(source), original_when_small(source)
     if options.guard:
         source = guarded(source)
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
-                     unexpanded=tuple(sorted(too_large)), instructions=reasons)
+                     unexpanded=tuple(sorted(too_large)), instructions=reasons, kept_below=kept_below)
 
 
 def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
@@ -361,6 +374,7 @@ def _text(lines: Iterable[str]) -> str:
 
 def _timed(seconds: dict[str, float], stage: str, run: Callable[[], Value]) -> Value:
     """Run one stage and keep its wall time."""
+    stage_logger.info(STAGE_WORDS.get(stage, stage))
     started = time.perf_counter()
     value = run()
     seconds[stage] = round(time.perf_counter() - started, 6)

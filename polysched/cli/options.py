@@ -69,6 +69,9 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                        help="allow sums and products of floats in another order, which rounds differently")
     group.add_argument("--guard", action="store_true",
                        help="test at run time what the extraction assumes, with the original code as the other branch")
+    group.add_argument("--safe", action="store_true",
+                       help="keep the original code as an alternative: for sizes with too little to do; `run` keeps it "
+                            "altogether where the transformed code turns out slower")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
     group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
 
@@ -184,7 +187,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         split_index_sets=arguments.split_index_sets, concurrent_start=arguments.concurrent_start, tile=arguments.tile,
         parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
         vector_bits=arguments.vector_bits, math=arguments.math, expand=arguments.expand,
-        reassociate=arguments.reassociate, guard=arguments.guard,
+        reassociate=arguments.reassociate, guard=arguments.guard, safe=arguments.safe,
         autodetect=arguments.autodetect,
         pure=tuple(arguments.pure),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc,

@@ -80,11 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:
             dump_stages(transformed.regions, arguments.dump_stages)
-        if output is not None:
-            output.write(transformed.text)
         known = known_results(arguments)
+        if output is not None and not arguments.safe:
+            output.write(transformed.text)
         measurement = measure_function(transformed, arguments, shown, known)
         shown.stop()
+        if output is not None and arguments.safe:
+            output.write(safer_text(transformed, measurement))
         if report is not None:
             from polysched.measure.results import measurement_to_json
             report.write_json(file_report(transformed, output=arguments.output) |
@@ -92,7 +94,18 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.results and measurement.experiment not in known:
             from polysched.measure.results import append
             append(arguments.results, measurement)
-        return show(measurement, to_errors=arguments.json == STANDARD_OUTPUT)
+        return show(measurement, to_errors=arguments.json == STANDARD_OUTPUT, safe=arguments.safe)
+
+
+def is_slower(measurement: Measurement) -> bool:
+    """Whether the transformed code lost against the original, or has no time because its results were wrong."""
+    return measurement.timing is None or measurement.timing.ratio < 1
+
+
+def safer_text(transformed: TransformedFile, measurement: Measurement) -> str:
+    """The transformed file; the original one where that is faster."""
+    source = transformed.regions[0].scop.source
+    return source.text if source is not None and is_slower(measurement) else transformed.text
 
 
 def known_results(arguments: argparse.Namespace) -> dict[str, Measurement]:
@@ -155,12 +168,13 @@ def regions_of_function(transformed: TransformedFile, name: str | None) -> tuple
     return tuple(by_function[name] if name is not None else next(iter(by_function.values())))
 
 
-def show(measurement: Measurement, *, to_errors: bool = False) -> int:
+def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = False) -> int:
     """Print a measurement; raise when it is not a verified one.
 
     Parameters
     ----------
     to_errors : print to the standard error, because the standard output is taken.
+    safe : say which of the two codes is kept.
     """
     from polysched.cli.tables import console, times_table
     from polysched.measure.summary import ratio_line, verification_line
@@ -176,4 +190,7 @@ def show(measurement: Measurement, *, to_errors: bool = False) -> int:
     if measurement.timing is not None:
         output.print(times_table(measurement))
         output.print(ratio_line(measurement), markup=False)
+    if safe:
+        output.print("the original code is kept: it was faster at these sizes" if is_slower(measurement) else
+                     "the transformed code is kept: it was faster at these sizes", markup=False)
     return 0
