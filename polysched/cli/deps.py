@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.options import add_source, read_regions
+from polysched.cli.progress import progress
 
 if TYPE_CHECKING:
     from polysched.dependence.dependences import Dependences
@@ -32,10 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the dependences of every region."""
-    from polysched.dependence import analyse
+    from polysched.dependence import analyse, find_reductions
     from polysched.dependence.text import dependences_text
-    scops = read_regions(arguments)
-    found = [analyse(scop, value_based=not arguments.memory_based) for scop in scops]
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step(f"reading {arguments.source}")
+        scops = read_regions(arguments)
+        shown.step("finding the dependences")
+        found = [analyse(scop, value_based=not arguments.memory_based) for scop in scops]
     if arguments.json:
         values = [dependences_to_json(dependences) for dependences in found]
         print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
@@ -43,13 +47,19 @@ def run(arguments: argparse.Namespace) -> int:
     for dependences in found:
         print(f"function {dependences.scop.name}: {len(dependences.pairs)} dependences")
         print(dependences_text(dependences), end="")
+        for reduction in find_reductions(dependences.scop):
+            print(f"reduction {reduction}")
     return 0
 
 
 def dependences_to_json(dependences: Dependences) -> dict[str, Any]:
-    """The union per kind, and every pair of references by itself."""
+    """The union per kind, every pair of references by itself, and the reductions."""
+    from polysched.dependence import find_reductions
     return {"name": dependences.scop.name, "value_based": dependences.value_based, "flow": str(dependences.flow),
             "anti": str(dependences.anti), "output": str(dependences.output),
             "pairs": [{"kind": d.kind.value, "array": d.array, "source": d.source, "sink": d.sink,
                        "source_reference": d.source_reference, "sink_reference": d.sink_reference,
-                       "relation": str(d.relation), "reduction": d.reduction} for d in dependences.pairs]}
+                       "relation": str(d.relation), "reduction": d.reduction} for d in dependences.pairs],
+            "reductions": [{"statement": r.statement, "operator": r.operator, "dtype": r.dtype.name, "exact": r.exact,
+                            "any_order": r.any_order, "ties": r.ties or None}
+                           for r in find_reductions(dependences.scop)]}

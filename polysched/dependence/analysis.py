@@ -40,7 +40,8 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     inputs : also pair reads of one element (from the last read before); no order follows from those, they
         only describe reuse.
     reductions : `keep` the order of their updates; relax those that are `exact` in any order (integers,
-        minimum, maximum); or all of them, which lets floating-point sums `reassociate`.  Every update of a
+        minimum, maximum); or all of them, which lets floating-point sums `reassociate`.  The place of an extremum
+        (argmax) keeps its order, on which the choice among equal values hangs.  Every update of a
         relaxed reduction counts as a source and none hides another, so that readers wait for all of them.
     isl_operations : budget per kind of dependence; a kind that runs out of it is memory-based, and
         `Dependences.fallbacks` says so.
@@ -54,8 +55,8 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     """
     if reductions not in REDUCTIONS:
         raise UsageError(f"no treatment of reductions {reductions!r}", hint=f"one of {', '.join(REDUCTIONS)}")
-    relaxed = tuple(r for r in find_reductions(scop)
-                    if reductions == "reassociate" or (reductions == "exact" and r.exact))
+    relaxed = tuple(r for r in find_reductions(scop) if r.any_order and (
+        reductions == "reassociate" or (reductions == "exact" and r.exact)))
     updates = frozenset(r.write for r in relaxed)
     schedule = _access_schedule(scop)
     reads = _tagged(scop, AccessKind.READ)

@@ -2,7 +2,11 @@
 
 A statement `x op= e` with an associative and commutative operator updates x once per instance, whatever
 order the instances run in.  The pairs between its own update accesses order nothing but the updates.
-`x = x op e`, `x = fmax(x, e)` and `x = e < x ? e : x` are the same in another spelling.
+`x = x op e`, `x = fmax(x, e)`, `x = e < x ? e : x` and `if (e < x) x = e` are the same in another spelling.
+
+`if (e > x) { x = e; k = i; }` also keeps the place of the maximum.  Of equal values the first one counts, so its
+updates have an order after all: another one gives another place.  It is recognised and never relaxed.  What may be
+done is to run ranges of iterations apart, each from the old x, and to combine their results in the order of the ranges.
 
 Source: Rauchwerger and Padua, "The LRPD test", PLDI 1995 (recognition); Doerfert, Streit, Hack and
 Benaissa, "Polly's polyhedral scheduling in the presence of reductions", IMPACT 2015 (what may be relaxed).
@@ -14,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependence, Dependences
-from polysched.scop.body import Assign, Binary, Call, Cast, Expr, Load, Select, rebuild, walk
+from polysched.scop.body import Assign, Binary, Call, Cast, Expr, If, Load, Select, rebuild, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Scop, Statement
 
@@ -29,8 +33,10 @@ class Reduction:
     Parameters
     ----------
     statement : the statement, by name.
-    operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`.
+    operator : `sum`, `product`, `min`, `max`, `and`, `or` or `xor`; `argmin` or `argmax` for the place of one.
     write, reads : references of the accumulator: the write, and every read of the old value.
+    places : references of the writes and reads of the place, for `argmin` and `argmax`.
+    ties : which of equal values gives the place, `first` or `last`; empty for the other operators.
     dtype : element type of the accumulator.
     exact : any order gives the same bits: integers, and minimum and maximum (of numbers; a NaN among the
         values makes a comparison's result depend on the order, signed zeros its sign).  Otherwise a
@@ -43,6 +49,19 @@ class Reduction:
     reads: tuple[str, ...]
     dtype: DType
     exact: bool
+    places: tuple[str, ...] = ()
+    ties: str = ""
+
+    @property
+    def any_order(self) -> bool:
+        """Whether the result does not depend on the order of the updates, up to rounding."""
+        return not self.ties
+
+    def __str__(self) -> str:
+        order = "exact in any order" if self.exact else "another order rounds differently"
+        if self.ties:
+            order = f"in order, because the {self.ties} of equal values counts"
+        return f"{self.statement}: {self.operator} of {self.dtype.name}, {order}"
 
 
 def find_reductions(scop: Scop) -> tuple[Reduction, ...]:
@@ -58,16 +77,30 @@ def mark_reductions(dependences: Dependences) -> Dependences:
         reduction = of_statement.get(pair.source)
         if reduction is None or pair.sink != pair.source:
             return pair
-        own = {reduction.write, *reduction.reads}
+        own = {reduction.write, *reduction.reads, *reduction.places}
         return replace(pair, reduction={pair.source_reference, pair.sink_reference} <= own)
 
     return replace(dependences, pairs=tuple(marked(p) for p in dependences.pairs))
 
 
 def _reduction(statement: Statement) -> Reduction | None:
+    """The reduction that a statement is, if it is one."""
+    match statement.body:
+        case (Assign() as update,):
+            return _update(statement, update)
+        case (If(condition=test, then=then, otherwise=()),):
+            return _extremum(statement, test, tuple((item, item.value) for item in then if isinstance(item, Assign)),
+                             len(then))
+        case (Assign(), *_) as body:
+            chosen = [(item, item.value) for item in body
+                      if isinstance(item, Assign) and isinstance(item.value, Select)]
+            return _place_by_selection(statement, tuple(chosen), len(body))
+        case _:
+            return None
+
+
+def _update(statement: Statement, update: Assign) -> Reduction | None:
     """The reduction that a statement of one assignment is, if it is one."""
-    if len(statement.body) != 1 or not isinstance(update := statement.body[0], Assign):
-        return None
     if not statement.access(update.target).exact:
         return None
     canonical = _canonical(statement)
@@ -88,6 +121,79 @@ def _reduction(statement: Statement) -> Reduction | None:
         return None  # each step truncates: the order matters
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=reads,
                      dtype=update.dtype, exact=update.dtype.is_integer or operator in ("min", "max"))
+
+
+def _place_by_selection(statement: Statement, chosen: tuple[tuple[Assign, Expr], ...], count: int
+                        ) -> Reduction | None:
+    """`k = test ? i : k; x = test ? e : x`: the place of an extremum, its value being the last to change."""
+    canonical = _canonical(statement)
+    updates = []
+    tests = set()
+    for item, value in chosen:
+        if not isinstance(value, Select) or item.op is not None:
+            return None
+        kept = _plain(value.otherwise)
+        if not isinstance(kept, Load) or canonical[kept.reference] != canonical[item.target]:
+            return None
+        tests.add(_renamed(value.condition, canonical))
+        updates.append((item, value.then))
+    if len(tests) != 1 or len(updates) != count:
+        return None
+    found = _extremum(statement, next(iter(tests)), tuple(updates), count)
+    return found if found is not None and found.write == chosen[-1][0].target else None
+
+
+def _extremum(statement: Statement, test: Expr, updates: tuple[tuple[Assign, Expr], ...], count: int
+              ) -> Reduction | None:
+    """Under a comparison of a value with the accumulator: the accumulator becomes the value, others note its place."""
+    canonical = _canonical(statement)
+    written = {canonical[item.target] for item, _ in updates}
+    if len(updates) != count or len(written) != count or any(
+            item.op is not None or not statement.access(item.target).exact for item, _ in updates):
+        return None
+    for item, value in updates:
+        old, candidate = canonical[item.target], _plain(_renamed(value, canonical))
+        comparison = _comparison(_renamed(test, canonical), old, candidate)
+        if comparison is None or value.dtype != item.dtype:
+            continue
+        arrays = {statement.access(other.target).array for other, _ in updates}
+        if any(statement.access(r).array in arrays for _, v in updates for r in _loads(v)):
+            return None
+        operator, strict = comparison
+        own = [a.reference for a in statement.accesses if a.array in arrays]
+        reads = tuple(r for r in own if canonical[r] == old and r != item.target)
+        places = tuple(r for r in own if canonical[r] != old)
+        if any(canonical[r] not in written for r in places):
+            return None
+        ties = ("first" if strict else "last") if places else ""
+        return Reduction(statement=statement.name, operator=f"arg{operator}" if places else operator, dtype=item.dtype,
+                         write=item.target, reads=reads, exact=True, places=places, ties=ties)
+    return None
+
+
+def _comparison(test: Expr, old: str, candidate: Expr) -> tuple[str, bool] | None:
+    """`max` or `min`, and whether a strictly better value is wanted; None for another condition.
+
+    `e > x || (e != e && x == x)` is the comparison that lets the first NaN win, as NumPy's argmax does.
+    """
+    def is_old(e: Expr) -> bool:
+        plain = _plain(e)
+        return isinstance(plain, Load) and plain.reference == old
+
+    match test:
+        case Binary(op="||", left=better, right=Binary(
+                op="&&", left=Binary(op="!=") as is_nan, right=Binary(op="==") as is_number)):
+            first_nan = (all(_plain(e) == candidate for e in (is_nan.left, is_nan.right))
+                         and is_old(is_number.left) and is_old(is_number.right))
+            return _comparison(better, old, candidate) if first_nan else None
+        case Binary(op="<" | "<=" | ">" | ">=") if is_old(test.left) != is_old(test.right):
+            value = test.right if is_old(test.left) else test.left
+            if _plain(value) != candidate:
+                return None
+            larger = (test.op in (">", ">=")) == (value is test.left)
+            return ("max" if larger else "min"), test.op in ("<", ">")
+        case _:
+            return None
 
 
 def _canonical(statement: Statement) -> dict[str, str]:

@@ -64,3 +64,25 @@ def test_refusals(tmp_path: Path) -> None:
     (tmp_path / "in.c").write_text("int x;\n")
     assert is_refusal(polysched("extract", "in.c", "--json", folder=tmp_path))
     assert is_refusal(polysched("deps", "in.c", "--json", folder=tmp_path))
+
+
+def test_deps_names_the_reductions(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text("""
+void f(int n, double a[n], double s[1], double best[1], int where[1]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    s[0] += a[i];
+  for (int i = 0; i < n; i++)
+    if (a[i] > best[0]) {
+      best[0] = a[i];
+      where[0] = i;
+    }
+#pragma endscop
+}
+""")
+    lines = polysched("deps", "in.c", folder=tmp_path).stdout.splitlines()
+    assert lines[-2:] == ["reduction S0: sum of float64, another order rounds differently",
+                          "reduction S1: argmax of float64, in order, because the first of equal values counts"]
+    found = json.loads(polysched("deps", "in.c", "--json", folder=tmp_path).stdout)["reductions"]
+    assert [(r["operator"], r["exact"], r["any_order"], r["ties"]) for r in found] == [
+        ("sum", False, True, None), ("argmax", True, False, "first")]

@@ -1,12 +1,15 @@
 """Reductions: which spellings are recognised, what relaxing them allows, and what it still forbids."""
 
 import islpy as isl
+import numpy as np
 import pytest
 
 from polysched.dependence import analyse, band_properties, find_reductions, violation
 from polysched.errors import UsageError
 from polysched.scheduling import pluto
 from polysched.scop import from_c_text
+from polysched.scop.expression import argmax, axis, build, compute, placeholder, symbols
+from polysched.scop.python_frontend import from_python
 from polysched.scop.scop import Scop
 from tests.scop_builder import tree_of
 
@@ -42,6 +45,9 @@ def loop(body: str, declarations: str = "") -> Scop:
     ("s[0] = s[0] < A[i] ? A[i] : s[0];", "max", True),
     ("s[0] = A[i] >= s[0] ? A[i] : s[0];", "max", True),
     ("k[0] = k[0] > K[i] ? K[i] : k[0];", "min", True),
+    ("if (A[i] > s[0]) s[0] = A[i];", "max", True),
+    ("if (s[0] >= A[i]) s[0] = A[i];", "min", True),
+    ("if (k[0] < K[i] * K[i]) { k[0] = K[i] * K[i]; }", "max", True),
 ])
 def test_recognised(body: str, operator: str, exact: bool) -> None:
     (found,) = find_reductions(loop(body))
@@ -63,6 +69,14 @@ def test_recognised(body: str, operator: str, exact: bool) -> None:
     "s[0] = A[i] < s[0] ? B[i] : s[0];",
     "s[0] = s[0] < A[i] ? s[0] : s[0];",
     "s[0] = pow(s[0], A[i]);",
+    "if (A[i] > s[0]) s[0] = B[i];",
+    "if (A[i] > s[0]) s[0] = A[i]; else s[0] = B[i];",
+    "if (A[i] > s[0]) s[0] += A[i];",
+    "if (A[i] > h[0]) h[0] = A[i];",              # rounds at every step
+    "if (A[i] > s[0]) { s[0] = A[i]; k[0] = k[0] + 1; }",
+    "if (A[i] > s[0]) { s[0] = A[i]; K[K[i]] = i; }",
+    "if (A[i] > s[0]) { k[0] = i; }",
+    "if (A[i] != s[0]) { s[0] = A[i]; k[0] = i; }",
 ])
 def test_not_recognised(body: str) -> None:
     found = find_reductions(loop(body))
@@ -123,3 +137,53 @@ def _nodes(node: isl.ScheduleNode):  # type: ignore[no-untyped-def]
     yield node
     for position in range(node.n_children()):
         yield from _nodes(node.child(position))
+
+
+@pytest.mark.parametrize(("body", "operator", "ties"), [
+    ("if (A[i] > s[0]) { s[0] = A[i]; k[0] = i; }", "argmax", "first"),
+    ("if (s[0] < A[i]) { k[0] = 2 * i + 1; s[0] = A[i]; }", "argmax", "first"),
+    ("if (A[i] >= s[0]) { s[0] = A[i]; k[0] = i; }", "argmax", "last"),
+    ("if (A[i] < s[0]) { s[0] = A[i]; k[0] = i; }", "argmin", "first"),
+    ("if (s[0] >= A[i] * B[i]) { s[0] = A[i] * B[i]; k[0] = K[i]; }".replace("K[i]", "n - i"), "argmin", "last"),
+])
+def test_the_place_of_an_extremum(body: str, operator: str, ties: str) -> None:
+    (found,) = find_reductions(loop(body))
+    assert (found.operator, found.ties, found.any_order) == (operator, ties, False)
+    assert len(found.places) == 1
+
+
+def test_the_place_of_an_extremum_in_python_and_as_a_tensor_expression() -> None:
+    def places(a, where):  # type: ignore[no-untyped-def]
+        n = a.shape[0]
+        best = a[0]
+        at = 0
+        for i in range(1, n):
+            if a[i] > best:
+                best = a[i]
+                at = i
+        where[0] = at
+
+    def least(a, where):  # type: ignore[no-untyped-def]
+        where[0] = np.argmin(a)
+
+    values, place = np.zeros(5), np.zeros(1, dtype=np.int64)
+    assert [(r.operator, r.ties) for r in find_reductions(from_python(places, values, place))] == [("argmax", "first")]
+    assert [(r.operator, r.ties) for r in find_reductions(from_python(least, values, place))] == [("argmin", "first")]
+    (m, n), k = symbols("m n"), axis("k")
+    x = placeholder("X", (m, n))
+    row = build(compute((m,), lambda i: argmax(x[i, k], over=k), name="Y"))
+    assert [(r.operator, r.ties) for r in find_reductions(row)] == [("argmax", "first")]
+
+
+def test_the_place_of_an_extremum_keeps_its_order() -> None:
+    """The loop backwards would find the last of equal values; it stays refused whatever is allowed."""
+    scop = loop("if (A[i] > s[0]) { s[0] = A[i]; k[0] = i; }")
+    backwards = tree_of(isl.UnionMap("{ S0[i] -> [-i] }"), scop.domain)
+    for reductions in ("keep", "exact", "reassociate"):
+        dependences = analyse(scop, reductions=reductions)
+        assert dependences.relaxed == ()
+        assert all(d.reduction for d in dependences.pairs)
+        assert violation(dependences, backwards) is not None
+    value_only = loop("if (A[i] > s[0]) s[0] = A[i];")
+    assert violation(analyse(value_only), backwards) is not None
+    assert violation(analyse(value_only, reductions="exact"), backwards) is None
