@@ -11,7 +11,7 @@ from dataclasses import replace
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.original_code import inside
 from polysched.scop.scop import Scop
-from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
+from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match, library_call
 from polysched.tensorize.program import TensorizedProgram
 from polysched.tensorize.semantics import C_NAMES
 
@@ -30,10 +30,15 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, before: CSou
     emulated : plain C stands for the instruction.
     """
     scop = program.match.fragment.scop
-    emitted = emit_match(program.match, name, EmissionOptions(parallel=parallel, zero=program.zero,
+    if program.match.intrinsic.library:
+        arrays, own = _library(program, name)
+    else:
+        emitted = emit_match(program.match, name, EmissionOptions(parallel=parallel, zero=program.zero,
                                                                   emulated=emulated))
+        arrays, own = emitted.arrays, preamble(emitted)
+    call = _call(scop, name, arrays)
     lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name} */"]
-    lines += [*_block(before), _call(scop, emitted), *_block(after)]
+    lines += [*_block(before), call, *_block(after)]
     sizes = program.match.fragment.sizes
     tests = [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
     if tests:
@@ -41,22 +46,29 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, before: CSou
                  *map(inside, ordinary.text.splitlines()), "}"]
     preambles = [part.preamble for part in (before, after) if part is not None]
     return replace(ordinary, text="".join(f"{line}\n" for line in lines),
-                   preamble="".join([*preambles, preamble(emitted)]))
+                   preamble="".join([*preambles, own]))
+
+
+def _library(program: TensorizedProgram, name: str) -> tuple[tuple[str, ...], str]:
+    """The arrays, and the function that calls the library with the headers that it needs."""
+    text = library_call(program.match, name)
+    headers = "".join(f"#include <{h}>\n" for h in ("stdint.h", *program.match.intrinsic.isa.headers))
+    return tuple(dict.fromkeys(v.array for v in program.match.layouts)), f"{headers}static {text}"
 
 
 def _block(part: CSource | None) -> list[str]:
     return [] if part is None else ["{", *map(inside, part.text.splitlines()), "}"]
 
 
-def _call(scop: Scop, emitted: Emitted) -> str:
+def _call(scop: Scop, name: str, arrays: tuple[str, ...]) -> str:
     """`name((const T *)&A[0][0], ...);`"""
-    written = emitted.arrays[0]
+    written = arrays[0]
     arguments = []
-    for array in map(scop.array, emitted.arrays):
+    for array in map(scop.array, arrays):
         zeros = ["0"] * array.c_element.count("{}")
         constant = "" if array.name == written else "const "
         arguments.append(f"({constant}{C_NAMES[array.dtype.name]} *)&{array.c_element.format(*zeros)}")
-    return f"{emitted.name}({', '.join(arguments)});"
+    return f"{name}({', '.join(arguments)});"
 
 
 def preamble(emitted: Emitted) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polysched.dependence import analyse
-from polysched.errors import IllegalScheduleError
+from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.bodies import Numerics
 from polysched.tensorize.choice import executes_here, may_execute_here
 from polysched.tensorize.emission.cost import plan_cycles
+from polysched.tensorize.emission.library import library_call
 from polysched.tensorize.emission.plan import make_plan
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
@@ -89,9 +90,6 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target) -> Decision:
     found: list[Match] = []
     why: list[str] = []
     for intrinsic in considered:
-        if intrinsic.library:
-            why.append(f"{intrinsic.name} is a library function, whose calls this command does not write")
-            continue
         matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences)
         found += matches.with_mirrors
         if options.intrinsic != AUTO:
@@ -108,7 +106,11 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         name, ordinary = candidate.fragment.statement.name, ordinary_cycles(candidate.fragment, target)
         if best is not None and ordinary - candidate.cost_cycles <= best[0]:
             continue
-        cycles = plan_cycles(make_plan(candidate, emulated=False, target=target), target)
+        try:
+            cycles = _cycles(candidate, target)
+        except NoIntrinsicMatchError as refusal:
+            tied[name] = f"{name}: {refusal.problem}"
+            continue
         text = (f"{candidate.intrinsic.name} about {cycles:.0f} cycles, vector code at best {ordinary:.0f}")
         if options.intrinsic == AUTO and cycles >= ordinary:
             slower[name] = min(slower.get(name, (math.inf, "")), (cycles, text))
@@ -123,11 +125,25 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
             continue
         best = (ordinary - cycles, program, f"{name}: {text}")
     if best is not None:
-        emulated = not executes_here(best[1].match.intrinsic)
+        chosen = best[1].match.intrinsic
+        emulated = not chosen.library and not executes_here(chosen)
         note = ", by its emulator: nothing here executes it" if emulated else ""
         return Decision(program=best[1], reasons=(best[2] + note,), emulated=emulated)
     reasons = [*tied.values(), *(f"{n}: no instruction is worth it ({t})" for n, (_, t) in slower.items()), *why]
     return Decision(program=None, reasons=tuple(reasons or ["no instruction that this machine executes matches"]))
+
+
+def _cycles(candidate: Match, target: Target) -> float:
+    """What a match costs.
+
+    Raises
+    ------
+    NoIntrinsicMatchError : a library function cannot be called with these strides.
+    """
+    if candidate.intrinsic.library:
+        library_call(candidate, "call")
+        return candidate.cost_cycles
+    return plan_cycles(make_plan(candidate, emulated=False, target=target), target)
 
 
 def ordinary_cycles(fragment: Fragment, target: Target) -> float:

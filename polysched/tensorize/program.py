@@ -50,7 +50,7 @@ def tensorize(match: Match, *, dependences: Dependences | None = None) -> Tensor
             hint="match the body of that loop as a program of its own")
     names = [s.name for s in scop.statements]
     at = names.index(own)
-    clears = clearing_statement(match)
+    clears = None if match.intrinsic.library else clearing_statement(match)   # a call adds to what is there
     return TensorizedProgram(match=match, before=part(scop, [n for n in names[:at] if n != clears]),
                              after=part(scop, names[at + 1:]), zero=clears is not None)
 

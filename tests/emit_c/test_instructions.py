@@ -74,3 +74,24 @@ def test_no_instruction_leaves_the_region_as_it_is(tmp_path: Path) -> None:
     none = transform_file(path, PipelineOptions(tensorize=floats))
     assert plain.text == none.text
     assert any("fma_f64_avx512" in line for line in none.regions[0].steps())
+
+
+def test_a_product_becomes_a_library_call(tmp_path: Path) -> None:
+    text = """void product(int n, double C[n][n], double A[n][n], double B[n][n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            C[i][j] = 0;
+            for (int k = 0; k < n; k++)
+                C[i][j] += A[i][k] * B[k][j];
+        }
+#pragma endscop
+}
+"""
+    path = tmp_path / "product.c"
+    path.write_text(text)
+    done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic="cblas_dgemm", sizes={"n": 37})))
+    assert "cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 37, 37, 37, 1, A, 37, B, 37, 1, C, 37);" in done.text
+    assert done.text.startswith("#include <stdint.h>\n#include <cblas.h>\n")
+    assert "emulator" not in "".join(done.regions[0].instructions)

@@ -116,7 +116,10 @@ def _tilings(order: list[NestLoop]) -> Iterator[list[NestLoop]]:
 
 
 def transfer_seconds(match: Match, order: Sequence[NestLoop], target: Target) -> float:
-    """Seconds that a core waits for bytes from beyond each of its own caches."""
+    """Seconds that a core waits for bytes from beyond each of its own caches, and for accumulators to and from L1.
+
+    Accumulators move by a cache line per cycle, once in each direction per tile of the reductions.
+    """
     caches = [c for c in target.caches if c.shared_by <= 2] or list(target.caches[:1])
     levels = [c.level for c in target.caches]
     total = 0.0
@@ -124,7 +127,11 @@ def transfer_seconds(match: Match, order: Sequence[NestLoop], target: Target) ->
     for cache, amount in zip(caches, moved, strict=True):
         further = [level for level in levels if level > cache.level]
         total += amount / target.bandwidth(further[0] if further else 0)
-    return total
+    output = match.intrinsic.output
+    passes = math.prod(loop.tiles for loop in order if loop.reduction)
+    results = math.prod(loop.blocks * loop.unroll for loop in order if uses(match, output.name, loop))
+    lines = 2 * passes * results * output.elements * output.dtype.bytes / target.line_bytes
+    return total + lines / target.frequency_hz
 
 
 def _bytes_moved(match: Match, order: Sequence[NestLoop], capacity_bytes: int) -> int:

@@ -13,6 +13,7 @@ from polysched.tensorize.intrinsic import LoadMode
 from polysched.tensorize.match import Match
 
 LONG_STRIDE_BYTES = 256
+LONG_ROW_BYTES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +96,16 @@ def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool)
 
 
 def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Place) -> bool:
-    """Whether a direct operand would be read again and again with strides that waste the TLB and cache sets."""
+    """Whether a direct operand would be read again and again with strides that waste the TLB and cache sets.
+
+    That is also so for every tile register whose rows lie far apart: no prefetcher follows them.
+    """
     width = match.intrinsic.parsed.operand(operand).dtype.bytes
     steps = [direct.block_strides[loop.name] * width for loop in loops
              if loop.reduction and loop.name in direct.block_strides and loop.count > 8]
     reuse = math.prod(loop.blocks for loop in loops if not loop.reduction and loop.name not in direct.block_strides)
-    return reuse >= 4 and any(abs(step) >= LONG_STRIDE_BYTES for step in steps)
+    far = match.intrinsic.operand(operand).mode is LoadMode.TILE and direct.row_stride_bytes >= LONG_ROW_BYTES
+    return reuse >= 4 and (far or any(abs(step) >= LONG_STRIDE_BYTES for step in steps))
 
 
 def _packed(match: Match, operand: str, mine: list[NestLoop], copy: CopyPlan | None) -> Place:
