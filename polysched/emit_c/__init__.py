@@ -7,4 +7,16 @@ from polysched.emit_c.guard import guarded
 from polysched.emit_c.safe import crossover, original_when_small
 from polysched.emit_c.splice import splice
 
-__all__ = ["CFunction", "CSource", "EmitOptions", "Scan", "crossover", "emit", "emit_function", "guarded", "original_when_small", "scan", "splice"]
+__all__ = [
+    "CFunction",
+    "CSource",
+    "EmitOptions",
+    "Scan",
+    "crossover",
+    "emit",
+    "emit_function",
+    "guarded",
+    "original_when_small",
+    "scan",
+    "splice",
+]

@@ -15,7 +15,7 @@ E. De Greef, F. Catthoor, H. De Man, "Memory size reduction through storage orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -26,7 +26,7 @@ from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, arms_of
-from polysched.emit_c.index import Linear, Variable, substitute, variables
+from polysched.emit_c.index import Linear, Variable, constant, substitute, variables
 from polysched.emit_c.leaves import Leaf, leaf_relation, leaves_of
 from polysched.emit_c.loops import (
     Block,
@@ -49,19 +49,22 @@ CROSSING_OPERATIONS = 200_000
 MOST_CHOICES_OF_BOUNDS = 64
 
 
-def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Mapping[str, str]) -> Node:
+def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Mapping[str, str], *,
+             memory_name: Callable[[str], str] | None = None) -> Node:
     """Put each temporary array that is small enough inside some node of the loops into a `Local` there.
 
     Parameters
     ----------
     context : the parameter values that can occur.
     names : C names of the arrays that may be contracted.
+    memory_name : C name of memory with a part per thread, for an array; None when there can be none.
     """
     leaves = tuple(leaves_of(loops, (), Facts(context=context)))
     for name, called in names.items():
         array = dependences.scop.array(name)
         flow = tuple(p for p in dependences.pairs if p.array == name and p.kind is DependenceKind.FLOW)
         contraction = _Contraction(array=array, called=called, scop=dependences.scop, flow=flow,
+                                   memory="" if memory_name is None else memory_name(name),
                                    leaves=tuple(x for x in leaves if _accesses(dependences.scop, x.instance, name)))
         found = contraction.place(loops, ())
         if found is not None:
@@ -69,9 +72,10 @@ def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Map
     return _finished(loops, ())
 
 
-def contracted(loops: Node) -> frozenset[str]:
-    """The arrays that some `Local` below declares."""
-    return frozenset(t.array for n in _locals(loops) for t in n.temporaries)
+def contracted(loops: Node) -> dict[str, Temporary]:
+    """What each array that some `Local` below declares is there; of several, one with memory from the heap."""
+    found = [t for n in _locals(loops) for t in n.temporaries]
+    return {t.array: t for t in sorted(found, key=lambda t: bool(t.memory))}
 
 
 def _locals(node: Node) -> Iterator[Local]:
@@ -91,6 +95,7 @@ class _Contraction:
     scop: Scop
     flow: tuple[Dependence, ...]
     leaves: tuple[Leaf, ...]
+    memory: str = ""
     cache: dict[tuple[int, int, int], isl.Map | None] = field(default_factory=dict)
 
     def place(self, node: Node, around: tuple[For | Let, ...]) -> Node | None:
@@ -203,21 +208,23 @@ class _Contraction:
         reached = list(self._subscripts(node))
         if any(forms is None for forms, _ in reached):
             return None
-        kept, bases, extents = [], [], []
+        kept: list[int] = []
+        spans: list[tuple[Linear, int] | None] = []
         for dimension in range(len(self.array.extents)):
             forms = [(forms[dimension], inside) for forms, inside in reached if forms is not None]
             first = forms[0][0]
-            if all(form == first for form, _ in forms) and not (variables(first) & loop_names(node)):
-                continue
-            span = _span(forms, fixed)
-            if span is None:
-                return None
-            kept.append(dimension)
-            bases.append(span[0])
-            extents.append(span[1])
-        if prod(extents) * self.array.dtype.bytes > LARGEST_BUFFER_BYTES:
+            if not all(form == first for form, _ in forms) or variables(first) & loop_names(node):
+                kept.append(dimension)
+                spans.append(_span(forms, fixed))
+        known = tuple(span for span in spans if span is not None)
+        if len(known) == len(spans) and prod(
+                extent for _, extent in known) * self.array.dtype.bytes <= LARGEST_BUFFER_BYTES:
+            return Temporary(self.array.name, self.called, tuple(kept), tuple(base for base, _ in known),
+                             tuple(extent for _, extent in known))
+        if not self.memory or len(kept) == len(self.array.extents) or any(
+                self.array.extents[dimension] is None for dimension in kept):
             return None
-        return Temporary(self.array.name, self.called, tuple(kept), tuple(bases), tuple(extents))
+        return Temporary(self.array.name, self.called, tuple(kept), (constant(0),) * len(kept), (), self.memory)
 
     def _subscripts(self, node: Node) -> Iterator[tuple[tuple[Linear, ...] | None, tuple[For | Let, ...]]]:
         """Per access of the array below the node, its subscripts and the loops inside the node around it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from polysched.dependence.reductions import Reduction, find_reductions
@@ -10,7 +10,15 @@ from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.contraction import contract, contracted
 from polysched.emit_c.facts import Facts
-from polysched.emit_c.heap import fits_stack, is_expanded, local_declarations, with_memory
+from polysched.emit_c.heap import (
+    Memory,
+    fits_stack,
+    is_expanded,
+    local_declarations,
+    parts_of_threads,
+    whole_array,
+    with_memory,
+)
 from polysched.emit_c.held_elements import hold_elements
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
@@ -77,11 +85,11 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None, scanned: S
     BudgetExceededError : isl's loop generation does not fit into `options.max_operations`.
     """
     from_file = tiled.schedule.scop.source is not None
-    region = emit_with_storage(tiled, options=options or EmitOptions(), scanned=scanned, on_heap=lambda array: (
-        from_file and is_expanded(array) and not fits_stack(array)))
-    if not region.on_heap:
+    region = emit_with_storage(tiled, options=options or EmitOptions(), scanned=scanned, per_thread=from_file,
+                               on_heap=lambda array: from_file and is_expanded(array) and not fits_stack(array))
+    if not region.memories:
         return region.source
-    lines = with_memory(region.source.scop, region.source.text.splitlines(), region.on_heap)
+    lines = with_memory(region.source.scop, region.source.text.splitlines(), region.memories)
     return replace(region.source, text="".join(f"{line}\n" for line in lines))
 
 
@@ -92,16 +100,21 @@ class Region:
     Parameters
     ----------
     source : the region.
-    on_heap : C name by array, for the arrays that need memory from outside the region.
+    memories : what it needs from the heap.
     """
 
     source: CSource
-    on_heap: Mapping[str, str]
+    memories: tuple[Memory, ...]
 
 
 def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Callable[[Array], bool],
-                      scanned: Scan | None = None) -> Region:
-    """The region, with those temporary arrays declared inside that are not to be `on_heap`."""
+                      per_thread: bool = True, scanned: Scan | None = None) -> Region:
+    """The region, with those temporary arrays declared inside that are not to be `on_heap`.
+
+    Parameters
+    ----------
+    per_thread : buffers of unknown size may get memory with a part per thread.
+    """
     scop = tiled.schedule.scop
     guard = _guard(tiled)
     scanned = scanned or scan(tiled, max_operations=options.max_operations)
@@ -111,7 +124,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     facts = Facts(context=guard.context)
     local_names = local_array_names(scop, taken)
     if options.trace is None:
-        loops = contract(loops, tiled.schedule.dependences, guard.context, local_names)
+        loops = contract(loops, tiled.schedule.dependences, guard.context, local_names, memory_name=(
+            lambda array: taken.fresh(f"{identifier_of(array)}_parts")) if per_thread else None)
     placed = contracted(loops)
     local_names |= {a.name: taken.fresh(f"{identifier_of(a.name)}_copies") for a in scop.arrays
                     if a.name in local_names and a.name not in placed and is_expanded(a)}
@@ -147,7 +161,9 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
              *(line for h in helpers for line in h.undefinitions())]
     source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
                      fallbacks=scanned.fallbacks, allocated=tuple(heap))
-    return Region(source=source, on_heap=heap)
+    memories = [whole_array(scop, array, name) for array, name in heap.items()]
+    memories += [parts_of_threads(scop, t) for t in placed.values() if t.memory]
+    return Region(source=source, memories=tuple(memories))
 
 
 def _free_reductions(scop: Scop, options: EmitOptions) -> dict[str, Reduction]:

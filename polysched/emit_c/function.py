@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.c_text import DIRECTIVES
 from polysched.emit_c.emission import emit_with_storage
-from polysched.emit_c.heap import PROTOTYPES, allocated, fits_stack
+from polysched.emit_c.heap import Memory, fits_stack, prototypes
 from polysched.emit_c.names import taken_names
 from polysched.emit_c.statements import INDENT
 from polysched.errors import UsageError
@@ -52,16 +52,15 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     if not (name.isidentifier() and name.isascii()):
         raise UsageError(f"{name!r} cannot be the name of a C function", hint="letters, digits and _")
     region = emit_with_storage(tiled, options=options or EmitOptions(), on_heap=lambda array: not fits_stack(array))
-    source, heap = region.source, frozenset(region.on_heap)
+    source, heap = region.source, region.memories
     signature = FunctionSignature(name=name, parameters=_parameters(scop), return_type="int" if heap else "void")
-    temporaries = [(scop.array(array), called) for array, called in region.on_heap.items()]
     body = source.text.splitlines()
-    if temporaries:
-        there = " && ".join(called for _, called in temporaries)
+    if heap:
+        there = " && ".join(memory.name for memory in heap)
         status = taken_names(scop).fresh("polysched_status")
-        body = [*(allocated(scop, array, called) for array, called in temporaries),
+        body = [*(memory.declaration for memory in heap),
                 f"const int {status} = {there} ? 0 : 1;", f"if (!{status}) {{", *(_placed(line) for line in body), "}",
-                *(f"free({called});" for _, called in temporaries), f"return {status};"]
+                *(f"free({memory.name});" for memory in heap), f"return {status};"]
     arguments = ", ".join(p.c_declaration for p in signature.parameters) or "void"
     head = f"{signature.return_type} {name}({arguments})"
     lines = [*_prototypes(scop, heap), f"{head} {{", *(_placed(line) for line in body), "}"]
@@ -76,7 +75,7 @@ def with_region(function: CFunction, region: CSource) -> CFunction:
     if function.signature.return_type != "void":
         return function
     arguments = ", ".join(p.c_declaration for p in function.signature.parameters) or "void"
-    prototypes = _prototypes(region.scop, frozenset())
+    prototypes = _prototypes(region.scop, ())
     lines = [*prototypes, f"void {function.signature.name}({arguments}) {{",
              *(_placed(line) for line in region.text.splitlines()), "}"]
     text = region.preamble + "".join(f"{line}\n" for line in lines)
@@ -119,7 +118,7 @@ def _array_parameter(array: Array, written: bool) -> FunctionParameter:
                              constant=not written, restrict=array.restrict)
 
 
-def _prototypes(scop: Scop, heap: frozenset[str]) -> list[str]:
+def _prototypes(scop: Scop, heap: tuple[Memory, ...]) -> list[str]:
     lines = []
     calls = {e.function: e for s in scop.statements for top in statement_expressions(s.body) for e in walk(top)
              if isinstance(e, Call)}
@@ -129,6 +128,4 @@ def _prototypes(scop: Scop, heap: frozenset[str]) -> list[str]:
         if function not in ("floordiv", "floormod"):
             arguments = ", ".join(argument.dtype.c_name for argument in call.arguments) or "void"
             lines.append(f"{call.dtype.c_name} {function}({arguments});")
-    if heap:
-        lines += PROTOTYPES
-    return lines
+    return [*lines, *prototypes(heap)]

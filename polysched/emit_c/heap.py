@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.emit_c.loops import Temporary
 from polysched.emit_c.original_code import inside, original_lines
 from polysched.emit_c.size_text import size_text
 from polysched.emit_c.statements import INDENT
@@ -52,17 +54,83 @@ def allocated(scop: Scop, array: Array, name: str) -> str:
     return f"{array.dtype.c_name} {pointer} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});"
 
 
-def with_memory(scop: Scop, body: Sequence[str], arrays: Mapping[str, str]) -> list[str]:
-    """The lines of a region that gets memory for some arrays; without memory the original code runs.
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """Memory that a region needs from the heap.
 
     Parameters
     ----------
-    arrays : C name by array.
+    array : the temporary array that it is for.
+    name : C name of the pointer.
+    declaration : the line that allocates.
+    per_thread : it has one part for every thread.
     """
-    there = " && ".join(arrays.values())
-    lines = [*PROTOTYPES, *(allocated(scop, scop.array(array), name) for array, name in arrays.items()),
+
+    array: str
+    name: str
+    declaration: str
+    per_thread: bool = False
+
+
+def whole_array(scop: Scop, array: str, name: str) -> Memory:
+    """Memory for all of an array."""
+    return Memory(array=array, name=name, declaration=allocated(scop, scop.array(array), name))
+
+
+def parts_of_threads(scop: Scop, temporary: Temporary) -> Memory:
+    """Memory for one buffer per thread, cache lines apart."""
+    c_name = scop.array(temporary.array).dtype.c_name
+    bytes_ = f"(unsigned long)omp_get_max_threads() * ({_elements(scop, temporary)}) * sizeof({c_name})"
+    rounded = f"({bytes_} + {ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
+    return Memory(array=temporary.array, name=temporary.memory, per_thread=True,
+                  declaration=f"{c_name} *{temporary.memory} = aligned_alloc({ALIGNMENT_BYTES}, {rounded});")
+
+
+def part_of_thread(scop: Scop, temporary: Temporary) -> str:
+    """The declaration of the running thread's buffer."""
+    extents = _extents(scop, temporary)
+    c_name = scop.array(temporary.array).dtype.c_name
+    start = f"{temporary.memory} + omp_get_thread_num() * ({_elements(scop, temporary)})"
+    if len(extents) == 1:
+        return f"{c_name} *{temporary.name} = {start};"
+    rows = "".join(f"[{extent}]" for extent in extents[1:])
+    return f"{c_name} (*{temporary.name}){rows} = ({c_name} (*){rows})({start});"
+
+
+def _extents(scop: Scop, temporary: Temporary) -> tuple[str, ...]:
+    texts = extent_texts(scop, scop.array(temporary.array))
+    return tuple(texts[dimension] for dimension in temporary.kept)
+
+
+def _elements(scop: Scop, temporary: Temporary) -> str:
+    """The elements of one part: those of the buffer in whole cache lines, and one line more."""
+    line = ALIGNMENT_BYTES // scop.array(temporary.array).dtype.bytes
+    count = " * ".join(f"(long)({extent})" for extent in _extents(scop, temporary))
+    return f"({count} + {2 * line - 1}) / {line} * {line}"
+
+
+def prototypes(memories: Sequence[Memory]) -> list[str]:
+    """What has to be declared, without headers; without OpenMP there is one thread."""
+    lines = list(PROTOTYPES) if memories else []
+    if any(memory.per_thread for memory in memories):
+        lines += ["#ifdef _OPENMP", "int omp_get_max_threads(void), omp_get_thread_num(void);", "#else",
+                  "#define omp_get_max_threads() 1", "#define omp_get_thread_num() 0", "#endif"]
+    return lines
+
+
+def ends(memories: Sequence[Memory]) -> list[str]:
+    """The end of what `prototypes` defined."""
+    if not any(memory.per_thread for memory in memories):
+        return []
+    return ["#ifndef _OPENMP", "#undef omp_get_max_threads", "#undef omp_get_thread_num", "#endif"]
+
+
+def with_memory(scop: Scop, body: Sequence[str], memories: Sequence[Memory]) -> list[str]:
+    """The lines of a region that gets memory; without memory the original code runs."""
+    there = " && ".join(memory.name for memory in memories)
+    lines = [*prototypes(memories), *(memory.declaration for memory in memories),
              f"if ({there}) {{", *map(inside, body), "} else {", *original_lines(scop), "}",
-             *(f"free({name});" for name in arrays.values())]
+             *(f"free({memory.name});" for memory in memories), *ends(memories)]
     return ["{", *(line if line.startswith("#") else INDENT + line for line in lines), "}"]
 
 

@@ -24,7 +24,9 @@ class Temporary:
     name : the C name.
     kept : the dimensions of the array that the buffer has; the others have one value inside.
     bases : per kept dimension, the first subscript that occurs.
-    extents : per kept dimension, the number of elements.
+    extents : per kept dimension, the number of elements; empty for a buffer in `memory`.
+    memory : C name of memory from the heap with one part per thread, for kept dimensions in their full extent; empty
+        for a buffer on the stack.
     """
 
     array: str
@@ -32,6 +34,7 @@ class Temporary:
     kept: tuple[int, ...] = ()
     bases: tuple[Linear, ...] = ()
     extents: tuple[int, ...] = ()
+    memory: str = ""
 
     def subscripts(self, forms: tuple[Linear, ...]) -> tuple[Linear, ...]:
         """Where in the buffer the element with these subscripts in the array is."""

@@ -9,6 +9,7 @@ from polysched.emit_c.band_comments import BandComments
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import Facts
+from polysched.emit_c.heap import part_of_thread
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index import Comparison, variable
 from polysched.emit_c.index_printer import IndexPrinter
@@ -104,6 +105,8 @@ class RegionPrinter:
                 return self._instance(node)
 
     def _declaration(self, temporary: Temporary) -> str:
+        if temporary.memory:
+            return part_of_thread(self.scop, temporary)
         extents = "".join(f"[{extent}]" for extent in temporary.extents)
         aligned = f" __attribute__((aligned({ALIGNMENT_BYTES})))" if extents else ""
         return f"{self.scop.array(temporary.array).dtype.c_name} {temporary.name}{extents}{aligned};"
