@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from polysched.measure.measurement import Listing
 
 logger = logging.getLogger(__name__)
-stage_logger = logging.getLogger("polysched.stages")
-"""Takes the name of each stage before it begins; what shows progress listens to it."""
+stage_logger = logging.getLogger("polysched.stages")  # told each stage before it begins; progress listens to it
 
 Value = TypeVar("Value")
 VECTOR_BITS = (0, 128, 256, 512)

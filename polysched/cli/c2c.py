@@ -8,6 +8,7 @@ from polysched.cli.json_report import file_report
 from polysched.cli.options import add_source, add_transformation, pipeline_options, size
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
+from polysched.cli.progress import progress
 from polysched.errors import UsageError
 
 NAME = "c2c"
@@ -39,11 +40,13 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_same_file(arguments.source, arguments.json)
     if arguments.output == arguments.json == STANDARD_OUTPUT:
         raise UsageError("the C and the JSON cannot both go to the standard output", hint="name a file with -o OUT.c")
-    with prepared(arguments.output) as output, prepared(arguments.json) as report:
+    with (prepared(arguments.output) as output, prepared(arguments.json) as report,
+          progress(quiet=bool(arguments.quiet)) as shown):
         transformed = transform_file(arguments.source, pipeline_options(arguments))
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:
             dump_stages(transformed.regions, arguments.dump_stages)
+        shown.stop()
         assert output is not None
         output.write(transformed.text)
         if report is not None:

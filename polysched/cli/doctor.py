@@ -23,8 +23,10 @@ CROSS_TOOLS = (
     ("polycc", "comparing with Pluto"), ("ppcg", "comparing with PPCG"))
 PACKAGES = (
     ("ziglang", "compiling without a system compiler: polysched[compiler]"),
-    ("dask.distributed", "measuring on several machines"), ("matplotlib", "plots for papers"),
-    ("IPython", "notebooks"), ("ipywidgets", "the explorer in notebooks"), ("torch", "baselines from PyTorch"))
+    ("distributed", "measuring on several machines: polysched[cluster]"),
+    ("matplotlib", "plots of experiments: polysched[plot]"), ("jinja2", "polysched report: polysched[report]"),
+    ("IPython", "notebooks: polysched[notebook]"), ("ipywidgets", "the explorer in notebooks: polysched[notebook]"),
+    ("pygments", "C in colour: polysched[notebook]"), ("torch", "experiments beside PyTorch: polysched[peers]"))
 OPENMP_TEST = """\
 __attribute__((visibility("default"))) int f(void) {
   int n = 0;

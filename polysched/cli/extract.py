@@ -6,6 +6,7 @@ import argparse
 import json
 
 from polysched.cli.options import add_source, read_regions
+from polysched.cli.progress import progress
 
 NAME = "extract"
 HELP = "Print the polyhedral model of a C file's regions."
@@ -27,7 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the regions."""
     from polysched.scop.serialise import scop_to_json
     from polysched.scop.text import scop_text
-    scops = read_regions(arguments)
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step(f"reading {arguments.source}")
+        scops = read_regions(arguments)
     if arguments.json:
         values = [scop_to_json(scop) for scop in scops]
         print(json.dumps(values[0] if len(values) == 1 else values, indent=2))

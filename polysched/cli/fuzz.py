@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polysched.cli.progress import progress
 from polysched.errors import OutputError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -50,7 +52,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --count 100 --jobs 2")
     options = CampaignOptions(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs,
                               limit_seconds=arguments.limit_seconds, data_dependent=arguments.data_dependent)
-    results = run_campaign(options, on_result=_tell)
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        done = itertools.count(1)
+
+        def tell(result: ProgramResult) -> None:
+            if result.findings:
+                shown.hide()
+                _tell(result)
+            shown.count(next(done), options.count, "programs")
+
+        shown.step("the first programs")
+        results = run_campaign(options, on_result=tell)
     if arguments.json is not None:
         try:
             arguments.json.write_text(as_json(results, options))

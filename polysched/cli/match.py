@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.options import numerics, size
+from polysched.cli.progress import progress
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,12 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
     options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
                            numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums)
     sizes = dict(arguments.size)
-    scops, left = programs(arguments, sizes)
     found = []
-    for scop in scops:
-        known = {p.name for p in scop.parameters}
-        found.append(match(scop, intrinsic, options, sizes={n: v for n, v in left.items()
-                                                            if len(scops) == 1 or n in known}))
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step(f"reading {arguments.what}")
+        scops, left = programs(arguments, sizes)
+        for scop in scops:
+            shown.step(f"matching {scop.name}")
+            known = {p.name for p in scop.parameters}
+            found.append(match(scop, intrinsic, options, sizes={n: v for n, v in left.items()
+                                                                if len(scops) == 1 or n in known}))
     if arguments.json:
         values = [f.to_json() for f in found]
         print(json.dumps(values[0] if len(values) == 1 else values, indent=2))

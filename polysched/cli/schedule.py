@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.options import add_scheduling, add_source, read_regions, read_strategy
+from polysched.cli.progress import progress
 
 if TYPE_CHECKING:
     from polysched.dependence import Dependences
@@ -40,12 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Schedule every region and print what was found."""
     from polysched.dependence import analyse
     from polysched.scheduling.tree_text import tree_text
-    scops = read_regions(arguments)
+    schedules = []
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step(f"reading {arguments.source}")
+        for scop in read_regions(arguments):
+            shown.step(f"finding the dependences of {scop.name}")
+            dependences = analyse(scop, value_based=not arguments.memory_based, inputs=arguments.inputs,
+                                  reductions=arguments.reductions)
+            shown.step(f"scheduling {scop.name}")
+            schedules.append(_schedule(dependences, arguments))
     values = []
-    for scop in scops:
-        dependences = analyse(scop, value_based=not arguments.memory_based, inputs=arguments.inputs,
-                              reductions=arguments.reductions)
-        schedule = _schedule(dependences, arguments)
+    for schedule in schedules:
+        scop, dependences = schedule.scop, schedule.dependences
         values.append(_as_json(schedule))
         if not arguments.json:
             report = schedule.report

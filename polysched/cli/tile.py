@@ -6,6 +6,7 @@ import argparse
 import json
 
 from polysched.cli.options import FUSIONS, SCHEDULERS, add_source, read_regions, size, tile_sizes
+from polysched.cli.progress import progress
 
 NAME = "tile"
 HELP = "Show how a C file's regions are tiled; --explain says why."
@@ -41,17 +42,23 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.scheduling import ALGORITHMS, SchedulerOptions
     from polysched.tiling import TilingOptions, tile
     from polysched.tiling.explain import explain_text, explanations
-    scops = read_regions(arguments)
-    sizes = dict(arguments.size)
-    known = {parameter.name for scop in scops for parameter in scop.parameters}
-    if unknown := sorted(set(sizes) - known):
-        raise UsageError(f"no parameter {unknown[0]}", where=arguments.source,
-                         hint=f"parameters are {', '.join(sorted(known)) or 'none'}")
-    options = TilingOptions(sizes=arguments.tile, parallel=arguments.parallel, parameters=sizes)
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step(f"reading {arguments.source}")
+        scops = read_regions(arguments)
+        sizes = dict(arguments.size)
+        known = {parameter.name for scop in scops for parameter in scop.parameters}
+        if unknown := sorted(set(sizes) - known):
+            raise UsageError(f"no parameter {unknown[0]}", where=arguments.source,
+                             hint=f"parameters are {', '.join(sorted(known)) or 'none'}")
+        options = TilingOptions(sizes=arguments.tile, parallel=arguments.parallel, parameters=sizes)
+        every = []
+        for scop in scops:
+            shown.step(f"scheduling {scop.name}")
+            schedule = ALGORITHMS[arguments.scheduler](analyse(scop), options=SchedulerOptions(fusion=arguments.fusion))
+            shown.step(f"tiling {scop.name}")
+            every.append(tile(schedule, options))
     values = []
-    for scop in scops:
-        schedule = ALGORITHMS[arguments.scheduler](analyse(scop), options=SchedulerOptions(fusion=arguments.fusion))
-        tiled = tile(schedule, options)
+    for scop, tiled in zip(scops, every, strict=True):
         found = explanations(tiled, options.target)
         values.append({"name": scop.name, "bands": [band.to_json() for band in found]})
         if arguments.json:

@@ -48,7 +48,8 @@ class TreePicture(Shown):
             parts.append(f'<rect x="{x}" y="{y}" width="{7 * len(label) + 14}" height="{ROW - 5}" rx="4" '
                          f'fill="{colour}" fill-opacity="0.25" stroke="{colour}"/>'
                          f'<text x="{x + 7}" y="{y + 14}">{html.escape(label)}</text>')
-        return svg_document("".join(parts), width=width, height=height, font="monospace", font_size=11.5)
+        return svg_document("".join(parts), width=width, height=height, font="monospace", font_size=11.5,
+                            shrinks=False)
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -15,7 +15,7 @@ MOST_ROWS = 40
 """Longer tables end in a line that says how many rows are not shown."""
 
 _CARD = "border:1px solid #bbb;border-radius:6px;padding:8px 12px;margin:4px 0;max-width:100%;overflow-x:auto"
-_CODE = ("margin:0;padding:8px;background:#f8f8f8;color:#222;border-radius:4px;overflow-x:auto;"
+_CODE = ("margin:0;padding:8px;background:#f8f8f8;color:#222;border-radius:4px;overflow:auto;"
          "font-family:monospace;font-size:12px;line-height:1.35;white-space:pre")
 _CELL = "text-align:left;padding:2px 12px 2px 0;font-size:12px;vertical-align:top"
 
@@ -71,4 +71,4 @@ def c_code(text: str) -> str:
     lexers, formatters = (importlib.import_module(f"pygments.{name}") for name in ("lexers", "formatters"))
     coloured = pygments.highlight(text, lexers.CLexer(stripnl=False),
                                   formatters.HtmlFormatter(noclasses=True, nowrap=True, style="default"))
-    return f'<pre style="{_CODE}">{coloured}</pre>'
+    return f'<pre style="{_CODE};max-height:40em">{coloured}</pre>'

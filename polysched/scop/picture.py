@@ -30,10 +30,17 @@ PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 Point = tuple[int, ...]
 
 
-def svg_document(body: str, *, width: int, height: int, font: str = "sans-serif", font_size: float = 12) -> str:
-    """A self-contained SVG document on white that shrinks with a narrow page."""
+def svg_document(body: str, *, width: int, height: int, font: str = "sans-serif", font_size: float = 12,
+                 shrinks: bool = True) -> str:
+    """A self-contained SVG document on white.
+
+    Parameters
+    ----------
+    shrinks : becomes smaller with a narrow page; otherwise its text keeps its size, and the page scrolls it.
+    """
+    fit = "max-width:100%;height:auto;" if shrinks else ""
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            f'style="max-width:100%;height:auto;background:#fff" font-family="{font}" font-size="{font_size}">'
+            f'style="{fit}background:#fff" font-family="{font}" font-size="{font_size}">'
             f'{body}</svg>')
 
 

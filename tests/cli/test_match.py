@@ -1,12 +1,12 @@
 """`polysched match`: counts, explanations, exit codes."""
 
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 
 from polysched.cli import match
+from polysched.cli.entry import make_parser
 from polysched.errors import UsageError
 from tests.cli.command import polysched
 
@@ -24,9 +24,7 @@ void product(int n, int32_t C[n][n], uint8_t A[n][n], %s B[n][n]) {
 
 
 def run(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    match.add_arguments(parser)
-    return match.run(parser.parse_args(words))
+    return match.run(make_parser().parse_args(["match", *words]))
 
 
 def test_counts_in_json(capsys: pytest.CaptureFixture[str]) -> None:
