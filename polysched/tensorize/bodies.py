@@ -259,9 +259,25 @@ def _dtype_fact(intrinsic: Intrinsic, operand: str, e: Expr, wanted: DType) -> F
                     "other operand to the result")
     if have.is_float and wanted.is_float:
         return Fact("type", text, f"cast the operand to {wanted}, which changes the rounding")
+    if (offset := _zero_point(e, wanted)) is not None:
+        return Fact("type", text, f"take the zero point out of the product: (x {offset} z) * y = x * y {offset} z * y, "
+                    "where the sums of y over the reduction are computed once, outside of the product")
     if have.is_integer and wanted.is_integer:
         return Fact("type", text, f"cast the operand to {wanted} if its values are known to fit")
     return Fact("type", text, f"convert the operand to {wanted} outside the loops")
+
+
+def _zero_point(e: Expr, wanted: DType) -> str | None:
+    """The operator when an operand is a value of its width, minus or plus something else."""
+    while isinstance(e, Cast):
+        e = e.operand
+    if isinstance(e, Binary) and e.op in ("+", "-") and e.dtype.is_integer and wanted.is_integer:
+        inner = e.left
+        while isinstance(inner, Cast) and inner.dtype.is_integer:
+            inner = inner.operand
+        if isinstance(inner, Load) and inner.dtype.is_integer and inner.dtype.bits <= wanted.bits:
+            return e.op
+    return None
 
 
 def _clamp_facts(intrinsic: Intrinsic, clamp: tuple[int, int] | None, dtype: DType) -> list[Fact]:
