@@ -25,12 +25,13 @@ import islpy as isl
 from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.same_values import check_same_values
+from polysched.dependence.unrolling import write_out
+from polysched.errors import IllegalScheduleError
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement, Storage
-
 
 TYPICAL_SIZE = 1000
 """What a symbolic size is taken for when memory is compared."""
@@ -99,9 +100,10 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
     BudgetExceededError : as `analyse`.
     IllegalScheduleError : the check of `same_values` fails, which would be a fault here.
     """
-    scop = dependences.scop
     if not dependences.value_based:
         return Expansion(dependences=dependences)
+    given, dependences = dependences, _written_out(dependences, but)
+    scop = dependences.scop
     done: list[ExpandedArray] = []
     for array in (a for a in dependences.scop.arrays if a.name not in but):
         for web in _webs(dependences, array):
@@ -113,10 +115,10 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
                 done.append(ExpandedArray(name=name, before=array.name, loops=tuple(
                     users[0].iterators[loop.counters[users[0].name][0]] for loop in loops)))
     if not done:
-        return Expansion(dependences=dependences)
+        return Expansion(dependences=given)
     changed = analyse(_without_unused_locals(scop), value_based=True, inputs=dependences.inputs)
     if not changed.value_based:
-        return Expansion(dependences=dependences)
+        return Expansion(dependences=given)
     check_same_values(dependences, changed)
     return Expansion(dependences=changed, arrays=tuple(done))
 
@@ -191,14 +193,43 @@ def _loops_to_expand(dependences: Dependences, web: _Web) -> tuple[SourceLoop, .
         return ()
     if not _every_read_has_a_writer(scop, web.accesses, web.flow):
         return ()
-    private: list[SourceLoop] = []
-    for loop in shared_loops(scop, [s.name for s in web.statements]):
-        if not all(_stays_inside(p, loop) for p in web.flow):
-            break
-        private.append(loop)
-    return tuple(loop for loop in private
+    return tuple(loop for loop in _private_loops(scop, web)
                  if not all(_is_subscript(a, loop.counters[s.name]) for s, a in web.accesses)
                  and _shift(scop, web.statements, loop) is not None)
+
+
+def _private_loops(scop: Scop, web: _Web) -> Iterator[SourceLoop]:
+    """The loops around all references, outermost first, that no value of the web crosses."""
+    for loop in shared_loops(scop, [s.name for s in web.statements]):
+        if not all(_stays_inside(p, loop) for p in web.flow):
+            return
+        yield loop
+
+
+def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:
+    """The dependences with the short loops around private accumulators written out."""
+    scop, loops = dependences.scop, dict[str, tuple[int, ...]]()
+    for web in (w for a in scop.arrays if a.name not in but for w in _webs(dependences, a)):
+        if not _loops_to_expand(dependences, web):
+            continue
+        private = tuple(_private_loops(scop, web))
+        inner = {s.name: tuple(k for k in range(s.depth) if k not in {loop.counters[s.name][0] for loop in private})
+                 for s in web.statements}
+        if private and not all(inner.values()):
+            loops.update({name: positions for name, positions in inner.items() if positions})
+    written = write_out(scop, loops) if loops else None
+    if written is None:
+        return dependences
+    changed = analyse(written.scop, value_based=True, inputs=dependences.inputs)
+    if not changed.value_based:
+        return dependences
+    back = isl.UnionMap.from_union_pw_multi_aff(written.back)
+    flow = changed.flow.apply_domain(back).apply_range(back)
+    if not flow.is_equal(dependences.flow):
+        raise IllegalScheduleError("writing out a loop changed what flows", where=scop.name,
+                                   witness=str(flow.subtract(dependences.flow)),
+                                   hint="this is a fault of polysched: please report it with the source file")
+    return changed
 
 
 def _every_read_has_a_writer(scop: Scop, accesses: Sequence[tuple[Statement, Access]],

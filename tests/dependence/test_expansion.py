@@ -130,6 +130,18 @@ def test_the_expanded_program_computes_the_same(case: str) -> None:
         np.testing.assert_array_equal(results[1][name], value)
 
 
+def test_short_loops_around_an_accumulator_are_written_out() -> None:
+    scop = expand_temporaries(analyse(from_c_text(BLUR))).dependences.scop
+    assert [s.name for s in scop.statements] == ["S0", "S1_0", "S1_1", "S1_2", "S2"]
+    assert {s.depth for s in scop.statements} == {2}
+
+
+@pytest.mark.parametrize("loop", ["int p = 0; p < n; p++", "int p = 0; p < 40; p++", "int p = 0; p < 3 && p < i; p++"])
+def test_other_loops_are_not(loop: str) -> None:
+    text = BLUR.replace("int p = -1; p <= 1; p++", loop).replace("A[i + p][j]", "A[i][j] * p")
+    assert len(expand_temporaries(analyse(from_c_text(text))).dependences.scop.statements) == 3
+
+
 def test_the_iterations_are_independent_afterwards() -> None:
     """Every pair on the accumulator stays in one iteration of both loops; before, the outer loop was ordered."""
     def crosses(pairs: Iterable[Dependence]) -> bool:
