@@ -8,7 +8,7 @@ which `equality.same_function` has proved.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -121,6 +121,12 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         else:
             mine = _substituted(contraction.update, given, old, str(contraction.output))
             outcome = same_function(_one_width(update, dtype), _one_width(mine, dtype))
+        regrouped = outcome.reassociated and clamp is None and _commuted(update) != _commuted(mine)
+        if regrouped and numerics.reassociate:
+            assumptions.append("factors of a product are multiplied in another order")
+        elif regrouped:
+            facts.append(Fact("rounding", "the factors of the product would be multiplied in another order",
+                              "allow it (reassociate), or group the factors as the instruction does"))
         if outcome.verdict is not Verdict.EQUAL:
             facts.append(Fact("arithmetic", f"the program's update is not {intrinsic.name}'s in its own arithmetic"
                               + (f" ({outcome.witness})" if outcome.witness else f" ({outcome.verdict.value})"),
@@ -220,7 +226,35 @@ def _candidates(update: Expr, target: str) -> list[Expr]:
             continue
         if any(isinstance(x, Load) for x in walk(inner)):
             found[inner] = None
+    for product in _regrouped(update, target):
+        found.setdefault(product, None)
     return sorted(found, key=lambda e: sum(1 for _ in walk(e)))[:MAX_CANDIDATES]
+
+
+def _regrouped(update: Expr, target: str) -> Iterator[Expr]:
+    """Products of two factors of a longer product that the program does not multiply with each other."""
+    for e in walk(update):
+        factors = list(_factors(e))
+        if len(factors) > 2 and not any(isinstance(x, Load) and x.reference == target for x in walk(e)):
+            yield from (Binary("*", left, right, e.dtype) for left, right in itertools.combinations(factors, 2))
+
+
+def _commuted(e: Expr) -> Expr:
+    """The operands of sums and products in one order, which changes no rounding."""
+    def change(x: Expr) -> Expr:
+        if isinstance(x, Binary) and x.op in ("+", "*") and repr(x.right) < repr(x.left):
+            return Binary(x.op, x.right, x.left, x.dtype)
+        return x
+
+    return rebuild(e, change)
+
+
+def _factors(e: Expr) -> Iterator[Expr]:
+    if isinstance(e, Binary) and e.op == "*":
+        for part in (e.left, e.right):
+            yield from _factors(part) if part.dtype == e.dtype else (part,)
+    else:
+        yield e
 
 
 def _plain(e: Expr) -> Expr:

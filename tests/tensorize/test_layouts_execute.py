@@ -1,4 +1,4 @@
-"""Layouts that matches derive: windows instead of copies, ragged results in place, fused loops; no access out of bounds."""
+"""Layouts that matches derive: windows instead of copies, ragged results in place, fused loops; all within bounds."""
 
 import subprocess
 from pathlib import Path

@@ -256,3 +256,16 @@ def test_a_zero_point_is_to_be_taken_out_of_the_product() -> None:
                    PRODUCT.replace("A[i][k]", "(A[i][k] - z)"))
     text = explained(match(scop, find_intrinsic("vpdpbusd")))
     assert "take the zero point out of the product: (x - z) * y = x * y - z * y" in text
+
+
+@pytest.mark.parametrize(("numerics", "grouped"), [(Numerics(), True), (Numerics(reassociate=False), False)])
+def test_a_third_factor_is_multiplied_into_an_operand(numerics: Numerics, grouped: bool) -> None:
+    """(a * b) * z: with leave a * (b * z); without it z * (a * b), which rounds as the program does."""
+    scop = program("int n, float C[n][n], float A[n][n], float B[n][n], float z",
+                   PRODUCT.replace("B[k][j]", "B[k][j] * z"))
+    found = match(scop, find_intrinsic("fma_f32_avx512"), MatchOptions(numerics=numerics)).matches
+    regrouped = ["factors of a product are multiplied in another order" in m.assumptions for m in found]
+    assert found
+    assert any(regrouped) == grouped
+    assert regrouped[0] == grouped
+    assert "z" not in [found[0].to_json()["operands"][n] for n in "AB"] or not grouped

@@ -160,3 +160,20 @@ def test_loops_and_domains_of_other_shapes(case: str, tmp_path: Path) -> None:
     if case == "offset":   # A - 3 is no uint8; it is an int16
         assert match(scop, find_intrinsic("vpdpbusd"), sizes=sizes).count == 0
     assert run_tensorized(scop, "vpdpwssd" if case == "offset" else "vpdpbusd", sizes, arrays, tmp_path) >= 1
+
+
+def test_a_product_of_three_factors(tmp_path: Path) -> None:
+    scop = from_c_text("""
+void f(int n, float C[n][n], float A[n][n], float B[n][n], float z) {
+#pragma scop
+for (int i = 0; i < n; i++)
+  for (int j = 0; j < n; j++)
+    for (int k = 0; k < n; k++)
+      C[i][j] += A[i][k] * B[k][j] * z;
+#pragma endscop
+}
+""")
+    sizes = {"n": 19}
+    arrays = filled(scop, sizes)
+    arrays["z"] = np.array(3, np.float32)
+    assert run_tensorized(scop, "fma_f32_avx512", sizes, arrays, tmp_path) >= 5
