@@ -124,6 +124,7 @@ def _space(scop: Scop, statement: Statement, unbounded: isl.Set, *, weighed: boo
                 parameters.append(abs(int(value.to_python())))
     return StatementSpace(name=statement.name, domain=domain, equalities=_equalities(domain),
                           contiguous=_contiguous(statement) if weighed else (),
+                          vectorizable=_vectorizable(statement) if weighed else (),
                           smaller=_smaller(domain) if weighed else (),
                           largest_constant=max(constants), largest_parameter=max(parameters))
 
@@ -140,6 +141,25 @@ def _contiguous(statement: Statement) -> tuple[int, ...]:
             steps = [piece.get_coefficient_val(isl.dim_type.in_, k) for _, piece in pieces]
             counts[k] += all(step.is_one() or step.is_negone() for step in steps)
     return tuple(counts)
+
+
+def _vectorizable(statement: Statement) -> tuple[int, ...]:
+    """Per iterator 1 when lanes along it meet neighbouring elements or one and the same, in every access."""
+    contiguous = [0] * statement.depth
+    possible = [1] * statement.depth
+    for access in statement.accesses:
+        if not access.exact or not access.relation.is_single_valued():
+            return (0,) * statement.depth
+        subscripts = access.relation.as_pw_multi_aff()
+        rank = access.relation.dim(isl.dim_type.out)
+        for k in range(statement.depth):
+            steps = [[piece.get_coefficient_val(isl.dim_type.in_, k) for _, piece in subscripts.get_at(d).get_pieces()]
+                     for d in range(rank)]
+            still = all(step.is_zero() for own in steps[:-1] for step in own)
+            last = steps[-1] if steps else []
+            possible[k] &= still and all(step.is_zero() or step.is_one() or step.is_negone() for step in last)
+            contiguous[k] |= any(not step.is_zero() for step in last)
+    return tuple(int(bool(p and c)) for p, c in zip(possible, contiguous, strict=True))
 
 
 SIZE = 1000

@@ -41,6 +41,7 @@ class StatementSpace:
     domain : its domain within the context, parameters aligned with the context.
     equalities : iterator parts of the equations that hold on the domain; directions that need no row.
     contiguous : per iterator, how many accesses walk an innermost array dimension with it.
+    vectorizable : per iterator, 1 when every access stays or moves by one element with it.
     smaller : per iterator, how many loops of the statement are longer.
     largest_constant, largest_parameter : the largest absolute constant and parameter coefficient among the
         domain's constraints, from which the bounds on w and u follow.
@@ -52,6 +53,7 @@ class StatementSpace:
     largest_constant: int
     largest_parameter: int
     contiguous: tuple[int, ...] = ()
+    vectorizable: tuple[int, ...] = ()
     smaller: tuple[int, ...] = ()
 
     @property
@@ -144,6 +146,7 @@ class Group:
     edges : the active dependences between them.
     found : per statement the iterator parts of the rows found so far.
     fixed : rows of further statements that edges touch, already decided.
+    above : the rows of the same band found so far.
     strategy : what the user wants of the schedule; `depth` is the dimension that the row is for.
     """
 
@@ -152,6 +155,7 @@ class Group:
     edges: tuple[Edge, ...]
     found: Mapping[str, tuple[tuple[int, ...], ...]]
     fixed: Mapping[str, StatementRow] = field(default_factory=dict)
+    above: tuple[Row, ...] = ()
     strategy: Strategy = field(default_factory=Strategy)
     depth: int = 0
 
@@ -207,7 +211,9 @@ class _RowProgram:
         self.component_of = {name: k for k, names in enumerate(group.components) for name in names}
         self.component_of.update(dict.fromkeys(group.fixed, -1))
         self.bounds = self._add_bounds() if mode.bounded or mode.carry else []
-        self.carried = [self.program.variable(0, 1) if mode.carry and e.ordered else None for e in group.edges]
+        carry = mode.carry or "parallel-inner" in self.wanted.cost
+        self.carried = [self.program.variable(0, 1) if carry and e.ordered and not any(
+            _carries(row, e) for row in group.above) else None for e in group.edges]
         for edge, flag in zip(group.edges, self.carried, strict=True):
             self._add_edge(edge, flag)
         self._set_objective()
@@ -322,12 +328,14 @@ class _RowProgram:
     def _costs(self, name: str) -> list[dict[int, int]]:
         """The objective tiers of one cost function."""
         match name:
-            case "feautrier":
+            case "feautrier" | "parallel-inner":
                 return [{f: -1 for f in self.carried if f is not None}]
             case "parallel":
                 return [self._carrying_groups()]
             case "contiguity":
                 return [self._iterator_costs({s.name: s.contiguous for s in self.group.statements})]
+            case "vectorization":
+                return [self._iterator_costs({s.name: s.vectorizable for s in self.group.statements})]
             case "big-loops-first":
                 return [self._iterator_costs({s.name: s.smaller for s in self.group.statements})]
             case "weights":
@@ -383,6 +391,19 @@ class _RowProgram:
         self.program.add_row({size: 1, variable: -1})
         self.program.add_row({size: 1, variable: 1})
         return size
+
+
+def _carries(row: Row, edge: Edge) -> bool:
+    """Whether a row advances by one or more along every instance of a dependence."""
+    source, sink = row.of[edge.source], row.of[edge.sink]
+    for cone in edge.cones:
+        for r in cone:
+            distance = (r.constant * (sink.constant - source.constant - 1) + _dot(r.sink, sink.iterators)
+                        + _dot(r.parameters, sink.parameters) - _dot(r.parameters, source.parameters)
+                        - _dot(r.source, source.iterators))
+            if distance < 0 or (r.equal and distance):
+                return False
+    return True
 
 
 def _dot(left: tuple[int, ...], right: tuple[int, ...]) -> int:

@@ -68,10 +68,11 @@ class Search:
 
 
     def group(self, names: Names, components: tuple[Names, ...], edges: tuple[Edge, ...], have: Found,
-              fixed: Mapping[str, StatementRow] | None = None) -> Group:
+              fixed: Mapping[str, StatementRow] | None = None, above: tuple[Row, ...] = ()) -> Group:
         """The statements that get their next row together."""
         return Group(statements=tuple(self.problem.spaces[n] for n in names), components=components, edges=edges,
-                     found=have, fixed=fixed or {}, strategy=self.strategy, depth=max(len(have[n]) for n in names))
+                     found=have, fixed=fixed or {}, above=above, strategy=self.strategy,
+                     depth=max(len(have[n]) for n in names))
 
 
 def find_band(search: Search, components: tuple[Names, ...], active: list[Active], found: Found,
@@ -84,7 +85,7 @@ def find_band(search: Search, components: tuple[Names, ...], active: list[Active
         have = {n: (*found[n], *(r.of[n].iterators for r in rows)) for n in names}
         if all(not missing_of(search, n, have) for n in names):
             break
-        group = search.group(names, components, edges, have)
+        group = search.group(names, components, edges, have, above=tuple(rows))
         row, mode = _next_row(search, group, first=not rows)
         if row is None or mode is None or not accept(row):
             break

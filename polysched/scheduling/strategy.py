@@ -11,8 +11,10 @@ The costs of the last entry of `dimensions` hold for all further ones.  Cost fun
 
     proximity        growth and size of dependence distances (Pluto)
     feautrier        dependences not carried by the row (Feautrier)
-    parallel         groups of statements whose row carries a dependence
+    parallel         groups of statements whose row carries a dependence: parallel loops go outward
+    parallel-inner   dependences that the row does not carry: parallel loops go inward, the band stays permutable
     contiguity       use of iterators that walk an innermost array dimension: they go inward
+    vectorization    use of iterators along which every access stays or moves by one element: they go inward
     big-loops-first  use of iterators of small loops: they go inward
     weights          the user's own cost per statement and iterator, from `weights`
 
@@ -29,7 +31,8 @@ from typing import Any
 from polysched.errors import UsageError
 from polysched.scheduling.options import FUSION_POLICIES
 
-COSTS = ("proximity", "feautrier", "parallel", "contiguity", "big-loops-first", "weights")
+COSTS = ("proximity", "feautrier", "parallel", "parallel-inner", "contiguity", "vectorization", "big-loops-first",
+         "weights")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +130,8 @@ STRATEGIES: dict[str, Strategy] = {
     "feautrier": Strategy(dimensions=(Dimension(cost=("feautrier", "proximity")),)),
     "contiguous": Strategy(dimensions=(Dimension(cost=("contiguity", "proximity")),)),
     "big-loops-first": Strategy(dimensions=(Dimension(cost=("big-loops-first", "proximity")),)),
+    "vector-loops-inward": Strategy(dimensions=(Dimension(cost=("vectorization", "proximity")),)),
+    "parallel-loops-inward": Strategy(dimensions=(Dimension(cost=("parallel-inner", "proximity")),)),
 }
 """Strategies by name; `pluto` and `feautrier` give the schedules of the schedulers of those names."""
 

@@ -1,13 +1,15 @@
 """Strategies: named schedulers as strategies, given and forbidden rows, fusion commands, and refusals."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from polysched.dependence import Dependences, analyse, violation
 from polysched.errors import UsageError
-from polysched.scheduling import STRATEGIES, Strategy, by_strategy, feautrier, pluto
+from polysched.scheduling import STRATEGIES, SchedulerOptions, Strategy, by_strategy, feautrier, pluto
 from polysched.scheduling.tree_text import tree_text
 from polysched.scop import from_c_file, from_c_text
 
@@ -33,11 +35,27 @@ for (int i = 0; i < n; i++)
 }"""
 
 
-@pytest.mark.parametrize("name", ["gemm", "jacobi_2d", "lu", "correlation", "nussinov", "doitgen"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in KERNELS.glob("*.c")))
 def test_named_schedulers_are_strategies(name: str) -> None:
+    """On every kernel, whole trees: rows, flags, fusion and order."""
     dependences = kernel(name)
-    assert tree_text(by_strategy(dependences, STRATEGIES["pluto"]).tree) == tree_text(pluto(dependences).tree)
-    assert tree_text(by_strategy(dependences, STRATEGIES["feautrier"]).tree) == tree_text(feautrier(dependences).tree)
+    assert str(by_strategy(dependences, STRATEGIES["pluto"]).tree) == str(pluto(dependences).tree)
+    assert str(by_strategy(dependences, STRATEGIES["feautrier"]).tree) == str(feautrier(dependences).tree)
+    apart = replace(STRATEGIES["pluto"], fusion="none")
+    distributed = pluto(dependences, options=SchedulerOptions(fusion="none"))
+    assert str(by_strategy(dependences, apart).tree) == str(distributed.tree)
+
+
+def test_every_row_of_the_documented_table_is_a_strategy() -> None:
+    """The README's table names the strategy that equals each scheduler; the text there is what is followed here."""
+    text = (Path(__file__).parents[2] / "polysched" / "scheduling" / "README.md").read_text(encoding="utf-8")
+    documented = dict(re.findall(r"^\| ([^|]+) \| `(\{.*\})`", text, flags=re.MULTILINE))
+    assert {"`pluto`", "`feautrier`", "contiguous (stride-1 loops inward)", "big loops first"} <= set(documented)
+    assert Strategy.from_json(documented["`pluto`"]) == STRATEGIES["pluto"]
+    assert Strategy.from_json(documented["`feautrier`"]) == STRATEGIES["feautrier"]
+    for value in documented.values():
+        text_of = by_strategy(kernel("gemm"), Strategy.from_json(value))
+        assert violation(text_of.dependences, text_of.tree) is None
 
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
@@ -69,6 +87,41 @@ def test_weights_and_vector_loops() -> None:
 
 def test_parallel_cost_prefers_carrying_nothing() -> None:
     assert text(kernel("gemm"), dimensions=[{"cost": ["parallel"]}]) == text(kernel("gemm"))
+
+
+TWO_SUMS = """void sums(int n, double A[n][n], double B[n][n]) {
+#pragma scop
+for (int i = 0; i < n; i++)
+    for (int j = 1; j < n; j++)
+        A[i][j] = A[i][j - 1] + B[j][i];
+#pragma endscop
+}"""
+
+
+def test_parallel_loops_go_outward_or_inward() -> None:
+    sums = analyse(from_c_text(TWO_SUMS))
+    outward = "band permutable\n  parallel    S0: i\n  sequential  S0: j\n"
+    inward = "band permutable\n  sequential  S0: j\n  parallel    S0: i\n"
+    assert text(sums) == outward
+    assert text(sums, dimensions=[{"cost": ["parallel"]}]) == outward
+    assert text(sums, dimensions=[{"cost": ["parallel-inner"]}]) == inward
+    gemm = text(kernel("gemm"), dimensions=[{"cost": ["parallel-inner"]}])
+    assert gemm.index("sequential  S1: p") < gemm.index("parallel    S1: i")
+    assert gemm.count("band permutable") == text(kernel("gemm")).count("band permutable"), "bands stay permutable"
+
+
+def test_loops_that_can_be_vectors_go_inward() -> None:
+    outer_unit = analyse(from_c_text("""void f(int n, double A[n][n], double B[n][n], double x[n]) {
+#pragma scop
+for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+        A[j][i] = B[j][i] * x[i];
+#pragma endscop
+}"""))
+    assert text(outer_unit, dimensions=[{"cost": ["vectorization"]}]) == (
+        "band permutable\n  parallel    S0: j\n  parallel    S0: i\n")
+    mixed = analyse(from_c_text(COPY.replace("B[j][i]", "B[i][j]")))
+    assert text(mixed, dimensions=[{"cost": ["vectorization"]}]) == text(mixed), "no loop suits all accesses"
 
 
 def test_given_rows() -> None:
