@@ -10,6 +10,7 @@ import importlib.util
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     peaks = cached_peaks(find_compiler())
     return {"contest": standings.to_json(), "flop_count": workload.flop_count, "bytes_moved": workload.bytes_moved,
             "target": row.get("target"), "threads": parameters["threads"],
+            "reference": "numpy", "peaks": None if peaks is None else asdict(peaks),
             "peak_flop_per_second": None if peaks is None else peaks.operations_per_second(
                 row["dtype"], parameters["threads"])}
 

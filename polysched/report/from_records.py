@@ -8,8 +8,8 @@ Keys of a record's `values` that a report understands, all of them optional:
 `sizes`, `dtype` : in the values, the case's parameters, or a table within these.
 `peaks` : `dataclasses.asdict` of `measure.peak.Peaks`, for the roofline.
 `listings` : the regions, `dataclasses.asdict` of `measure.measurement.Listing` each.
-`tiles` : a list of `edges` (numbers, or "auto" for the model's pick, which then has `chosen`), `measured_seconds`
-    (every repeat) and `predicted_seconds`.
+`candidates` : tiles of one kernel, a list of `edges` (numbers, or "auto" for the model's pick, whose edges per band are
+    `tiles`), `measured_seconds` (every repeat) and `predicted_seconds`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from polysched.report.entry import OURS, Entry, Provenance, TileTime, Variant
 from polysched.report.from_measurements import make_variant
 
 UNDERSTOOD = frozenset({"contest", "reference", "flop_count", "bytes_moved", "threads", "peak_flop_per_second", "sizes",
-                        "dtype", "peaks", "listings", "tiles"})
+                        "dtype", "peaks", "listings", "candidates"})
 
 
 def entry_of_record(record: Record) -> Entry:
@@ -39,19 +39,24 @@ def entry_of_record(record: Record) -> Entry:
         flop_count=int(values["flop_count"]), bytes_moved=int(values["bytes_moved"]))
     return Entry(
         kernel=record.case, label="", group=record.experiment, sizes=_stated(record, "sizes") or {},
-        threads=int(_stated(record, "threads") or max(record.threads, default=1)), provenance=_provenance(record),
+        threads=_threads(record), provenance=_provenance(record),
         reference=reference, variants=tuple(_variant(v, standings, reference) for v in standings.variants),
         problem="" if record.done else f"{record.status}: {record.problem}", dtype=str(_stated(record, "dtype") or ""),
         known_peak=values.get("peak_flop_per_second"), work=work,
         peaks=_peaks(values["peaks"]) if values.get("peaks") else None,
         listings=tuple(Listing(**listing) for listing in values.get("listings", ())),
-        tiles=_tiles(values.get("tiles", ())),
+        tiles=_tiles(values.get("candidates", ())),
         values={k: v for k, v in values.items() if k not in UNDERSTOOD})
 
 
 def _reference(standings: Standings) -> str:
-    """The first variant with a time that is not ours."""
-    return next((v.name for v in standings.variants if v.timed and v.name != OURS), OURS)
+    """The first variant with a time that is not ours; a name may end in `@` and its threads."""
+    return next((v.name for v in standings.variants if v.timed and v.name.partition("@")[0] != OURS), OURS)
+
+
+def _threads(record: Record) -> int:
+    stated = _stated(record, "threads") or record.threads or 1
+    return int(max(stated) if isinstance(stated, list | tuple) else stated)
 
 
 def _stated(record: Record, name: str) -> Any:
@@ -89,7 +94,7 @@ def _tiles(candidates: Sequence[Mapping[str, Any]]) -> tuple[TileTime, ...]:
     """The tiles that were measured; the model's pick by its edges."""
     found = []
     for candidate in candidates:
-        edges = candidate.get("chosen") if candidate["edges"] == "auto" else candidate["edges"]
+        edges = max(candidate.get("tiles", ((),)), key=len) if candidate["edges"] == "auto" else candidate["edges"]
         if edges and candidate.get("measured_seconds"):
             found.append(TileTime(edges=tuple(int(edge) for edge in edges),
                                   seconds=statistics.median(candidate["measured_seconds"]),

@@ -44,7 +44,7 @@ class Section:
     @property
     def ours(self) -> str:
         """The variant whose rate is shown."""
-        return OURS if OURS in self.names else next(iter(self.names), "")
+        return next((name for name in self.names if name.partition("@")[0] == OURS), next(iter(self.names), ""))
 
     @property
     def rates(self) -> dict[int, list[str]]:

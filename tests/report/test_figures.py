@@ -21,7 +21,7 @@ def read(tmp_path: Path) -> Results:
     results.append(path, measured("gemm", ratio=12.0))
     results.append(path, measured("atax", ratio=0.8))
     records.append(path, contest("case", {"polysched": 1.0, "numpy": 2.0}))
-    records.append(path, record("3 deep", tiles=[
+    records.append(path, record("3 deep", candidates=[
         {"edges": [8, a, b], "measured_seconds": [a + b], "predicted_seconds": a} for a in (4, 8) for b in (16, 32)]))
     return read_results([path])
 

@@ -33,7 +33,8 @@ def both(tmp_path: Path) -> Results:
     results.append(path, measured("gemm", ratio=3.0))
     results.append(path, measured("broken", timing=None, failure="crashed with signal 11"))
     records.append(path, contest("case", {"polysched": 1.0, "numpy": 2.0, "torch": 0.0}))
-    records.append(path, record("tiled", tiles=[{"edges": [8, e], "measured_seconds": [1.0 * e]} for e in (8, 16)]))
+    records.append(path, record("tiled", candidates=[
+        {"edges": [8, edge], "measured_seconds": [1.0 * edge]} for edge in (8, 16)]))
     return read_results([path])
 
 

@@ -41,6 +41,13 @@ def test_a_baseline_can_be_named(path: Path) -> None:
     assert {v.name for v in case.compared()} == {"polysched", "numpy"}
 
 
+def test_variants_may_name_their_threads(path: Path) -> None:
+    records.append(path, contest("case", {"polysched@2": 1.0, "gcc": 2.0, "polly@2": 3.0}, threads=[1, 2]))
+    (case,) = read_results([path]).entries
+    assert (case.reference, case.threads) == ("gcc", 2)
+    assert [v.name for v in case.compared()] == ["polysched@2", "polly@2"]
+
+
 def test_the_rate_is_a_share_of_peak_and_roof(path: Path) -> None:
     results.append(path, measured("gemm", seconds=1.0, flops=8 * 10**9, moved=10**9))
     (entry,) = read_results([path]).entries
@@ -85,9 +92,9 @@ def test_tiles_of_one_kernel_make_a_heat_map(path: Path) -> None:
 
 
 def test_the_models_pick_is_marked(path: Path) -> None:
-    records.append(path, record("k", tiles=[
+    records.append(path, record("k", candidates=[
         {"edges": [8, 8], "measured_seconds": [3.0, 1.0, 2.0], "predicted_seconds": 1.5},
-        {"edges": "auto", "chosen": [16, 8], "measured_seconds": [1.0], "predicted_seconds": 1.0}]))
+        {"edges": "auto", "tiles": [[8], [16, 8]], "measured_seconds": [1.0], "predicted_seconds": 1.0}]))
     (entry,) = read_results([path]).entries
     assert [(t.edges, t.seconds, t.is_pick) for t in entry.tiles] == [((8, 8), 2.0, False), ((16, 8), 1.0, True)]
 
