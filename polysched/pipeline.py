@@ -149,6 +149,7 @@ class Optimized(Shown):
     expanded : temporaries with a copy per iteration; `dependences` and what follows are of the program with them.
     instructions : which instruction computes which statement, or why none does; empty when none was asked for.
     unexpanded : temporaries whose copies would have needed more memory than the caller's arrays.
+    moved : scalars that live in the element that their result goes to, and its array.
     kept_below : iterations below which the original code runs instead; 0 where it is not kept.
     """
 
@@ -161,6 +162,7 @@ class Optimized(Shown):
     seconds: Mapping[str, float] = field(default_factory=dict)
     expanded: tuple[ExpandedArray, ...] = ()
     unexpanded: tuple[str, ...] = ()
+    moved: tuple[tuple[str, str], ...] = ()
     kept_below: int = 0
     instructions: tuple[str, ...] = ()
 
@@ -182,6 +184,8 @@ class Optimized(Shown):
 
     def _alternatives(self) -> Iterator[str]:
         """What became of the temporaries, and when the original code runs, one line each."""
+        for name, home in self.moved:
+            yield f"temporary {name}: in {home}, where its result goes"
         for array in self.expanded:
             place = "on the heap" if array.name in self.source.allocated else "declared in the loops"
             yield f"temporary {array.name}: a copy per iteration of {', '.join(array.loops)}, {place}"
@@ -262,7 +266,8 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         source = guarded(source)
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
-                     unexpanded=tuple(sorted(too_large)), instructions=reasons, kept_below=kept_below)
+                     unexpanded=tuple(sorted(too_large)), instructions=reasons, kept_below=kept_below,
+                     moved=expansion.moved)
 
 
 def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:

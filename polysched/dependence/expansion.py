@@ -23,6 +23,7 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.analysis import analyse
+from polysched.dependence.coalescing import in_place_of_result
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.same_values import check_same_values
 from polysched.dependence.unrolling import write_out
@@ -64,10 +65,12 @@ class Expansion:
     ----------
     dependences : of the program after; holds it.  The same object as before when nothing was expanded.
     arrays : what was expanded.
+    moved : scalars that live in an element of another array now, and that array.
     """
 
     dependences: Dependences
     arrays: tuple[ExpandedArray, ...] = ()
+    moved: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,8 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
     """
     if not dependences.value_based:
         return Expansion(dependences=dependences)
-    given, dependences = dependences, _written_out(dependences, but)
+    given = dependences
+    dependences, moved = _coalesced(_written_out(dependences, but), but)
     scop = dependences.scop
     done: list[ExpandedArray] = []
     for array in (a for a in dependences.scop.arrays if a.name not in but):
@@ -115,12 +119,12 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
                 done.append(ExpandedArray(name=name, before=array.name, loops=tuple(
                     users[0].iterators[loop.counters[users[0].name][0]] for loop in loops)))
     if not done:
-        return Expansion(dependences=given)
+        return Expansion(dependences=dependences if moved else given, moved=moved)
     changed = analyse(_without_unused_locals(scop), value_based=True, inputs=dependences.inputs)
     if not changed.value_based:
         return Expansion(dependences=given)
     check_same_values(dependences, changed)
-    return Expansion(dependences=changed, arrays=tuple(done))
+    return Expansion(dependences=changed, arrays=tuple(done), moved=moved)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -204,6 +208,26 @@ def _private_loops(scop: Scop, web: _Web) -> Iterator[SourceLoop]:
         if not all(_stays_inside(p, loop) for p in web.flow):
             return
         yield loop
+
+
+def _coalesced(dependences: Dependences, but: frozenset[str]) -> tuple[Dependences, tuple[tuple[str, str], ...]]:
+    """The dependences with accumulators of longer loops in the elements that their results go to."""
+    refused: set[frozenset[str]] = set()
+    moved: list[tuple[str, str]] = []
+    while True:
+        for web in (w for a in dependences.scop.arrays if a.is_scalar and a.name not in but
+                    for w in _webs(dependences, a)):
+            loops = _loops_to_expand(dependences, web)
+            if web.references in refused or not loops or max(s.depth for s in web.statements) <= len(loops):
+                continue
+            found = in_place_of_result(dependences, web.array.name, web.references, [loop.counters for loop in loops])
+            if found is not None:
+                dependences = found.dependences
+                moved.append((web.array.name, found.array))
+                break
+            refused.add(web.references)
+        else:
+            return dependences, tuple(moved)
 
 
 def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:

@@ -130,6 +130,55 @@ def test_the_expanded_program_computes_the_same(case: str) -> None:
         np.testing.assert_array_equal(results[1][name], value)
 
 
+PRODUCT = """
+void f(int n, double A[restrict n][n], double B[restrict n][n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double s = 0;
+      for (int k = 0; k < n; k++) s += A[i][k] * A[k][j];
+      B[i][j] = s;
+    }
+#pragma endscop
+}
+"""
+DOOLITTLE = PRODUCT.replace("double s = 0;", "double s = B[i][j];").replace(
+    "A[i][k] * A[k][j]", "B[i][k] * B[k][j]").replace("k < n", "k < j && k < i").replace(
+        "B[i][j] = s;", "B[i][j] = s / 2;")
+
+
+@pytest.mark.parametrize(("text", "statements"), [(PRODUCT, ["S0", "S1"]), (DOOLITTLE, ["S1", "S2"])])
+def test_an_accumulator_moves_to_its_result(text: str, statements: list[str]) -> None:
+    expansion = expand_temporaries(analyse(from_c_text(text)))
+    assert expansion.moved == (("s", "B"),)
+    assert [s.name for s in expansion.dependences.scop.statements] == statements
+    assert all(a.name != "s" for a in expansion.dependences.scop.arrays)
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("B[i][j] = s;", "B[i][j] = B[i][j] + s;"),           # the old element is read after the scalar is written
+    ("A[i][k] * A[k][j]", "B[j][i] * A[k][j]"),            # this element is read meanwhile too
+    ("B[i][j] = s;", "B[i][j] = s; A[i][j] = s;"),         # the scalar is read after its result is written: into A then
+    ("B[i][j] = s;", "B[i][i] = s;"),                      # several end in one element, one at a time
+    ("double s", "float s"),                               # rounds differently
+])
+def test_what_the_program_computes_is_kept(old: str, new: str) -> None:
+    text = PRODUCT.replace(old, new)
+    scop = from_c_text(text)
+    expansion = expand_temporaries(analyse(scop))
+    if "float" in new or "B[i][j] +" in new or "B[j][i]" in new:
+        assert expansion.moved == ()
+    results = []
+    for program in (scop, expansion.dependences.scop):
+        random = np.random.default_rng(3)
+        arrays = {name: random.random((6, 6)) for name in "AB"}
+        execute(program, {"n": 6}, arrays)
+        results.append(arrays)
+    for name in "AB":
+        np.testing.assert_array_equal(results[0][name], results[1][name])
+
+
 def test_short_loops_around_an_accumulator_are_written_out() -> None:
     scop = expand_temporaries(analyse(from_c_text(BLUR))).dependences.scop
     assert [s.name for s in scop.statements] == ["S0", "S1_0", "S1_1", "S1_2", "S2"]
