@@ -10,7 +10,7 @@ from polysched.scheduling.loop_tree import Band, LoopTree, Node, replace_node, w
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
-from polysched.scheduling.primitives.tile import tile_loop
+from polysched.scheduling.primitives.tile import numbered, tile_loop
 
 UNROLL_OPTION = "{ unroll[i0] }"
 """isl's AST build option that unrolls the only member of a band completely."""
@@ -77,8 +77,9 @@ class Unroll(Step):
     factor: int
 
     def rewrite(self, tree: LoopTree) -> LoopTree:
-        band = find_loop(tree, self.loop).band
-        strip = tile_loop(band, _factor(self.factor), _unrolled(band, band.child))
+        loop = find_loop(tree, self.loop)
+        band, mark = loop.band, numbered(loop, number=loop.position)
+        strip = tile_loop(band, _factor(self.factor), _unrolled(band, band.child, mark), mark=mark)
         return replace(tree, root=replace_node(tree.root, band, replace(strip, mark=band.mark)))
 
 
@@ -110,15 +111,17 @@ class UnrollAndJam(Step):
             below = below.child
         if not nest:
             raise UsageError(f"loop {loop.name!r} has no loop directly inside", hint="use unroll")
-        inner: Node = _unrolled(loop.band, below)
+        mark = numbered(loop, number=loop.position)
+        inner: Node = _unrolled(loop.band, below, mark)
         for band in reversed(nest):
             inner = replace(band, child=inner)
-        strip = replace(tile_loop(loop.band, _factor(self.factor), inner), mark=loop.band.mark)
+        strip = replace(tile_loop(loop.band, _factor(self.factor), inner, mark=mark), mark=loop.band.mark)
         return replace(tree, root=replace_node(tree.root, loop.band, strip))
 
 
-def _unrolled(band: Band, child: Node) -> Band:
-    return replace(band, child=child, options=UNROLL_OPTION, mark=LoopMark(role=Role.POINT))
+def _unrolled(band: Band, child: Node, mark: LoopMark) -> Band:
+    return replace(band, child=child, options=UNROLL_OPTION,
+                   mark=LoopMark(role=Role.POINT, band=mark.band, member=mark.member))
 
 
 def _factor(factor: int) -> int:

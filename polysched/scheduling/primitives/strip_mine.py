@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from polysched.scheduling.loop_tree import LoopTree, replace_node
-from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.marks import Role
 from polysched.scheduling.primitives.loops import LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
-from polysched.scheduling.primitives.tile import tile_loop
+from polysched.scheduling.primitives.tile import numbered, tile_loop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,8 @@ class StripMine(Step):
     size: int
 
     def rewrite(self, tree: LoopTree) -> LoopTree:
-        band = find_loop(tree, self.loop).band
-        point = replace(band, mark=replace(band.mark or LoopMark(), role=Role.POINT))
-        return replace(tree, root=replace_node(tree.root, band, tile_loop(band, self.size, point)))
+        loop = find_loop(tree, self.loop)
+        mark = numbered(loop, number=loop.position)
+        point = replace(loop.band, mark=replace(mark, role=Role.POINT))
+        strips = tile_loop(loop.band, self.size, point, mark=mark)
+        return replace(tree, root=replace_node(tree.root, loop.band, strips))

@@ -10,7 +10,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scheduling.loop_tree import Band, LoopTree, Node, replace_node
 from polysched.scheduling.marks import LoopMark, Role
-from polysched.scheduling.primitives.loops import LoopRef, chain
+from polysched.scheduling.primitives.loops import Loop, LoopRef, chain
 from polysched.scheduling.primitives.step import Step
 
 
@@ -39,16 +39,23 @@ class Tile(Step):
         by_position = {loop.position: loop for loop in nest}
         sizes = {loop.position: size for loop, size in zip(nest, self.sizes, strict=True)}
         inner: Node = nest[-1].band.child
+        marks = {position: numbered(loop, number=nest[0].position, member=member)
+                 for member, (position, loop) in enumerate(sorted(by_position.items()))}
         for position in sorted(by_position, reverse=True):
             band = by_position[position].band
-            inner = replace(band, child=inner, mark=replace(band.mark or LoopMark(), role=Role.POINT))
+            inner = replace(band, child=inner, mark=replace(marks[position], role=Role.POINT))
         for position in sorted(by_position, reverse=True):
-            inner = tile_loop(by_position[position].band, sizes[position], inner)
+            inner = tile_loop(by_position[position].band, sizes[position], inner, mark=marks[position])
         return replace(tree, root=replace_node(tree.root, nest[0].band, inner))
 
 
-def tile_loop(band: Band, size: int, child: Node) -> Band:
-    """The loop over the first iterations of tiles: `size * (m // size)`.
+def numbered(loop: Loop, *, number: int, member: int = 0) -> LoopMark:
+    """The mark of a loop; one without gets a number for its band, so that its tile loop can be told to be its own."""
+    return loop.band.mark or LoopMark(band=number, member=member)
+
+
+def tile_loop(band: Band, size: int, child: Node, *, mark: LoopMark) -> Band:
+    """The loop over the first iterations of tiles: `size * (m // size)`; `mark` says whose tiles they are.
 
     Raises
     ------
@@ -58,4 +65,5 @@ def tile_loop(band: Band, size: int, child: Node) -> Band:
         raise UsageError("a tile size is at least 1", witness=str(size))
     value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
     member = band.members[0].scale_down_val(value).floor().scale_val(value)
-    return Band(members=(member,), coincident=(False,), permutable=True, child=child, mark=LoopMark(role=Role.TILE))
+    return Band(members=(member,), coincident=(False,), permutable=True, child=child,
+                mark=LoopMark(role=Role.TILE, band=mark.band, member=mark.member))
