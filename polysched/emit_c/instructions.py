@@ -96,7 +96,6 @@ def _enabled(features: str) -> tuple[Iterable[str], Iterable[str]]:
     if not features:
         return (), ()
     clang = f'#pragma clang attribute push(__attribute__((target("{features}"))), apply_to = function)\n'
-    gcc = (f'#pragma GCC push_options\n#pragma GCC target("{features}")\n'
-           '#pragma GCC optimize("no-tree-coalesce-vars")   /* gcc copies every accumulator otherwise */\n')
+    gcc = f'#pragma GCC push_options\n#pragma GCC target("{features}")\n'
     return (("#ifdef __clang__\n", clang, "#else\n", gcc, "#endif\n"),
             ("#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n",))

@@ -6,6 +6,8 @@ from polysched.tensorize.intrinsics.x86_registers import ZMM, ZMM_REPEAT_32
 ISA = Isa(name="avx512_vnni", machine="x86_64", headers=("immintrin.h",), flags=("-mavx512f", "-mavx512vnni"),
           compilers=("x86_64-linux-gnu-gcc",),
           manual="Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 2")
+# gcc 12 copies every accumulator before it is added to, unless something depends on its place
+IN_PLACE = ' asm("" : "+v"({C}));'
 COST = Cost(issue_cycles=0.5, latency_cycles=5, source="uops.info, VPDPBUSD (ZMM), two 512-bit ports")
 REPEATED = (Operand(name="C", register=ZMM), Operand(name="A", register=ZMM_REPEAT_32, mode=LoadMode.BROADCAST),
             Operand(name="B", register=ZMM, mode=LoadMode.PACKED))
@@ -18,7 +20,7 @@ void vpdpbusd(int32_t C[16], const uint8_t A[4], const int8_t B[16][4]) {
         for (int k = 0; k < 4; k++)
             C[i] += A[k] * B[i][k];
 }""",
-    template="{C} = _mm512_dpbusd_epi32({C}, {A}, {B});")
+    template="{C} = _mm512_dpbusd_epi32({C}, {A}, {B});" + IN_PLACE)
 
 VPDPBUSD_VECTOR = Intrinsic(
     name="vpdpbusd_vector", isa=ISA, cost=COST, section="vol. 2C, VPDPBUSD",
@@ -30,7 +32,7 @@ void vpdpbusd_vector(int32_t C[16], const uint8_t A[16][4], const int8_t B[16][4
 }""",
     operands=(Operand(name="C", register=ZMM), Operand(name="A", register=ZMM, mode=LoadMode.PACKED),
               Operand(name="B", register=ZMM, mode=LoadMode.PACKED)),
-    template="{C} = _mm512_dpbusd_epi32({C}, {A}, {B});")
+    template="{C} = _mm512_dpbusd_epi32({C}, {A}, {B});" + IN_PLACE)
 
 VPDPBUSDS = Intrinsic(
     name="vpdpbusds", isa=ISA, cost=COST, section="vol. 2C, VPDPBUSDS", operands=REPEATED,
@@ -43,7 +45,7 @@ void vpdpbusds(int32_t C[16], const uint8_t A[4], const int8_t B[16][4]) {
         C[i] = sat_i32(C[i] + t);
     }
 }""",
-    template="{C} = _mm512_dpbusds_epi32({C}, {A}, {B});")
+    template="{C} = _mm512_dpbusds_epi32({C}, {A}, {B});" + IN_PLACE)
 
 VPDPWSSD = Intrinsic(
     name="vpdpwssd", isa=ISA, cost=COST, section="vol. 2C, VPDPWSSD", operands=REPEATED,
@@ -53,7 +55,7 @@ void vpdpwssd(int32_t C[16], const int16_t A[2], const int16_t B[16][2]) {
         for (int k = 0; k < 2; k++)
             C[i] += A[k] * B[i][k];
 }""",
-    template="{C} = _mm512_dpwssd_epi32({C}, {A}, {B});")
+    template="{C} = _mm512_dpwssd_epi32({C}, {A}, {B});" + IN_PLACE)
 
 VPDPWSSDS = Intrinsic(
     name="vpdpwssds", isa=ISA, cost=COST, section="vol. 2C, VPDPWSSDS", operands=REPEATED,
@@ -66,6 +68,6 @@ void vpdpwssds(int32_t C[16], const int16_t A[2], const int16_t B[16][2]) {
         C[i] = sat_i32(C[i] + t);
     }
 }""",
-    template="{C} = _mm512_dpwssds_epi32({C}, {A}, {B});")
+    template="{C} = _mm512_dpwssds_epi32({C}, {A}, {B});" + IN_PLACE)
 
 ALL = (VPDPBUSD, VPDPBUSD_VECTOR, VPDPBUSDS, VPDPWSSD, VPDPWSSDS)
