@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
 from polysched.emit_c.index import Linear, constant, variable
 from polysched.emit_c.index_printer import IndexPrinter
-from polysched.emit_c.loops import Temporary
+from polysched.emit_c.loops import PackedOperand, Temporary
 from polysched.emit_c.python_operators import python_call
 from polysched.scop.body import (
     Binary,
@@ -41,7 +41,7 @@ class ExpressionPrinter:
     iterators : the value of each iterator of the statement.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
-    packed : accesses that read a buffer instead of their array: its name, and where they find their element.
+    packed : operands that are read from a panel instead of computed.
     temporaries : what is declared in the place of temporary arrays.
     """
 
@@ -50,11 +50,13 @@ class ExpressionPrinter:
     iterators: Mapping[str, Linear]
     index: IndexPrinter
     local_names: Mapping[str, str]
-    packed: Mapping[str, tuple[str, tuple[Linear, ...]]] = field(default_factory=dict)
+    packed: Mapping[Expr, PackedOperand] = field(default_factory=dict)
     temporaries: tuple[Temporary, ...] = ()
 
     def value(self, expr: Expr) -> CText:
         """The expression as a value of its C type."""
+        if expr in self.packed:
+            return self.panel_element(self.packed[expr])
         match expr:
             case Literal(text=text):
                 return CText(text, Level.UNARY if text.startswith("-") else Level.PRIMARY)
@@ -81,9 +83,9 @@ class ExpressionPrinter:
 
     def element(self, access: Access) -> CText:
         """The array element that an access reaches."""
-        if access.reference in self.packed:
-            name, forms = self.packed[access.reference]
-            return CText(name + "".join(f"[{self.index.form(form).text}]" for form in forms), Level.POSTFIX)
+        operand = self.packed_access(access)
+        if operand is not None:
+            return self.panel_element(operand)
         temporary = next((t for t in self.temporaries if t.array == access.array), None)
         if temporary is not None:
             found = _all([linear_form(s, self.iterators) for s in access.subscripts])
@@ -91,6 +93,16 @@ class ExpressionPrinter:
         array = self.scop.array(access.array)
         return fill_element(element_template(array, len(access.subscripts), self.local_names),
                             [self.subscript(s) for s in access.subscripts])
+
+    def packed_access(self, access: Access) -> PackedOperand | None:
+        """The panel that an access alone was copied to."""
+        return next((operand for value, operand in self.packed.items()
+                     if isinstance(value, Load) and value.reference == access.reference), None)
+
+    def panel_element(self, operand: PackedOperand) -> CText:
+        """The element of a panel."""
+        return CText(operand.name + "".join(f"[{self.index.form(form).text}]" for form in operand.subscripts),
+                     Level.POSTFIX)
 
     def subscript(self, expr: Expr) -> CText:
         """An array subscript: linear where it can be, else the expression as written."""

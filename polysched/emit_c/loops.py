@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from polysched.emit_c.index import Condition, Linear, variable
 from polysched.scheduling.marks import LoopMark, Role
+from polysched.scop.body import Expr
 
 
 @dataclass(frozen=True)
@@ -139,29 +140,41 @@ class Edge:
 
 @dataclass(frozen=True)
 class Panel:
-    """A contiguous copy of what one access reads in a block of register tiles.
+    """A contiguous copy of what one operand is in a block of register tiles.
 
     Parameters
     ----------
     name : the buffer's C name.
-    array : the array that is copied.
-    statement, reference : the access that reads the panel instead of the array.
-    subscripts : where the access finds its element in the panel, in terms of loop variables.
+    statement, value : the expression that is computed ahead, usually a load.
+    subscripts : where the operand is in the panel, in terms of loop variables.
     extents : elements per dimension of the panel.
-    loops : the loops of the tile that move the access, outermost first.
-    columns : first value and end of the vector edge's variable in the copy.
-    by_columns : the copy runs along the loops inside and along the vector edge outside.
+    loops : the loops that fill the panel, outermost first; their bodies are empty.
+    in_lanes : lanes read neighbours along the last dimension; otherwise they share one element.
     """
 
     name: str
-    array: str
     statement: str
-    reference: str
+    value: Expr
     subscripts: tuple[Linear, ...]
     extents: tuple[int, ...]
     loops: tuple[For, ...]
-    columns: tuple[Linear, Linear]
-    by_columns: bool
+    in_lanes: bool
+
+    @property
+    def bytes(self) -> int:
+        size = self.value.dtype.bytes
+        for extent in self.extents:
+            size *= extent
+        return size
+
+
+@dataclass(frozen=True)
+class PackedOperand:
+    """Where an operand is found in a panel at one point of a tile."""
+
+    name: str
+    subscripts: tuple[Linear, ...]
+    in_lanes: bool
 
 
 @dataclass(frozen=True)
@@ -171,12 +184,12 @@ class Packed:
     Parameters
     ----------
     panel : what is copied.
-    copy : the loops of the copy around the statement instance whose access is copied.
+    source : the statement instance whose operand is copied.
     body : reads the panel.
     """
 
     panel: Panel
-    copy: Node
+    source: StatementInstance
     body: Node
 
 
@@ -213,9 +226,11 @@ class RegisterTile:
     loops : the loops around the points, outermost first; their own bodies are empty.
     edges : the dimensions of the tile, outermost first.
     body : statement instances only.
-    panels : accesses that read a panel instead of their array.
+    panels : operands that are read from a panel.
     private : temporaries of which every point of the edges has one of its own, in every iteration of the loops.
     partials : elements that are reduced along the simd edge; every lane has a partial result of its own.
+    ahead : the edge along which the next tile follows, whose registers are fetched into the cache meanwhile; None
+        where that is not worth it.
     """
 
     loops: tuple[For, ...]
@@ -224,6 +239,7 @@ class RegisterTile:
     panels: tuple[Panel, ...] = ()
     private: tuple[Temporary, ...] = ()
     partials: tuple[Partial, ...] = ()
+    ahead: str | None = None
 
 
 Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed
@@ -247,6 +263,8 @@ def loop_names(node: Node) -> frozenset[str]:
     for found in walk_nodes(node):
         if isinstance(found, For | Let):
             names.add(found.variable)
+        elif isinstance(found, Packed):
+            names |= {loop.variable for loop in found.panel.loops}
         elif isinstance(found, RegisterTile):
             names |= {loop.variable for loop in found.loops} | {edge.variable for edge in found.edges}
     return frozenset(names)
@@ -260,7 +278,7 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
         case For() | Let() | Local() | RegisterTile():
             return (node.body,)
         case Packed():
-            return (node.copy, node.body)
+            return (node.body,)
         case If():
             return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
         case StatementInstance():

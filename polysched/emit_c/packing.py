@@ -1,7 +1,11 @@
 """Panels: operands of register tiles copied into contiguous, aligned buffers before the loop that reuses them.
 
-Rewrite:  for i_block: { tile of (r, v) reading B(r, v) }
-      ->  copy B(r, v) to panel[r][v];  for i_block: { tile reading panel[r][v] }
+Rewrite:  for j_block: for i_block: { tile of (r, i, j) reading a * A(i, r) and B(r, j) }
+      ->  copy a * A(i, r) to A_panel[i][r];
+          for j_block: { copy B(r, j) to B_panel[r][j];  for i_block: { tile reading A_panel[i][r], B_panel[r][j] } }
+
+What is copied is the largest part of an expression that the loop does not change: an access, or arithmetic on
+accesses, which is then computed once for all iterations of the loop.
 
 Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 34(3), 2008, section 4; here
 the panel follows from the access and the tile, whatever the program computes.
@@ -9,22 +13,25 @@ the panel follows from the access and the tile, whatever the program computes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-import islpy as isl
-
-from polysched.emit_c.ast_reader import read_index
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, arms_of, depends_on
-from polysched.emit_c.index import Comparison, Linear, Variable, constant, extreme, variable, variables
-from polysched.emit_c.loops import Edge, For, Node, Panel, StatementInstance, instances
+from polysched.emit_c.index import Linear, Variable, substitute, variable, variables
+from polysched.emit_c.loops import Block, Edge, For, Node, Panel, StatementInstance, instances
 from polysched.emit_c.names import TakenNames, identifier_of
+from polysched.emit_c.panel_range import PanelRange, clipped
+from polysched.emit_c.register_nests import EdgeRange
 from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, reach
-from polysched.scop.scop import Access, Array, Scop
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
+from polysched.scop.scop import Access, Scop
 
-LARGEST_PANEL_BYTES = 1 << 18
+LARGEST_PANEL_BYTES = 1 << 20
 FEWEST_REUSES = 4
+_POINT = LoopMark(role=Role.POINT)
+_EMPTY = Block(())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +41,29 @@ class TileBlock:
     Parameters
     ----------
     reuse : the loop.
-    loops, edges, body : the tile inside.
-    columns : first value and end of the vector edge's variable, as far as they are fixed around the tile.
+    between : the loops inside it around the tiles, outermost first.
+    loops, ranges, body : the tile inside.
     rectangular : every point of the tile's loops and edges is an instance.
+    packed : what is in a panel already.
     """
 
     reuse: For
+    between: tuple[For, ...]
     loops: tuple[For, ...]
-    edges: tuple[Edge, ...]
+    ranges: tuple[EdgeRange, ...]
     body: Node
-    columns: tuple[Linear, Linear]
     rectangular: bool
+    packed: tuple[Panel, ...] = ()
+
+    @property
+    def vector(self) -> Edge | None:
+        return next((part.edge for part in self.ranges if part.edge.simd), None)
+
+    @property
+    def inside(self) -> frozenset[str]:
+        """The variables of all loops inside `reuse`, and its own."""
+        loops = (self.reuse, *self.between, *self.loops)
+        return frozenset(loop.variable for loop in loops) | {part.edge.variable for part in self.ranges}
 
 
 def panels_for(scop: Scop, tiles: TileBlock, facts: Facts, taken: TakenNames) -> tuple[Panel, ...]:
@@ -54,33 +73,28 @@ def panels_for(scop: Scop, tiles: TileBlock, facts: Facts, taken: TakenNames) ->
     ----------
     facts : what holds around the tile's loops, inside `tiles.reuse`.
     """
-    loops, edges, reuse = tiles.loops, tiles.edges, tiles.reuse
-    vector = next((edge for edge in edges if edge.simd), None)
-    if vector is None or not loops or _is_short(reuse):
+    if tiles.vector is None or not tiles.loops or _is_short(tiles.reuse):
         return ()
-    written = {a.array for i in instances(tiles.body) for a in scop.statement(i.statement).writes}
-    for loop in loops:
+    if any(loop.mark.parallel for loop in (tiles.reuse, *tiles.between)):
+        return ()
+    for loop in (*tiles.between, *tiles.loops):
         facts = facts.inside(loop)
     panels: list[Panel] = []
     for instance in instances(tiles.body):
-        for access in scop.statement(instance.statement).reads:
-            if access.array not in written:
-                name = taken.fresh(f"{identifier_of(access.array)}_panel", frozenset(p.name for p in panels))
-                panel = _panel(scop, instance, access, tiles, vector, facts, name)
-                if panel is not None and not any(p.reference == panel.reference for p in panels):
-                    panels.append(panel)
+        for value in _operands(scop, instance, tiles):
+            packed = (*tiles.packed, *panels)
+            if any(p.statement == instance.statement and p.value == value for p in packed):
+                continue
+            panel = _panel(scop, instance, value, tiles, facts)
+            if panel is not None:
+                name = taken.fresh(panel.name, frozenset(p.name for p in packed))
+                panels.append(replace(panel, name=name))
     return tuple(panels)
 
 
 def _is_short(loop: For) -> bool:
-    length = _longest(loop)
-    return length is not None and length < FEWEST_REUSES
-
-
-def _longest(loop: For) -> int | None:
-    """A constant that the number of iterations never exceeds."""
     found = _constant_extent(loop)
-    return None if found is None else -(-found[1] // loop.step)
+    return found is not None and -(-found[1] // loop.step) < FEWEST_REUSES
 
 
 def _constant_extent(loop: For) -> tuple[Linear, int] | None:
@@ -94,72 +108,160 @@ def _constant_extent(loop: For) -> tuple[Linear, int] | None:
     return best
 
 
-def _panel(scop: Scop, instance: StatementInstance, access: Access, tiles: TileBlock, vector: Edge, facts: Facts,
-           name: str) -> Panel | None:
-    loops, edges, reuse = tiles.loops, tiles.edges, tiles.reuse
-    array = scop.array(access.array)
+def _operands(scop: Scop, instance: StatementInstance, tiles: TileBlock) -> Iterator[Expr]:
+    """The largest parts of a statement's values that the loop `reuse` leaves alone and that are always computed."""
+    written = {a.array for i in instances(tiles.body) for a in scop.statement(i.statement).writes}
+    written |= {temporary.array for temporary in instance.temporaries}
+    statement = scop.statement(instance.statement)
+    assert tiles.vector is not None
+    rows = frozenset(part.edge.variable for part in tiles.ranges if part.edge is not tiles.vector)
+    columns = frozenset({tiles.vector.variable})
+
+    def largest(expr: Expr) -> Iterator[Expr]:
+        used = _used(scop, instance, expr, written)
+        if used is not None and tiles.reuse.variable not in used and not (used & rows and used & columns):
+            if used & {loop.variable for loop in tiles.loops} and used & (rows | columns):
+                yield expr
+        elif isinstance(expr, Select):
+            yield from largest(expr.condition)
+        elif isinstance(expr, Binary) and expr.op in ("&&", "||"):
+            yield from largest(expr.left)
+        else:
+            for child in children(expr):
+                yield from largest(child)
+
+    for item in statement.body:
+        if isinstance(item, Assign):
+            yield from largest(item.value)
+
+
+def _used(scop: Scop, instance: StatementInstance, expr: Expr, written: set[str]) -> frozenset[str] | None:
+    """The loop variables that a value depends on; None when it cannot be computed ahead of its place."""
+    statement = scop.statement(instance.statement)
     iterators = iterators_at(scop, instance, Point(()))
-    forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
-    known = [form for form in forms if form is not None]
-    if len(known) < len(forms) or not known:
+    names: set[str] = set()
+    if not isinstance(expr, Load) and (not expr.dtype.is_float or not all(
+            isinstance(e, Load) or (isinstance(e, Binary) and e.op in "+-*") or (isinstance(e, Cast))
+            or (isinstance(e, Unary) and e.op == "-") for e in walk(expr))):
         return None
-    used = frozenset().union(*(variables(form) for form in known))
-    moving = [loop for loop in loops if loop.variable in used]
-    rows = {edge.variable for edge in edges if edge is not vector}
-    how = reach(array, access, iterators, vector.variable, 2).lanes
-    if vector.variable not in used or not moving or used & rows or how not in (Lanes.UNIT, Lanes.SPREAD):
+    for part in walk(expr):
+        if isinstance(part, Load):
+            access = statement.access(part.reference)
+            forms = [linear_form(s, iterators) for s in access.subscripts]
+            if access.array in written or any(form is None for form in forms):
+                return None
+            names.update(*(variables(form) for form in forms if form is not None))
+    return frozenset(names)
+
+
+def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBlock, facts: Facts) -> Panel | None:
+    iterators = iterators_at(scop, instance, Point(()))
+    accesses = [scop.statement(instance.statement).access(e.reference) for e in walk(value) if isinstance(e, Load)]
+    used = _used(scop, instance, value, set()) or frozenset()
+    vector = tiles.vector
+    assert vector is not None
+    in_lanes = vector.variable in used
+    movers = _movers(tiles) if in_lanes else []
+    ranges = _ranges(tiles, used, movers)
+    if ranges is None:
         return None
-    fixed = frozenset({reuse.variable}) | rows
-    ranges = [_constant_extent(loop) for loop in moving]
-    origins = [found for found in ranges if found is not None]
-    if len(origins) < len(ranges) or reuse.variable in used or depends_on(vector.base, fixed):
-        return None
-    inner = frozenset(loop.variable for loop in loops)
-    if any(depends_on(bound, fixed | inner) for loop in moving for bound in (loop.lower, loop.upper)):
-        return None
-    extents = (*(count for _, count in origins), vector.count)
-    size = array.dtype.bytes
-    for extent in extents:
-        size *= extent
+    if not tiles.rectangular:
+        ranges = clipped(scop, accesses, iterators, ranges, tiles.inside, facts)
+        if ranges is None:
+            return None
+    main = max(accesses, key=lambda access: len(_variables(access, iterators) & used))
+    order = _memory_order(main, iterators, ranges)
+    nested = order
+    if in_lanes:
+        how = reach(scop.array(main.array), main, iterators, vector.variable, 2).lanes
+        if how not in (Lanes.UNIT, Lanes.SPREAD):
+            return None
+        apart = how is Lanes.SPREAD
+        blocks = [r for r in order if r.is_block]
+        points = [r for r in order if not r.is_block and r.variable != vector.variable]
+        lanes = [r for r in order if r.variable == vector.variable]
+        order = [*blocks, *points, *lanes]
+        nested = [*blocks, *lanes, *points] if apart else [*points, *blocks, *lanes]
+    size = value.dtype.bytes
+    for part in order:
+        size *= part.count
     if size > LARGEST_PANEL_BYTES:
         return None
-    columns = tiles.columns if tiles.rectangular else _clipped(array, known, vector, tiles, facts)
-    if columns is None or depends_on(columns[0], fixed) or depends_on(columns[1], fixed):
-        return None
-    subscripts = (*(variable(loop.variable) - low for loop, (low, _) in zip(moving, origins, strict=True)),
-                  variable(vector.variable) - vector.base)
-    return Panel(name=name, array=array.name, statement=instance.statement, reference=access.reference,
-                 subscripts=subscripts, extents=extents, loops=tuple(moving), columns=columns,
-                 by_columns=how is Lanes.SPREAD)
+    loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
+    return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
+                 subscripts=tuple(variable(r.variable) - r.origin for r in order),
+                 extents=tuple(r.count for r in order), loops=tuple(loops), in_lanes=in_lanes)
 
 
-def _clipped(array: Array, subscripts: Sequence[Linear], vector: Edge, tiles: TileBlock,
-             facts: Facts) -> tuple[Linear, Linear] | None:
-    """The columns of a block that is no rectangle, cut off where the array ends.
+def _variables(access: Access, iterators: Mapping[str, Linear]) -> frozenset[str]:
+    forms = [linear_form(s, iterators) for s in access.subscripts]
+    return frozenset().union(*(variables(form) for form in forms if form is not None))
 
-    Some elements of the panel may then be read that no instance reads; they have to exist.
+
+def _movers(tiles: TileBlock) -> list[For]:
+    """The loops over tiles that move the vector edge; each becomes a dimension of the panel, outside the lanes."""
+    assert tiles.vector is not None
+    moving = variables(tiles.vector.base)
+    return [loop for loop in (tiles.reuse, *tiles.between) if loop.variable in moving]
+
+
+def _ranges(tiles: TileBlock, used: frozenset[str], movers: list[For]) -> list[PanelRange] | None:
+    """The values of the variables that move an operand, as boxes that nothing inside `reuse` moves.
+
+    Only the lanes move with the block that they belong to.
     """
-    lower, upper = tiles.columns
-    if len(array.extents) != len(subscripts):
-        return None
-    for form, extent in zip(subscripts, array.extents, strict=True):
-        end = None if extent is None else _extent_form(extent)
-        if end is None:
+    if len(movers) > len(tiles.between):
+        return None  # nothing reuses the operand
+    ranges = []
+    for loop in movers:
+        extent = _constant_extent(loop)
+        if extent is None or loop.step != 1:
             return None
-        step = form.coefficient(Variable(vector.variable))
-        rest = form - variable(vector.variable) * step
-        if step == 0:
-            if not (facts.imply(Comparison(">=", form, constant(0))) and facts.imply(Comparison("<", form, end))):
+        ranges.append(PanelRange(variable=loop.variable, origin=extent[0], count=extent[1], lower=loop.lower,
+                                 upper=loop.upper, is_edge=False, is_block=True))
+    blocks = frozenset(loop.variable for loop in movers)
+    for loop in tiles.loops:
+        if loop.variable in used:
+            extent = _constant_extent(loop)
+            if extent is None:
                 return None
-        elif step == 1 and not variables(rest) & {loop.variable for loop in tiles.loops}:
-            if not facts.imply(Comparison(">=", vector.base + rest, constant(0))):
-                lower = extreme("max", [lower, rest * -1])
-            upper = extreme("min", [upper, end - rest])
-        else:
+            ranges.append(PanelRange(variable=loop.variable, origin=extent[0], count=extent[1], lower=loop.lower,
+                                     upper=loop.upper, is_edge=False))
+    for part in tiles.ranges:
+        if part.edge.variable in used:
+            hull = _hull(part, () if part.edge is tiles.vector else tiles.between)
+            if hull is None:
+                return None
+            ranges.append(hull)
+    for r in ranges:
+        fixed = tiles.inside - blocks if tiles.vector and r.variable == tiles.vector.variable else tiles.inside
+        if any(depends_on(bound, fixed) for bound in (r.origin, r.lower, r.upper)):
             return None
-    return lower, upper
+    return ranges
 
 
-def _extent_form(extent: isl.PwAff) -> Linear:
-    context = extent.domain().params()
-    return read_index(isl.AstBuild.from_context(context).expr_from_pw_aff(extent.project_domain_on_params()))
+def _hull(part: EdgeRange, between: tuple[For, ...]) -> PanelRange | None:
+    """All values of an edge's variable while the loops between run."""
+    origin, count = part.edge.base, part.edge.count
+    for loop in reversed(between):
+        factor = origin.coefficient(Variable(loop.variable))
+        if not depends_on(origin, frozenset({loop.variable})):
+            continue
+        extent = _constant_extent(loop)
+        if extent is None or factor <= 0 or loop.step != 1:
+            return None
+        rest = origin - variable(loop.variable) * factor
+        if depends_on(rest, frozenset({loop.variable})):
+            return None
+        origin, count = substitute(origin, {loop.variable: extent[0]}), count + factor * (extent[1] - 1)
+    return PanelRange.of_edge(part, origin, count)
+
+
+def _memory_order(access: Access, iterators: Mapping[str, Linear], ranges: list[PanelRange]) -> list[PanelRange]:
+    """The ranges as the access finds its elements in memory: what moves the last subscript comes last."""
+    forms = [linear_form(s, iterators) for s in access.subscripts]
+
+    def last_moved(r: PanelRange) -> int:
+        return max((at for at, form in enumerate(forms) if form is not None and r.variable in variables(form)),
+                   default=-1)
+    return sorted(ranges, key=last_moved)

@@ -22,7 +22,6 @@ from polysched.emit_c.loops import (
     Local,
     Node,
     Packed,
-    Panel,
     RegisterTile,
     StatementInstance,
     Temporary,
@@ -31,6 +30,7 @@ from polysched.emit_c.loops import (
 )
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
+from polysched.emit_c.panel_copy import ALIGNMENT_BYTES, PanelCopy
 from polysched.emit_c.statements import INDENT, braced, print_body
 from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, packed_at
 from polysched.emit_c.tile_code import TileCode
@@ -41,8 +41,6 @@ from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
-
-ALIGNMENT_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -194,7 +192,7 @@ class RegionPrinter:
             facts = facts.given(Comparison("==", variable(edge.variable), edge.base))
 
         def printer_for(instance: StatementInstance, point: Point) -> ExpressionPrinter:
-            return replace(self._printer(instance, point), packed=packed_at(tile, point))
+            return replace(self._printer(instance, point), packed=packed_at(tile, instance.statement, point))
 
         return TileCode(tile=tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
                         facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits, index=self.index,
@@ -202,22 +200,10 @@ class RegionPrinter:
 
     def _packed(self, node: Packed, place: Place) -> list[str]:
         """The panel's declaration, the loops that fill it, and the body."""
-        panel = node.panel
-        dtype = self.scop.array(panel.array).dtype
-        extents = "".join(f"[{extent}]" for extent in panel.extents)
-        comment = [f"/* {panel.array}, packed */"] if self.options.comments else []
-        return [*comment, f"{dtype.c_name} {panel.name}{extents} __attribute__((aligned({ALIGNMENT_BYTES})));",
-                *self._copy(node.copy, panel), *self.lines(node.body, place)]
-
-    def _copy(self, node: Node, panel: Panel) -> list[str]:
-        if isinstance(node, For):
-            return braced(loop_head(node, self.index), self._copy(node.body, panel))
-        if not isinstance(node, StatementInstance):
-            raise ValueError("a panel is filled by loops around one statement instance")
-        printer = self._printer(node, Point(()))
-        into = replace(printer, packed={panel.reference: (panel.name, panel.subscripts)})
-        access = printer.statement.access(panel.reference)
-        return [f"{into.element(access)} = {printer.element(access)};"]
+        copy = PanelCopy(panel=node.panel, printer=self._printer(node.source, Point(())), types=self.types,
+                         taken=self.taken, in_use=self.loop_names, vector_bits=self.options.vector_bits)
+        lines = [*copy.declaration(), *copy.lines(), *self.lines(node.body, place)]
+        return [copy.comment, *lines] if self.options.comments else lines
 
     def _printer(self, node: StatementInstance, point: Point) -> ExpressionPrinter:
         return ExpressionPrinter(scop=self.scop, statement=self.scop.statement(node.statement),

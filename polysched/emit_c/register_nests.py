@@ -60,6 +60,7 @@ class RegisterNest:
     ranges: tuple[EdgeRange, ...]
     body: Node
     panels: tuple[Panel, ...] = ()
+    ahead: str | None = None
 
 
 def register_nest(top: For) -> RegisterNest | None:

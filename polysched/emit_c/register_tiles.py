@@ -66,11 +66,15 @@ class Separation:
     taken : names that must not be made up.
     has_form : whether a tile can be printed as straight code.
     panels_for : which operands of a nest are packed around the loop that reuses them.
+    panels : what was packed further out.
+    ahead : the edge along which the loop around the tiles runs.
     """
 
     taken: TakenNames
     has_form: HasForm
     panels_for: PanelsFor
+    panels: tuple[Panel, ...] = ()
+    ahead: str | None = None
 
 
 def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
@@ -78,10 +82,11 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
     match node:
         case For():
             nest = register_nest(node)
-            tiles = None if nest is None else _tiles(nest, facts, how)
+            tiles = None if nest is None else _tiles(replace(nest, panels=how.panels, ahead=how.ahead), facts, how)
             if tiles is None:
                 tiles = _packed(node, facts, how)
-            return tiles or replace(node, body=separate_register_tiles(node.body, facts.inside(node), how))
+            inner = replace(how, ahead=_next_edge(node))
+            return tiles or replace(node, body=separate_register_tiles(node.body, facts.inside(node), inner))
         case Block():
             return Block(tuple(separate_register_tiles(child, facts, how) for child in node.children))
         case If():
@@ -128,38 +133,56 @@ def _first_tile(node: Node) -> tuple[RegisterTile, ...]:
 
 
 def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
-    """The nest right below a loop with operands packed around the loop; None when there is nothing to pack."""
-    nest = register_nest(reuse.body) if isinstance(reuse.body, For) else None
-    if nest is None or not nest.ranges[-1].edge.simd:
+    """The tiles below a loop with operands packed around the loop; None when there is nothing to pack."""
+    found = _tiles_below(reuse)
+    if found is None:
         return None
-    last = nest.ranges[-1]
-    tiles_of = TileBlock(
-        reuse=reuse, loops=nest.loops, edges=tuple(r.edge for r in nest.ranges), body=nest.body,
-        columns=(extreme("max", [last.edge.base, *last.lowers]), extreme("min", [last.end, *last.uppers])),
-        rectangular=all(r.is_fixed for r in nest.ranges) and all(facts.inside(reuse).imply(Comparison("<", low, high))
-                                                                 for r in nest.ranges for low in r.starts
-                                                                 for high in r.ends))
+    between, nest = found
+    within = facts
+    for loop in (reuse, *between):
+        within = within.inside(loop)
+    tiles_of = TileBlock(reuse=reuse, between=between, loops=nest.loops, ranges=nest.ranges, body=nest.body,
+                         rectangular=_is_rectangular(nest, within), packed=how.panels)
     panels = how.panels_for(tiles_of, facts.inside(reuse))
-    tiles = _tiles(replace(nest, panels=panels), facts.inside(reuse), how) if panels else None
-    if tiles is None:
+    if not panels:
         return None
-    node: Node = replace(reuse, body=tiles)
+    inner = replace(how, panels=(*how.panels, *panels), ahead=_next_edge(reuse))
+    body = separate_register_tiles(reuse.body, facts.inside(reuse), inner)
+    used = {panel.name for tile in walk_nodes(body) if isinstance(tile, RegisterTile) for panel in tile.panels}
+    if not used:
+        return None
+    node: Node = replace(reuse, body=body)
     for panel in reversed(panels):
-        node = Packed(panel, _copy(panel, nest), node)
+        node = Packed(panel, next(i for i in instances(nest.body) if i.statement == panel.statement), node)
     runs = [Comparison("<", low, high) for low in arms_of(reuse.lower, "max") for high in arms_of(reuse.upper, "min")]
     unsure = [c for c in runs if not facts.imply(c)]
     return If(junction("&&", unsure), node) if unsure else node
 
 
-def _copy(panel: Panel, nest: RegisterNest) -> Node:
-    """The loops that fill a panel, around the statement instance whose access is copied."""
-    instance = next(i for i in instances(nest.body) if i.statement == panel.statement)
-    along = For(nest.ranges[-1].edge.variable, *panel.columns, 1, Block(()), _POINT)
-    order = [along, *panel.loops] if panel.by_columns else [*panel.loops, along]
-    node: Node = instance
-    for loop in reversed(order):
-        node = replace(loop, mark=_POINT, body=node)
-    return node
+def _tiles_below(reuse: For) -> tuple[tuple[For, ...], RegisterNest] | None:
+    """The loops between a loop and the only nest of tiles below it, and the nest."""
+    between: list[For] = []
+    node = reuse.body
+    while isinstance(node, For) and node.guard is None:
+        nest = register_nest(node)
+        if nest is not None:
+            return (tuple(between), nest) if nest.ranges[-1].edge.simd else None
+        between.append(node)
+        node = node.body
+    return None
+
+
+def _next_edge(loop: For) -> str | None:
+    """The edge of the tiles right below a loop that the loop moves."""
+    nest = register_nest(loop.body) if isinstance(loop.body, For) else None
+    return None if nest is None else next(
+        (r.edge.variable for r in nest.ranges if depends_on(r.edge.base, frozenset({loop.variable}))), None)
+
+
+def _is_rectangular(nest: RegisterNest, facts: Facts) -> bool:
+    """Whether every point of the loops and edges is an instance."""
+    return all(r.is_fixed for r in nest.ranges) and all(
+        facts.imply(Comparison("<", low, high)) for r in nest.ranges for low in r.starts for high in r.ends)
 
 
 def _used(node: Node) -> frozenset[str]:
@@ -295,7 +318,7 @@ def _nonnegative(form: Linear) -> Comparison:
 def _loops(nest: RegisterNest, edges: tuple[Edge, ...], level: int, conditions: tuple[Condition, ...]) -> Node | None:
     """The loops from `level` inwards, split where a condition depends on their variables."""
     if level == len(nest.loops):
-        return RegisterTile(loops=(), edges=edges, body=nest.body, panels=nest.panels)
+        return RegisterTile(loops=(), edges=edges, body=nest.body, panels=nest.panels, ahead=nest.ahead)
     loop = nest.loops[level]
     deeper = frozenset(inner.variable for inner in nest.loops[level + 1:])
     here = [c for c in conditions if isinstance(c, Comparison) and not variables(c) & deeper]

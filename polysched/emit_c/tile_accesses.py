@@ -9,7 +9,8 @@ from itertools import product
 
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.index import Atom, Linear, Variable, substitute, variable, variables
-from polysched.emit_c.loops import Edge, RegisterTile, StatementInstance, Temporary
+from polysched.emit_c.loops import Edge, PackedOperand, RegisterTile, StatementInstance, Temporary
+from polysched.scop.body import Expr
 from polysched.scop.scop import Access, Array, Scop
 
 
@@ -90,18 +91,20 @@ def private_reach(array: Array, vector: str | None, lanes: int) -> Reach:
     return Reach(array.name, (), Lanes.UNIFORM if vector is None else Lanes.UNIT, lanes)
 
 
-def packed_at(tile: RegisterTile, point: Point) -> dict[str, tuple[str, tuple[Linear, ...]]]:
-    """Where the packed accesses of a tile find their elements at a point."""
+def packed_at(tile: RegisterTile, statement: str, point: Point) -> dict[Expr, PackedOperand]:
+    """Where the packed operands of a statement find their elements at a point."""
     offsets = dict(point.offsets)
     bases = {edge.variable: edge.base + offsets.get(edge.variable, 0) for edge in tile.edges}
-    return {panel.reference: (panel.name, tuple(
+    return {panel.value: PackedOperand(panel.name, tuple(
         min(substitute(form, bases), substitute(form, point.substitution()), key=lambda f: len(variables(f)))
-        for form in panel.subscripts)) for panel in tile.panels}
+        for form in panel.subscripts), panel.in_lanes) for panel in tile.panels if panel.statement == statement}
 
 
-def packed_reach(name: str, subscripts: tuple[Linear, ...], lanes: int) -> Reach:
-    """The element of a panel that an access reads: the next one in the next lane."""
-    return Reach(name, subscripts, Lanes.UNIT if lanes > 1 else Lanes.UNIFORM, lanes)
+def packed_reach(operand: PackedOperand, lanes: int) -> Reach:
+    """The element of a panel that an operand is, and how it moves from lane to lane."""
+    if lanes > 1 and operand.in_lanes:
+        return Reach(operand.name, operand.subscripts, Lanes.UNIT, lanes)
+    return Reach(operand.name, operand.subscripts, Lanes.UNIFORM, 1)
 
 
 def _lanes(array: Array, subscripts: tuple[Linear, ...], vector: str | None) -> Lanes:

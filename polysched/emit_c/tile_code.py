@@ -21,7 +21,7 @@ from polysched.emit_c.accumulators import TileAccess, offset_name, promotion_lev
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
-from polysched.emit_c.index import Comparison
+from polysched.emit_c.index import Comparison, substitute, variable
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import Partial, RegisterTile, StatementInstance, Temporary, instances
@@ -33,7 +33,6 @@ from polysched.emit_c.tile_accesses import (
     Point,
     Reach,
     iterators_at,
-    packed_at,
     packed_reach,
     points,
     private_reach,
@@ -162,9 +161,9 @@ class TileCode:
         return made
 
     def _reach(self, instance: StatementInstance, access: Access, point: Point, lanes: int) -> Reach:
-        packed = packed_at(self.tile, point)
-        if access.reference in packed:
-            return packed_reach(*packed[access.reference], lanes)
+        packed = self.printer_for(instance, point).packed_access(access)
+        if packed is not None:
+            return packed_reach(packed, lanes)
         array = self.scop.array(access.array)
         if array.name in self._private or any(p.array == array.name for p in self.tile.partials):
             return private_reach(array, self._edge, lanes)
@@ -233,12 +232,31 @@ class TileCode:
         if not around:
             return lines
         lines = [*(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece)};" for key, piece in around),
+                 *self._prefetches(key for key, _ in around),
                  *lines,
                  *(f"{self._memory(key, piece)} = {piece.text};" for key, piece in around if key in held.written)]
         if not facts.runs(loop):
             condition = Comparison(">", loop.upper, loop.lower)
             return braced(f"if ({self.index.condition(condition)})", lines)
         return lines
+
+    def _prefetches(self, keys: Iterable[Reach]) -> Iterable[str]:
+        """The registers' places in the next tile, fetched while this one is computed."""
+        edge = next((edge for edge in self.tile.edges if edge.variable == self.tile.ahead), None)
+        if edge is None or edge.count < 2 or not self.tile.panels:
+            return
+        further = {edge.variable: variable(edge.variable) + edge.count}
+        for key in keys:
+            forms = tuple(substitute(form, further) for form in key.subscripts or ())
+            if forms != key.subscripts:
+                yield f"__builtin_prefetch(&{self._place(replace(key, subscripts=forms))}, 1);"
+
+    def _place(self, key: Reach) -> CText:
+        temporary = self._temporaries.get(key.array)
+        if temporary is not None:
+            return temporary_element(temporary, key.subscripts or (), self.index)
+        template = element_template(self.scop.array(key.array), len(key.subscripts or ()), self.local_names)
+        return fill_element(template, [self.index.form(form).text for form in key.subscripts or ()])
 
     def _type(self, key: Reach, piece: Piece) -> str:
         return self.types.name(piece.dtype, key.span) if piece.vector else piece.dtype.c_name
@@ -252,12 +270,7 @@ class TileCode:
 
     def _memory(self, key: Reach, piece: Piece) -> CText:
         """The place in memory that a register stands for."""
-        temporary = self._temporaries.get(key.array)
-        if temporary is not None:
-            element = temporary_element(temporary, key.subscripts or (), self.index)
-            return vector_at(element, self._type(key, piece)) if piece.vector else element
-        template = element_template(self.scop.array(key.array), len(key.subscripts or ()), self.local_names)
-        element = fill_element(template, [self.index.form(form).text for form in key.subscripts or ()])
+        element = self._place(key)
         return vector_at(element, self._type(key, piece)) if piece.vector else element
 
 

@@ -67,6 +67,8 @@ class VectorPrinter:
 
     def value(self, expr: Expr) -> Piece:
         """The value of an expression."""
+        if expr in self.scalar.packed:
+            return self._packed(expr)
         if isinstance(expr, Load):
             return self._load(expr)
         if self._is_uniform(expr):
@@ -157,10 +159,21 @@ class VectorPrinter:
             return piece
         return self.scope.bind(access.array, piece, self._type_name(piece))
 
+    def _packed(self, expr: Expr) -> Piece:
+        operand = self.scalar.packed[expr]
+        element = self.scalar.panel_element(operand)
+        in_lanes = operand.in_lanes and self.lanes > 1
+        if in_lanes:
+            self._require(expr.dtype)
+            element = vector_at(element, self.types.name(expr.dtype, self.lanes))
+        piece = Piece(element, expr.dtype, in_lanes)
+        return self.scope.bind(operand.name.removesuffix("_panel"), piece, self._type_name(piece))
+
     def reach(self, access: Access) -> Reach:
         """Where an access of the statement goes at this point."""
-        if access.reference in self.scalar.packed:
-            return packed_reach(*self.scalar.packed[access.reference], self.lanes)
+        packed = self.scalar.packed_access(access)
+        if packed is not None:
+            return packed_reach(packed, self.lanes)
         array = self.scop.array(access.array)
         own = private_reach(array, self.edge, self.lanes)
         if self.scope.held(own) is not None:

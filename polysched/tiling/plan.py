@@ -222,12 +222,13 @@ def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptio
 
 
 def _with_blocks(plan: BandPlan, options: TilingOptions) -> BandPlan:
-    """Choose the order of the block loops that moves less into the first cache."""
+    """Choose the order of the block loops that moves less into the first cache, operands being packed there."""
     if plan.shape is None:
         return plan
     first = options.target.caches[0]
     orders = [replace(plan, rows_first=rows_first) for rows_first in (True, False)]
-    return min(orders, key=lambda p: sum(traffic_bytes(p.nest, plan_structure(p), first.size_bytes, first.line_bytes)))
+    element = min((r.element_bytes for r in plan.nest.references), default=1)
+    return min(orders, key=lambda p: sum(traffic_bytes(p.nest, plan_structure(p), first.size_bytes, element)))
 
 
 def plan_structure(plan: BandPlan) -> tuple[Level, ...]:

@@ -27,6 +27,7 @@ from polysched.tiling.traffic import coupled, transfers
 
 USABLE = 0.7            # share of a cache that a tile may fill; the rest is for the neighbours and for conflicts
 ROW_CYCLES = 20         # what it costs to start an innermost loop, its bounds and its remainder
+USABLE_BY_PANELS = 0.9  # the same for the first cache and panels, which are contiguous
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 LARGEST_NUMBER = 1 << 58
 TIME_LIMIT_SECONDS = 2.0
@@ -98,7 +99,7 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
     innermost = innermost if shape is None else shape.inner[-1]
     line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(level + 1 if target.cache(level + 1) else 0)
     return TileProblem(
-        nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE),
+        nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE_BY_PANELS),
         shape=shape, granules=_granules(nest, shape, target, innermost), innermost=innermost,
         row_lines=lambda edge: row_cycles(nest, shape, innermost, edge, target) / line_cycles,
         orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(nest, parallel if not wavefront else ()),
@@ -263,13 +264,25 @@ class _Builder:
             inside[shape.rows] = _Quantity(shape.row_count, shape.row_count)
             inside[shape.columns] = _Quantity(shape.column_count, shape.column_count)
             limits.append(("capacity of the first cache for the panels of a register block",
-                           self.all_footprints(inside), self.problem.panel_bytes // line))
+                           sum(self.packed(r, inside).value for r in self.problem.nest.references),
+                           self.problem.panel_bytes // line))
         for _, lines, available in limits:
             self.model.add(lines <= available)
         return limits
 
     def all_footprints(self, edges: list[_Quantity]) -> Any:
         return sum(self.footprint(r, edges).value for r in self.problem.nest.references)
+
+    def packed(self, reference: Reference, edges: list[_Quantity]) -> _Quantity:
+        """Lines of a contiguous copy of what a tile of these edges touches; what is written is not copied."""
+        if not reference.coefficients or reference.whole or reference.writes or coupled(reference):
+            return self.footprint(reference, edges)
+        lengths = [self.capped(_length(row, span, edges), most)
+                   for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
+        elements = self.product(lengths)
+        per_line = max(1, self.problem.line_bytes // reference.element_bytes)
+        return self.equal_to(elements.most // per_line + 1, lambda value: self.model.add_division_equality(
+            value, elements.value + (per_line - 1), per_line))
 
     def cost(self) -> Any:
         """Lines moved by all references, and the start-up of the innermost loops."""

@@ -23,6 +23,9 @@ MATRIX_PRODUCT: Loops = (("floor(i/4)", tile(0)), ("floor(j/32)", tile(1)), ("k"
 TRIANGLE: Loops = (("floor(i/4)", tile(0)), ("floor(j/16)", tile(1)), ("k", point(2)), ("i", edge(0, 4)),
                    ("j", edge(1, 16, simd=True)))
 
+TILED: Loops = (("floor(i/16)", tile(0)), ("floor(j/64)", tile(1)), ("floor(k/8)", tile(2)), ("floor(j/16)", tile(1)),
+                ("floor(i/4)", tile(0)), ("k", point(2)), ("i", edge(0, 4)), ("j", edge(1, 16, simd=True)))
+ROWS_FIRST: Loops = (*TILED[:3], TILED[4], TILED[3], *TILED[5:])
 PACKED: Loops = (("floor(j/32)", tile(1)), ("floor(k/8)", tile(2)), ("floor(i/4)", tile(0)), ("k", point(2)),
                  ("i", edge(0, 4)), ("j", edge(1, 32, simd=True)))
 
@@ -166,6 +169,78 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, PACKED),
+    "tiled": ("""void f(int n, int m, int p, double C[n][m], double A[n][p], double B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""", TILED),
+    "tiled, rows first": ("""void f(int n, int m, int p, double C[n][m], double A[n][p], double B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""", ROWS_FIRST),
+    "tiled and scaled": ("""void f(int n, int m, int p, double C[n][m], double A[n][p], double B[p][m], double S[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += S[0] * A[i][k] * B[k][j];
+#pragma endscop
+}
+""", TILED),
+    "tiled, both scaled": ("""void f(int n, int m, int p, float C[n][m], float A[n][p], float B[p][m], float S[p]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += (S[k] * A[i][k]) * (B[k][j] - S[k]);
+#pragma endscop
+}
+""", TILED),
+    "tiled, both transposed": ("""void f(int n, int m, int p, double C[n][m], double A[p][n], double B[m][p]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[k][i] * B[j][k];
+#pragma endscop
+}
+""", TILED),
+    "tiled, up to the diagonal": ("""void f(int n, int m, int p, double C[n][m], double A[n][p], double B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p && k <= i; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""", TILED),
+    "tiled, chosen by a condition": ("""void f(int n, int m, int p, double C[n][m], double A[n][p], double B[p][m]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += B[k][j] > 0.0 ? A[i][k] * B[k][j] : 0.5;
+#pragma endscop
+}
+""", TILED),
+    "tiled, two products": ("""void f(int n, int m, int p, double C[n][n], double A[n][p], double B[n][p], double S[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[j][k] * S[0] * B[i][k] + B[j][k] * S[0] * A[i][k];
+#pragma endscop
+}
+""", TILED),
     "sums of rows, several at a time": ("""void f(int n, int m, int p, double C[n], double A[n][p], double B[p]) {
 #pragma scop
   for (int i = 0; i < n; i++)
@@ -235,6 +310,24 @@ def test_operands_are_packed_where_a_loop_reuses_them(name: str) -> None:
     text = emitted(name).text
     assert "_panel[8][32] __attribute__((aligned(64)));" in text
     assert "_panel" not in emitted("matrix product").text, "columns are not reused around their own loop"
+
+
+def test_tiles_pack_both_operands_once() -> None:
+    text = emitted("tiled").text
+    assert "double A_panel[16][8] __attribute__((aligned(64)));" in text
+    assert "double B_panel[4][8][16] __attribute__((aligned(64)));" in text
+    assert "B_panel[4][8][16]" in emitted("tiled, rows first").text
+
+
+def test_a_scaled_operand_is_computed_once_where_it_is_packed() -> None:
+    text = emitted("tiled and scaled").text
+    assert text.count("S[0] *") == 2, "in the copy: a vector, and single elements at the end"
+
+
+def test_an_operand_of_one_side_of_a_choice_is_not_computed_ahead() -> None:
+    text = emitted("tiled, chosen by a condition").text
+    assert "B_panel" in text
+    assert "A_panel" not in text
 
 
 def test_an_accumulator_needs_a_proof_that_nothing_else_touches_it() -> None:

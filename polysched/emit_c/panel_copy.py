@@ -1,0 +1,143 @@
+"""The C text that declares and fills a panel: whole vectors where the source has them, single elements elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.emit_c.c_text import CText
+from polysched.emit_c.expressions import ExpressionPrinter
+from polysched.emit_c.facts import arms_of
+from polysched.emit_c.index import Comparison, Variable, junction, substitute, variable, variables
+from polysched.emit_c.loop_head import loop_head
+from polysched.emit_c.loops import For, PackedOperand, Panel
+from polysched.emit_c.names import TakenNames
+from polysched.emit_c.statements import INDENT, braced
+from polysched.emit_c.tile_scope import Piece, TileScope
+from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.emit_c.vector_types import VectorTypes, has_vectors
+from polysched.scop.body import Load, walk
+
+ALIGNMENT_BYTES = 64
+LARGEST_ON_STACK = 1 << 16
+MOST_UNROLLED = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelCopy:
+    """Prints the copy of one panel.
+
+    Parameters
+    ----------
+    panel : what is copied where.
+    printer : prints the statement whose operand it is, with its iterators in terms of the panel's loops.
+    types, taken, in_use : vector types; names that must not be made up; names of all loop variables.
+    vector_bits : width of a vector register.
+    """
+
+    panel: Panel
+    printer: ExpressionPrinter
+    types: VectorTypes
+    taken: TakenNames
+    in_use: frozenset[str]
+    vector_bits: int
+
+    @property
+    def comment(self) -> str:
+        """What is in the panel."""
+        arrays = {self.printer.statement.access(e.reference).array for e in walk(self.panel.value)
+                  if isinstance(e, Load)}
+        return f"/* {', '.join(sorted(arrays))}, packed */"
+
+    def declaration(self) -> list[str]:
+        """The buffer; a large one belongs to the thread, so that its memory is touched for the first time only once."""
+        storage = "static _Thread_local " if self.panel.bytes > LARGEST_ON_STACK else ""
+        extents = "".join(f"[{extent}]" for extent in self.panel.extents)
+        return [f"{storage}{self.panel.value.dtype.c_name} {self.panel.name}{extents}"
+                f" __attribute__((aligned({ALIGNMENT_BYTES})));"]
+
+    def lines(self) -> list[str]:
+        """The loops that fill the buffer."""
+        *outer, last = self.panel.loops
+        lanes = self.vector_bits // self.panel.value.dtype.bits if has_vectors(self.panel.value.dtype) else 0
+        single = self._around(outer, braced(loop_head(last, self.printer.index), self._move(0, 1)))
+        count = self.panel.extents[-1]
+        if lanes < 2 or not self._is_last(last) or count < lanes:
+            return single
+        try:
+            if self.panel.in_lanes and count % lanes == 0 and count // lanes <= MOST_UNROLLED:
+                return self._in_whole_rows(outer, last, lanes)
+            return self._in_strips(outer, last, lanes)
+        except NotVectorised:
+            return single
+
+    def _in_whole_rows(self, outer: list[For], last: For, lanes: int) -> list[str]:
+        """Full rows in straight code."""
+        count = self.panel.extents[-1]
+        index = self.printer.index
+        one = braced(loop_head(last, index), self._move(0, 1))
+        moves = [line for offset in range(0, count, lanes) for line in self._move(offset, lanes)]
+        start = f"const long {last.variable} = {index.bound(last.lower)};"
+        ends = [(low, high) for low in arms_of(last.lower, "max") for high in arms_of(last.upper, "min")]
+        if any((high - low).is_constant and (high - low).constant < count for low, high in ends):
+            return self._around(outer, one)
+        unsure = [Comparison(">=", high, low + count) for low, high in ends if not (high - low).is_constant]
+        if not unsure:
+            return self._around(outer, _scope([start, *moves]))
+        full = junction("&&", unsure)
+        if variables(full) & {loop.variable for loop in outer}:
+            return self._around(outer, _either(index.condition(full), [start, *moves], one))
+        return _either(index.condition(full), [start, *self._around(outer, moves)], self._around(outer, one))
+
+    def _in_strips(self, outer: list[For], last: For, lanes: int) -> list[str]:
+        """Vectors along the row as long as they fit, then single elements."""
+        index = self.printer.index
+        name = last.variable
+        end = self.taken.fresh(f"{name}_end", self.in_use)
+        lines = [f"long {name} = {index.bound(last.lower)};",
+                 *braced(f"for (; {name} + {lanes} <= {end}; {name} += {lanes})", self._move(0, lanes)),
+                 *braced(f"for (; {name} < {end}; {name}++)", self._move(0, 1))]
+        return _scope([f"const long {end} = {index.bound(last.upper)};", *self._around(outer, lines)])
+
+    def _around(self, loops: list[For], lines: list[str]) -> list[str]:
+        for loop in reversed(loops):
+            lines = braced(loop_head(loop, self.printer.index), lines)
+        return lines
+
+    def _is_last(self, loop: For) -> bool:
+        """Whether a loop runs along the last dimension of the panel."""
+        return self.panel.subscripts[-1].coefficient(Variable(loop.variable)) == 1
+
+    def _move(self, offset: int, lanes: int) -> list[str]:
+        """The copy of `lanes` elements, `offset` further along the last loop."""
+        name = self.panel.loops[-1].variable
+        here = {name: variable(name) + offset}
+        scalar = replace(self.printer, iterators={k: substitute(form, here)
+                                                  for k, form in self.printer.iterators.items()})
+        operand = PackedOperand(self.panel.name, tuple(substitute(f, here) for f in self.panel.subscripts), True)
+        target = scalar.panel_element(operand)
+        if lanes == 1:
+            return [f"{target} = {scalar.value(self.panel.value)};"]
+        scope = TileScope(registers={}, written=frozenset(), taken=self.taken,
+                          in_use=self.in_use | {loop.variable for loop in self.panel.loops})
+        printer = VectorPrinter(scalar=scalar, types=self.types, lanes=lanes, edge=name, scope=scope)
+        value = self._vector(printer)
+        if not value.vector:
+            raise NotVectorised("the operand does not move along the panel's rows")
+        whole = vector_at(target, self.types.name(self.panel.value.dtype, lanes))
+        move = f"{whole} = {value.text};"
+        return _scope([*scope.lines, move]) if scope.lines else [move]
+
+    def _vector(self, printer: VectorPrinter) -> Piece:
+        if not isinstance(self.panel.value, Load):
+            return printer.value(self.panel.value)
+        access = self.printer.statement.access(self.panel.value.reference)
+        return printer.loaded(access, printer.reach(access), self.panel.value.dtype)
+
+
+def _either(condition: CText, then: list[str], otherwise: list[str]) -> list[str]:
+    return [f"if ({condition}) {{", *(INDENT + line for line in then), "} else {",
+            *(INDENT + line for line in otherwise), "}"]
+
+
+def _scope(lines: list[str]) -> list[str]:
+    return ["{", *(INDENT + line for line in lines), "}"]
