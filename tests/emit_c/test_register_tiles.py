@@ -232,7 +232,8 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, TILED),
-    "tiled, two products": ("""void f(int n, int m, int p, double C[n][n], double A[n][p], double B[n][p], double S[n]) {
+    "tiled, two products": ("""
+void f(int n, int m, int p, double C[n][n], double A[n][p], double B[n][p], double S[n]) {
 #pragma scop
   for (int i = 0; i < n; i++)
     for (int j = 0; j <= i; j++)
