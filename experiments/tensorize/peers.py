@@ -3,11 +3,13 @@
 PyTorch is imported before our libraries are loaded, so that both use one OpenMP runtime.
 """
 
+import os
 from collections.abc import Callable
 
 import numpy as np
 from workloads import Workload
 
+os.environ.setdefault("OMP_PROC_BIND", "true")   # read when the OpenMP runtime is loaded, which PyTorch does
 try:
     import torch
 except ImportError:

@@ -1,26 +1,29 @@
 """Speed of tensorized operators against the plain loop nest, OpenBLAS and the measured peak of the instruction.
 
-    python experiments/tensorize/run.py [--pairs 20] [--threads 2] [--json FILE] [--plot FILE.svg] [--only NAME ...]
+    python experiments/tensorize/run.py [--threads 2] [--plot FILE.svg] [--only NAME ...]
 """
+
+from __future__ import annotations
 
 import argparse
 import ctypes
-import json
-import os
-import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import peers
 from workloads import WORKLOADS, Workload, stored
 
+from polysched.errors import CompileError
+from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import grouped_bars
+from polysched.experiment.tables import markdown_table
 from polysched.scop.interpreter import extents_of
 from polysched.target import find_compiler
 from polysched.tensorize import Match, find_intrinsic
@@ -30,6 +33,9 @@ from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.exact_arithmetic import PRELUDE
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.program import tensorize
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(kw_only=True)
@@ -53,11 +59,11 @@ def build(text: str, flags: tuple[str, ...], folder: Path, name: str) -> ctypes.
     compiler = find_compiler()
     source = folder / f"{name}.c"
     source.write_text(text)
-    own = ("-mprefer-vector-width=512", "-fno-tree-coalesce-vars") if compiler.kind == "gcc" else ()
+    own = ("-mprefer-vector-width=512",) if compiler.kind == "gcc" else ()
     done = compiler.run(["-O3", "-march=native", *own, *flags, "-w", "-fPIC", "-shared", *compiler.openmp_compile,
                          str(source), "-o", str(folder / f"{name}.so"), *compiler.openmp_link, "-lm"])
     if done.returncode:
-        raise SystemExit(done.stderr)
+        raise CompileError(f"{compiler} refused {name}", witness=done.stderr)
     return ctypes.CDLL(str(folder / f"{name}.so"))
 
 
@@ -96,7 +102,7 @@ def peak(intrinsic: Intrinsic, folder: Path, threads: int) -> tuple[Callable[[],
     return (lambda: library.peak(times)), operations * times.value
 
 
-def measure(workload: Workload, chosen: Match, pairs: int, threads: int, folder: Path) -> Row:
+def race(workload: Workload, chosen: Match, pairs: int, threads: int, folder: Path) -> Row:
     program = tensorize(chosen)
     assert program.before is None
     assert program.after is None
@@ -191,71 +197,64 @@ def alternate(subjects: dict[str, Callable[[], object]], rounds: int) -> dict[st
     return seconds
 
 
-HEADING = (f"{'workload':<22}{'instruction':<16}{'G/s':>7}{'packed once':>12}{'peak':>8}{'share':>7}{'x plain':>9}"
-           f"{'x oneDNN':>10}{'x narrow':>10}{'x BLAS':>8}  verified")
+def cases(settings: Settings) -> list[Case]:
+    return [Case(name=name.replace(" ", "_"), parameters={"workload": name}) for name in WORKLOADS]
 
 
-def line(row: Row) -> str:
-    """One line of the table."""
-    ratios = [f"{r:.2f}" if r is not None else "-" for r in (row.over_onednn, row.over_onednn_narrow, row.over_blas)]
-    rate = row.giga_per_second
-    return (f"{row.workload:<22}{row.intrinsic:<16}{rate['ours']:>7.0f}{rate['packed once']:>12.0f}"
-            f"{rate['peak']:>8.0f}{row.share_of_peak:>7.2f}{row.over_plain:>9.2f}"
-            f"{ratios[0]:>10}{ratios[1]:>10}{ratios[2]:>8}  {row.verified}")
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--intrinsics", nargs="+", metavar="NAME", default=[],
+                       help="measure these too, beside the program's own choice")
 
 
-def plot(rows: list[Row], path: str) -> None:
-    """A bar per row: share of the instruction's measured peak."""
-    height = 28 * len(rows) + 30
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="{height}" font-family="sans-serif" '
-             'font-size="13">']
-    for i, row in enumerate(rows):
-        y = 20 + 28 * i
-        width = 400 * row.share_of_peak
-        parts.append(f'<text x="250" y="{y + 14}" text-anchor="end">{row.workload}, {row.intrinsic}</text>'
-                     f'<rect x="260" y="{y}" width="{width:.0f}" height="20" fill="#4477aa"/>'
-                     f'<text x="{266 + width:.0f}" y="{y + 14}">{row.share_of_peak:.0%} of peak</text>')
-    Path(path).write_text("\n".join([*parts, "</svg>\n"]))
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--plot", metavar="FILE.svg")
-    parser.add_argument("--only", nargs="+", metavar="NAME", default=list(WORKLOADS))
-    parser.add_argument("--intrinsics", nargs="+", metavar="NAME", default=[],
-                        help="measure these too, beside the program's own choice")
-    arguments = parser.parse_args()
-    wanted = {"OMP_NUM_THREADS": str(arguments.threads), "OMP_PROC_BIND": "true",
-              "OPENBLAS_NUM_THREADS": str(arguments.threads)}
-    unwanted = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"} & set(os.environ)
-    if unwanted or any(os.environ.get(k) != v for k, v in wanted.items()):   # read once, when the libraries load
-        clean = {k: v for k, v in os.environ.items() if k not in unwanted} | wanted
-        return subprocess.run([sys.executable, *sys.argv], env=clean, check=False).returncode
-    rows: list[Row] = []
-    print(HEADING)
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """The program's own choice for a workload, and the instructions that were asked for."""
+    workload = WORKLOADS[case.parameters["workload"]]()
+    chosen = choose(workload.scop, sizes=workload.sizes)
+    candidates = [chosen] if chosen is not None else []
+    for other in settings.options["intrinsics"]:
+        if executes_here(find_intrinsic(other)) and (chosen is None or other != chosen.intrinsic.name):
+            also = choose(workload.scop, sizes=workload.sizes, intrinsics=[find_intrinsic(other)])
+            candidates += [also] if also is not None else []
+    rows = []
     with tempfile.TemporaryDirectory(prefix="polysched-tensorize-") as folder:
-        for name in arguments.only:
-            workload = WORKLOADS[name]()
-            chosen = choose(workload.scop, sizes=workload.sizes)
-            candidates = [chosen] if chosen is not None else []
-            for other in arguments.intrinsics:
-                if executes_here(find_intrinsic(other)) and (chosen is None or other != chosen.intrinsic.name):
-                    also = choose(workload.scop, sizes=workload.sizes, intrinsics=[find_intrinsic(other)])
-                    candidates += [also] if also is not None else []
-            for candidate in candidates:
-                rows.append(measure(workload, candidate, arguments.pairs, arguments.threads, Path(folder)))
-                print(line(rows[-1]), flush=True)
-    if arguments.json:
-        machine = {"machine": platform.processor() or platform.machine(), "compiler": find_compiler().version,
-                   "threads": arguments.threads, "pairs": arguments.pairs}
-        Path(arguments.json).write_text(json.dumps({"setting": machine, "rows": [asdict(r) for r in rows]}, indent=2))
-    if arguments.plot:
-        plot(rows, arguments.plot)
-    return 0 if all(r.verified for r in rows) else 1
+        for candidate in candidates:
+            report(f"racing {candidate.intrinsic.name}")
+            rows.append(asdict(race(workload, candidate, settings.config["rounds"], max(settings.threads),
+                                    Path(folder))))
+    return {"rows": rows, "compiler": find_compiler().version}
 
+
+def rows_of(records: Sequence[Record]) -> list[Row]:
+    return [Row(**row) for record in records for row in record.values["rows"]]
+
+
+def table(records: Sequence[Record]) -> str:
+    """G operations per second, and our speed (the constant packed once) over the others'."""
+    rows = [[r.workload, r.intrinsic, *(f"{r.giga_per_second[n]:.0f}" for n in ("ours", "packed once", "peak")),
+             f"{r.share_of_peak:.2f}", r.over_plain, r.over_onednn, r.over_onednn_narrow, r.over_blas,
+             "yes" if r.verified else "no"] for r in rows_of(records)]
+    text = markdown_table(["workload", "instruction", "ours G/s", "packed once G/s", "peak G/s", "share", "x plain",
+                           "x oneDNN", "x narrow", "x BLAS", "verified"], rows)
+    nothing = [f"- {r.case}: no instruction that runs here" for r in records if not r.values["rows"]]
+    return "\n".join([text, *(["", *nothing] if nothing else [])])
+
+
+def verdict(records: Sequence[Record]) -> str:
+    wrong = [f"{r.workload} by {r.intrinsic}" for r in rows_of([r for r in records if r.done]) if not r.verified]
+    return f"other results than the plain loop nest's: {', '.join(wrong)}" if wrong else ""
+
+
+def plot(records: Sequence[Record]) -> Figure:
+    """Share of the instruction's measured peak."""
+    rows = rows_of(records)
+    return grouped_bars([f"{r.workload}, {r.intrinsic}" for r in rows],
+                        {"share of the instruction's peak": [r.share_of_peak for r in rows]}, ylabel="share of peak",
+                        line_at=1.0)
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        verdict=verdict)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))

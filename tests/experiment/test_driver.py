@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+import polysched as package
 from polysched.experiment.record import read
+from polysched.measure.machine import git_revision
 from tests.cli.command import REFUSED, RUN_FAILED, WRONG_RESULT, is_refusal, polysched
 from tests.experiment.toy import write_toy
 
@@ -32,7 +34,8 @@ def test_a_run_writes_one_record_per_case_and_prints_the_table(toy: Path, tmp_pa
     assert "| three |     5 |" in done.stdout
     records = read(tmp_path / "toy.jsonl", experiment="toy")
     assert [r.case for r in records] == ["one", "two", "three"]
-    assert all(r.done and r.machine["cores"] >= 1 and r.git_revision and "numpy" in r.libraries for r in records)
+    assert all(r.done and r.machine["cores"] >= 1 and "numpy" in r.libraries for r in records)
+    assert {r.git_revision for r in records} == {git_revision(Path(package.__file__).parent)}
     assert {r.values["threads"] for r in records} == {"2"}
     assert {r.values["core_type"] for r in records} == {None}, "the variable halves a baseline and is removed"
     assert len({r.values["process"] for r in records}) == 3, "every case has a process of its own"

@@ -1,0 +1,122 @@
+"""The experiment on PolyBench: harness, verification and tools, on a suite of one kernel that is written here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from polysched.experiment.contest_results import standings_of
+from polysched.experiment.folders import load_module
+from polysched.experiment.record import read
+from polysched.experiment.standings import Status
+from tests.cli.command import polysched
+
+EXPERIMENT = Path(__file__).parents[2] / "experiments" / "polybench"
+
+HEADER = """\
+#ifndef POLYBENCH_H
+#define POLYBENCH_H
+#include <stdlib.h>
+#define POLYBENCH_FREE_ARRAY(x) free((void *)x);
+#define polybench_start_instruments
+#define polybench_stop_instruments
+#define polybench_print_instruments
+extern void *polybench_alloc_data(unsigned long long int n, int elt_size);
+#endif
+"""
+KERNEL = """\
+#include <polybench.h>
+#define DATA_TYPE double
+#ifdef MINI_DATASET
+#define N 40
+#endif
+static void init_array(int n, DATA_TYPE A[N][N], DATA_TYPE x[N])
+{
+  DATA_TYPE *scratch = polybench_alloc_data(n, sizeof(DATA_TYPE));
+  for (int i = 0; i < n; i++) {
+    scratch[i] = x[i] = i + 1.0;
+    for (int j = 0; j < n; j++)
+      A[i][j] = scratch[i] * (j + 1) / n;
+  }
+  POLYBENCH_FREE_ARRAY(scratch);
+}
+
+static void kernel_toy(int n, DATA_TYPE A[N][N], DATA_TYPE x[N])
+{
+#pragma scop
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      x[i] = x[i] + A[i][j] + 1.0;
+#pragma endscop
+}
+
+int main(int argc, char **argv)
+{
+  DATA_TYPE (*A)[N][N] = polybench_alloc_data(N * N, sizeof(DATA_TYPE));
+  DATA_TYPE (*x)[N] = polybench_alloc_data(N, sizeof(DATA_TYPE));
+  init_array (N, *A, *x);
+  polybench_start_instruments;
+  kernel_toy (N, *A, *x);
+  polybench_stop_instruments;
+  polybench_print_instruments;
+  return 0;
+}
+"""
+WRONG_POLYCC = r"""#!/bin/sh
+# polycc FILE ... -o OUT: another function
+while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; [ -f "$1" ] && in=$1; shift; done
+sed 's/\[j\] + 1.0;/[j] + 2.0;/' "$in" > "$out"
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    root = tmp_path / "suite"
+    (root / "utilities").mkdir(parents=True)
+    (root / "kernels" / "toy").mkdir(parents=True)
+    (root / "utilities" / "polybench.h").write_text(HEADER)
+    (root / "utilities" / "benchmark_list").write_text("./kernels/toy/toy.c\n")
+    (root / "kernels" / "toy" / "toy.c").write_text(KERNEL)
+    return root
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="the experiment needs gcc as its reference")
+def test_a_kernel_of_a_suite_is_verified_and_timed(suite: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "polycc").write_text(WRONG_POLYCC)
+    (tools / "polycc").chmod(0o755)
+    done = polysched("bench", str(EXPERIMENT), "--polybench-root", str(suite), "--dataset", "MINI", "--threads", "1",
+                     "2", "--budget", "0.2", "--variants", "polysched", "pluto", "ppcg", "-q", "--results", "r.jsonl",
+                     folder=tmp_path, environment={"PATH": f"{tools}:{os.environ['PATH']}"})
+    assert done.returncode == 0, done.stderr
+    (record,) = read(tmp_path / "r.jsonl")
+    standings = standings_of(record)
+    status = {v.name: v.status for v in standings.variants}
+    assert status == {"gcc": Status.VERIFIED, "polysched@1": Status.VERIFIED, "polysched@2": Status.VERIFIED,
+                      "pluto@1": Status.WRONG, "pluto@2": Status.WRONG, "ppcg@1": Status.MISSING,
+                      "ppcg@2": Status.MISSING}
+    wrong = standings.variant("pluto@1")
+    assert wrong is not None
+    assert wrong.problem.startswith("array2"), "the second array that main keeps; what init_array frees is none"
+    assert "| toy" in done.stdout
+    assert "not measured: ppcg (ppcg is not on the PATH)" in done.stdout
+
+
+def test_pragmas_of_pluto_are_respelled() -> None:
+    respelled = load_module(EXPERIMENT / "suite.py").respelled
+    text = "#pragma ivdep\n#pragma vector always\n  for (;;)\n#pragma GCC ivdep\n"
+    assert respelled(text) == "#pragma GCC ivdep\n  for (;;)\n#pragma GCC ivdep\n"
+
+
+def test_the_initialisation_is_skipped_where_a_snapshot_replaces_it(suite: Path, tmp_path: Path) -> None:
+    kernel = load_module(EXPERIMENT / "suite.py").Kernel(
+        name="toy", root=suite, file=suite / "kernels" / "toy" / "toy.c", dataset="MINI", folder=tmp_path,
+        settings={"snapshot": True}, config={})
+    text = kernel.source().read_text()
+    assert "if (harness_fresh()) init_array (N, *A, *x);" in text
+    assert "static void init_array(int n" in text
+    assert kernel.environment == {"HARNESS_SNAPSHOT": str(tmp_path / "snapshot")}
