@@ -17,6 +17,7 @@ from polysched.scop.html import paragraph
 
 LARGEST_PARAMETER = 40
 LARGEST_SIZE = 64
+WRAPPED = {"flex_flow": "row wrap"}
 
 
 def explore(schedule: Schedule, *, parameters: Mapping[str, int] | None = None,
@@ -61,20 +62,22 @@ class Explorer:
             name: self._slider(name, value, LARGEST_PARAMETER, self._redraw) for name, value in
             state.parameters.items()}
         self.size_sliders: dict[tuple[int, int], Any] = {}
-        self.steps = widgets.Dropdown(description="next step", layout={"width": "420px"})
+        self.steps = widgets.Dropdown(description="next step", layout={"width": "420px", "max_width": "100%"})
         self.apply_button = widgets.Button(description="apply", button_style="primary", layout={"width": "80px"})
         self.back_button = widgets.Button(description="undo", layout={"width": "80px"})
         self.apply_button.on_click(lambda _: self._change(self._chosen))
         self.back_button.on_click(lambda _: self._change(lambda: self.state.back()))
         self.history, self.message, self.picture, self.cost, self.code = (widgets.HTML() for _ in range(5))
         self.sizes = widgets.VBox()
-        self.axes = widgets.Dropdown(description="picture of", layout={"width": "320px"}, value=state.axes, options=[
-            ("the innermost loops", None), *((f"{inner} across, {outer} up", (inner, outer))
-                                             for inner, outer in state.planes())])
+        planes = [("the innermost loops", ()), *((f"{inner} across, {outer} up", (inner, outer))
+                                                 for inner, outer in state.planes())]
+        self.axes = widgets.Dropdown(description="picture of", layout={"width": "320px"}, value=state.axes or (),
+                                     options=planes)
         self.axes.observe(self._redraw, names="value")
         self.view = widgets.VBox([
-            widgets.HBox([self.steps, self.apply_button, self.back_button]), self.message, self.history,
-            widgets.HBox([widgets.VBox([self.axes, *self.parameter_sliders.values(), self.sizes]), self.picture]),
+            widgets.HBox([self.steps, self.apply_button, self.back_button], layout=WRAPPED), self.message, self.history,
+            widgets.HBox([widgets.VBox([self.axes, *self.parameter_sliders.values(), self.sizes]), self.picture],
+                         layout=WRAPPED),
             self.cost, self.code])
         self._rebuild()
 
@@ -92,7 +95,7 @@ class Explorer:
 
     def _slider(self, name: str, value: int, largest: int, on_change: Callable[[Any], None]) -> Any:
         slider = self._widgets.IntSlider(value=value, min=1, max=max(largest, 2 * value), description=name,
-                                         continuous_update=False, layout={"width": "320px"})
+                                         continuous_update=False, layout={"width": "320px", "max_width": "100%"})
         slider.observe(on_change, names="value")
         return slider
 
@@ -143,7 +146,7 @@ class Explorer:
 
     def _redraw(self, _: Any) -> None:
         values = {name: slider.value for name, slider in self.parameter_sliders.items()}
-        self._take(lambda: self.state.drawn_for(**values).seen_along(self.axes.value))
+        self._take(lambda: self.state.drawn_for(**values).seen_along(self.axes.value or None))
         self.picture.value = self.state.picture_html()
 
     def _show(self) -> None:
