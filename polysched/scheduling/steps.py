@@ -11,22 +11,28 @@ import islpy as isl
 
 from polysched.dependence import analyse, check_legal
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.legality import active_at, carrier, member_values, witness_of
+from polysched.dependence.legality import active_at, carrier, total_values, witness_of
 from polysched.dependence.same_values import check_same_values
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling.flags import with_exact_flags
 from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.primitives import (
+    ComputeAt,
     Distribute,
     Fuse,
     Interchange,
     Loop,
     Parallel,
     Peel,
+    Privatize,
     ProgramStep,
+    Reorder,
     Reverse,
+    Scale,
+    Shift,
     Skew,
+    SplitAt,
     Step,
     StripMine,
     Tile,
@@ -37,6 +43,7 @@ from polysched.scheduling.primitives import (
 )
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.schedule import Schedule
+from polysched.scop.scop import Scop, Storage
 
 _TYPE: Any = isl.schedule_node_type
 
@@ -92,7 +99,7 @@ def _check_promises(dependences: Dependences, tree: isl.Schedule, step: Step) ->
         band = node.child(0)
         if mark is None or not (mark.parallel or mark.simd) or band.get_type() != _TYPE.band:
             continue
-        broken = carrier(active_at(dependences, band), member_values(band.band_get_partial_schedule(), 0))
+        broken = carrier(active_at(dependences, band), total_values(band.band_get_partial_schedule(), 0))
         if broken is not None:
             pair = broken.dependence
             raise IllegalScheduleError(
@@ -111,19 +118,19 @@ def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]]) -> Sch
 def available(schedule: Schedule, kind: type[Step]) -> tuple[Step, ...]:
     """Every place where a kind of step is legal, as ready steps with small default arguments.
 
-    Loops are named by position.  Steps that need names from the user (shift, privatize, compute_at,
-    reorder, split_at, scale) have no finite list of places and are refused.
+    Loops are named by position.  Amounts, factors and sizes are small: a loop is shifted by one, split after its first
+    values, scaled by two.  Of the orders of a nest, those are listed that bring one loop outward or inward.
 
     Raises
     ------
-    UsageError : the kind cannot be enumerated.
+    UsageError : this is no kind of step.
     """
     candidates = _CANDIDATES.get(kind.NAME)
     if candidates is None:
-        raise UsageError(f"places for {kind.NAME} cannot be listed",
-                         hint=f"these can: {', '.join(sorted(_CANDIDATES))}")
+        raise UsageError(f"no kind of step is called {kind.NAME!r}",
+                         hint=f"these are: {', '.join(sorted(_CANDIDATES))}")
     found = []
-    for step in candidates(loop_tree(schedule.tree)):
+    for step in candidates(loop_tree(schedule.tree), schedule.scop):
         try:
             apply(schedule, step)
         except (IllegalScheduleError, UsageError):
@@ -139,17 +146,55 @@ def _nested(all_loops: tuple[Loop, ...]) -> Iterator[tuple[Loop, Loop]]:
 
 
 
-def _tiles(tree: LoopTree) -> Iterator[Step]:
+def _nests(tree: LoopTree) -> Iterator[tuple[int, ...]]:
+    """Every run of two or more loops that stand directly inside each other, by position."""
     all_loops = loops(tree)
     for start in all_loops:
         nest = [start]
         while isinstance(nest[-1].band.child, Band):
             below = nest[-1].band.child
             nest.append(next(loop for loop in all_loops if loop.band is below))
-            yield Tile(loops=tuple(loop.position for loop in nest), sizes=(32,) * len(nest))
+            yield tuple(loop.position for loop in nest)
 
 
-def _fusions(tree: LoopTree) -> Iterator[Step]:
+def _tiles(tree: LoopTree, _: Scop) -> Iterator[Step]:
+    for nest in _nests(tree):
+        yield Tile(loops=nest, sizes=(32,) * len(nest))
+
+
+def _orders(tree: LoopTree, _: Scop) -> Iterator[Step]:
+    """Orders of a nest that move one loop to either end."""
+    for nest in _nests(tree):
+        orders = [order for k, loop in enumerate(nest)
+                  for rest in (nest[:k] + nest[k + 1:],) for order in ((loop, *rest), (*rest, loop))]
+        yield from (Reorder(order=order) for order in dict.fromkeys(orders) if order != nest)
+
+
+def _shifts(tree: LoopTree, _: Scop) -> Iterator[Step]:
+    return (Shift(loop=loop.position, statement=name, amount=1) for loop in loops(tree) for name in loop.statements)
+
+
+def _splits(tree: LoopTree, _: Scop) -> Iterator[Step]:
+    """Just after the least value of a loop, where that is one number."""
+    for loop in loops(tree):
+        values = isl.Set.from_union_set(
+            isl.UnionMap.from_union_pw_aff(loop.band.members[0]).intersect_domain(tree.domain).range())
+        least = values.project_out_all_params().dim_min_val(0)
+        if least.is_int():
+            yield SplitAt(loop=loop.position, at=int(least.to_python()) + 1)
+
+
+def _copies(tree: LoopTree, scop: Scop) -> Iterator[Step]:
+    return (Privatize(array=array.name, loop=loop.position) for array in scop.arrays
+            if array.storage is Storage.LOCAL for loop in loops(tree))
+
+
+def _producers(tree: LoopTree, scop: Scop) -> Iterator[Step]:
+    return (ComputeAt(producer=statement.name, loop=loop.position) for statement in scop.statements
+            for loop in loops(tree) if statement.name not in loop.statements)
+
+
+def _fusions(tree: LoopTree, _: Scop) -> Iterator[Step]:
     by_band = {id(loop.band): loop.position for loop in loops(tree)}
     for loop in loops(tree):
         around = loop.ancestors[-1] if loop.ancestors else None
@@ -161,17 +206,23 @@ def _fusions(tree: LoopTree) -> Iterator[Step]:
                 yield Fuse(first=loop.position, second=following)
 
 
-_CANDIDATES: dict[str, Callable[[LoopTree], Iterator[Step]]] = {
+_CANDIDATES: dict[str, Callable[[LoopTree, Scop], Iterator[Step]]] = {
     "tile": _tiles,
+    "reorder": _orders,
+    "shift": _shifts,
+    "split_at": _splits,
+    "privatize": _copies,
+    "compute_at": _producers,
+    "scale": lambda t, _: (Scale(loop=loop.position, factor=2) for loop in loops(t)),
     "fuse": _fusions,
-    "interchange": lambda t: (Interchange(outer=o.position, inner=i.position) for o, i in _nested(loops(t))),
-    "distribute": lambda t: (Distribute(loop=loop.position) for loop in loops(t)),
-    "skew": lambda t: (Skew(loop=i.position, by=o.position, factor=1) for o, i in _nested(loops(t))),
-    "reverse": lambda t: (Reverse(loop=loop.position) for loop in loops(t)),
-    "strip_mine": lambda t: (StripMine(loop=loop.position, size=32) for loop in loops(t)),
-    "parallel": lambda t: (Parallel(loop=loop.position) for loop in loops(t)),
-    "vectorize": lambda t: (Vectorize(loop=loop.position) for loop in loops(t)),
-    "unroll": lambda t: (Unroll(loop=loop.position, factor=4) for loop in loops(t)),
-    "unroll_and_jam": lambda t: (UnrollAndJam(loop=loop.position, factor=4) for loop in loops(t)),
-    "peel": lambda t: (Peel(loop=loop.position) for loop in loops(t)),
+    "interchange": lambda t, _: (Interchange(outer=o.position, inner=i.position) for o, i in _nested(loops(t))),
+    "distribute": lambda t, _: (Distribute(loop=loop.position) for loop in loops(t)),
+    "skew": lambda t, _: (Skew(loop=i.position, by=o.position, factor=1) for o, i in _nested(loops(t))),
+    "reverse": lambda t, _: (Reverse(loop=loop.position) for loop in loops(t)),
+    "strip_mine": lambda t, _: (StripMine(loop=loop.position, size=32) for loop in loops(t)),
+    "parallel": lambda t, _: (Parallel(loop=loop.position) for loop in loops(t)),
+    "vectorize": lambda t, _: (Vectorize(loop=loop.position) for loop in loops(t)),
+    "unroll": lambda t, _: (Unroll(loop=loop.position, factor=4) for loop in loops(t)),
+    "unroll_and_jam": lambda t, _: (UnrollAndJam(loop=loop.position, factor=4) for loop in loops(t)),
+    "peel": lambda t, _: (Peel(loop=loop.position) for loop in loops(t)),
 }

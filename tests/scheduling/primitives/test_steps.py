@@ -26,6 +26,7 @@ from polysched.scheduling.primitives import (
     UnrollAndJam,
     Vectorize,
 )
+from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.points import instances_in_order
 from tests.scop_builder import build_scop
@@ -247,8 +248,25 @@ def test_available():
     assert steps.available(product(), Parallel) == (Parallel(loop=0), Parallel(loop=1))
     assert steps.available(stencil(), Parallel) == ()
     assert Interchange(outer=0, inner=1) not in steps.available(stencil(), Interchange)
-    with pytest.raises(UsageError, match="cannot be listed"):
-        steps.available(product(), Shift)
+    assert set(steps.available(product(), Reorder)) == {Reorder(order=o) for o in (
+        (1, 0), (1, 0, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1), (2, 1))}
+    assert steps.available(stencil(), Reorder) == ()
+
+
+@pytest.mark.parametrize("name", sorted(STEPS))
+def test_every_kind_of_step_can_be_listed_and_what_is_listed_is_legal(name: str) -> None:
+    for start in (product(), stencil()):
+        for step in steps.available(start, STEPS[name]):
+            assert type(step) is STEPS[name]
+            assert steps.apply(start, step).steps == (step,)
+
+
+def test_an_unknown_kind_of_step_has_no_places() -> None:
+    class Bend(Step):
+        NAME = "bend"
+
+    with pytest.raises(UsageError, match="no kind of step is called 'bend'"):
+        steps.available(product(), Bend)
 
 
 def test_every_step_has_a_name_and_a_docstring():
