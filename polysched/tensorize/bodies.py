@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.equality.normal_form import Form, Normaliser, widens
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.zero_points import Correction, without_zero_points
 
 MAX_CANDIDATES = 12
 
@@ -52,11 +53,17 @@ class Fact:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Operand of the instruction -> expression of the program (loads, or the literal one), and what hinders it."""
+    """Operand of the instruction -> expression of the program (loads, or the literal one), and what hinders it.
+
+    Parameters
+    ----------
+    correction : zero points that were taken out of the product and are added behind it.
+    """
 
     operands: tuple[tuple[str, Expr], ...]
     facts: tuple[Fact, ...]
     assumptions: tuple[str, ...]
+    correction: Correction | None = None
 
     @cached_property
     def texts(self) -> dict[str, str]:
@@ -92,7 +99,20 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
             break
     made = [_assignment(fragment, intrinsic, numerics, clamp, update, dict(zip(names, chosen, strict=True)))
             for chosen in found]
-    return _without_repeats(made)
+    return _folded(fragment, intrinsic, numerics, _without_repeats(made))
+
+
+def _folded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
+            hindered: tuple[Assignment, ...]) -> tuple[Assignment, ...]:
+    """Where nothing fits as it is: assignments of the product without its zero points, which are added behind it."""
+    if intrinsic.library or intrinsic.contraction.finish is not None or any(not a.facts for a in hindered):
+        return hindered
+    without = without_zero_points(fragment)
+    if without is None:
+        return hindered
+    core, correction = without
+    plain = assignments(replace(fragment, update=core), intrinsic, numerics)
+    return tuple(replace(a, correction=correction) for a in plain if not a.facts) or hindered
 
 
 def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, clamp: tuple[int, int] | None,

@@ -151,13 +151,15 @@ class Match:
             self.fragment, Load(self.fragment.target, self.fragment.update.dtype))
         return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
                 "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
+                "zero_points": self.assignment.correction is not None,
                 "assumptions": list(self.assumptions), "executions": self.executions,
                 "utilisation": round(self.utilisation, 4), "cost_cycles": round(self.cost_cycles, 1)}
 
     def __str__(self) -> str:
         parts = [f"{g.name} <- {' '.join(m) or 'padding'}" for g, m in zip(self.groups, self.loops, strict=True)]
         operands = [f"{n} = {expression_text(self.fragment, e)}" for n, e in self.assignment.operands]
-        return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}"
+        behind = "; zero points are added behind the product" if self.assignment.correction is not None else ""
+        return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}{behind}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

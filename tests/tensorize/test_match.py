@@ -251,10 +251,10 @@ def test_every_shipped_intrinsic_has_what_a_description_needs() -> None:
         assert intrinsic.cost.latency_cycles > 0
 
 
-def test_a_zero_point_is_to_be_taken_out_of_the_product() -> None:
+def test_a_zero_point_in_a_saturating_product_is_named_with_its_rewrite() -> None:
     scop = program("int n, int32_t C[n][n], uint8_t A[n][n], int8_t B[n][n], int32_t z",
                    PRODUCT.replace("A[i][k]", "(A[i][k] - z)"))
-    text = explained(match(scop, find_intrinsic("vpdpbusd")))
+    text = explained(match(scop, find_intrinsic("vpdpbusds")))
     assert "take the zero point out of the product: (x - z) * y = x * y - z * y" in text
 
 

@@ -8,6 +8,7 @@ from polysched.errors import UsageError
 from polysched.scop.body import Load, walk
 from polysched.target import Target
 from polysched.tensorize.conformance import fill_in
+from polysched.tensorize.emission.correction import correction_arrays, correction_c
 from polysched.tensorize.emission.nest import content_of
 from polysched.tensorize.emission.nest_c import nest_c, operand_type
 from polysched.tensorize.emission.packing import pack_c, unpack_c
@@ -20,7 +21,7 @@ from polysched.tensorize.semantics import C_NAMES
 
 ZEROS = """static inline void *ps_zeros(size_t bytes)
 {
-    void *memory = aligned_alloc(64, bytes);
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (!memory) abort();
     return memset(memory, 0, bytes);
 }
@@ -102,6 +103,8 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}"))
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel, zero=chosen.zero))
+    if match.assignment.correction is not None:
+        parts.append(correction_c(match, match.assignment.correction, f"{name}_correct", parallel=chosen.parallel))
     parts.append(_driver_c(plan, name, arrays, packed, chosen))
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE + ZEROS
@@ -116,7 +119,7 @@ def _arrays(match: Match) -> tuple[str, ...]:
     found = [fragment.statement.access(fragment.target).array]
     for _, e in match.assignment.operands:
         found += [fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
 
 
 def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place], options: EmissionOptions) -> str:
@@ -147,6 +150,8 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     lines.append(f"    {name}_nest({', '.join(arguments)});")
     if plan.place(output).packed:
         lines.append(f"    {name}_unpack_{output}({written}, packed_{output});")
+    if match.assignment.correction is not None:
+        lines.append(f"    {name}_correct({', '.join([written, *correction_arrays(match)])});")
     return "\n".join([*lines, "}", ""])
 
 
@@ -159,7 +164,7 @@ def _sources(match: Match, operand: str) -> list[str]:
 def _buffer_c(plan: Plan, place: Place) -> str:
     """Memory that holds zeros, since padding is never written."""
     width = plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
-    return f"ps_zeros({-(-place.elements * width // 64) * 64})"
+    return f"ps_zeros({place.elements * width})"
 
 
 def _kept_c(plan: Plan, name: str, keep: tuple[str, ...], packed: list[Place]) -> list[str]:

@@ -40,7 +40,7 @@ def pack_c(plan: Plan, operand: str, name: str) -> str:
         array = plan.match.fragment.statement.access(held.reference).array
         body = list(gather(plan, operand, held, copy=f"ps_to[ps_at] = ps_inside ? {array}[ps_from_at] : 0;"))
     else:
-        value = _value_c(plan.match, held, variable.dtype)
+        value = value_c(plan.match, held, variable.dtype)
         body = _for_each(plan, operand, inside=f"ps_to[ps_at] = {value};", outside="ps_to[ps_at] = 0;")
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
 
@@ -59,7 +59,7 @@ def unpack_c(plan: Plan, name: str) -> str:
         copy = f"if (ps_inside) {array}[ps_from_at] = ps_from[ps_at];"
         body = list(gather(plan, output.name, held, copy=copy))
     else:
-        element, partial = _element_c(plan.match, held), _partial_groups(plan.match, output.name)
+        element, partial = element_c(plan.match, held), _partial_groups(plan.match, output.name)
         store = f"{element} = ps_from[ps_at];"
         if partial:
             first = " && ".join(f"c{g} == 0" for g in partial)
@@ -183,12 +183,12 @@ def _domain_guard(match: Match, operand: str, plan: Plan) -> str:
     return str(build.expr_from_set(moved.params()).to_C_str())
 
 
-def _value_c(match: Match, e: Expr, wanted: DType) -> str:
+def value_c(match: Match, e: Expr, wanted: DType) -> str:
     """The element as C, in the operand's own type."""
     if isinstance(e, Literal):
         return ONE.get(wanted.name, e.text)
     if isinstance(e, Load) and e.dtype == wanted:
-        return _element_c(match, e)
+        return element_c(match, e)
     short = {FLOAT16: "f32_to_f16", BFLOAT16: "f32_to_bf16"}
 
     def change(x: Expr) -> Expr:
@@ -207,13 +207,13 @@ def _value_c(match: Match, e: Expr, wanted: DType) -> str:
 
 
 def _loaded_c(match: Match, e: Load) -> str:
-    text = _element_c(match, e)
+    text = element_c(match, e)
     if e.dtype == BFLOAT16:
         return f"bf16_to_f32({text})"
     return f"f16_to_f32({text})" if e.dtype == FLOAT16 else text
 
 
-def _element_c(match: Match, e: Load) -> str:
+def element_c(match: Match, e: Load) -> str:
     """`array[linear index]` over the program's iterators."""
     access = match.fragment.statement.access(e.reference)
     strides = match.fragment.array_strides[e.reference]

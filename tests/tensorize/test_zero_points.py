@@ -1,0 +1,84 @@
+"""Zero points of quantised products are taken out of the product, exactly, and added behind it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute
+from polysched.scop.scop import Scop
+from polysched.tensorize import find_intrinsic, match
+from polysched.tensorize.emission import EmissionOptions, emit_match
+from tests.tensorize.compiled import call, compiled
+from tests.tensorize.test_real_instructions_execute import require
+
+M, N, K = 7, 19, 21
+
+
+def quantised(product: str, offsets: str = "int32_t za, int32_t zb") -> Scop:
+    return from_c_text(f"""#include <stdint.h>
+void f(int32_t C[{M}][{N}], uint8_t A[{M}][{K}], int8_t B[{K}][{N}], {offsets}) {{
+#pragma scop
+    for (int i = 0; i < {M}; i++)
+        for (int j = 0; j < {N}; j++)
+            for (int k = 0; k < {K}; k++)
+                C[i][j] += {product};
+#pragma endscop
+}}
+""")
+
+
+FORMS = {
+    "both": quantised("(A[i][k] - za) * (B[k][j] - zb)"),
+    "constants": quantised("(A[i][k] - 128) * (B[k][j] + 3)"),
+    "one": quantised("(A[i][k] - za) * B[k][j]"),
+    "the other, exchanged": quantised("(zb + B[k][j]) * A[i][k]"),
+    "per channel": quantised("(A[i][k] - za) * (B[k][j] - zb[j])", f"int32_t za, int32_t zb[{N}]"),
+}
+
+
+def filled(scop: Scop, seed: int) -> dict[str, np.ndarray]:
+    chooser = np.random.default_rng(seed)
+    arrays = {"C": chooser.integers(-(2**31), 2**31 - 1, (M, N)).astype(np.int32),
+              "A": chooser.integers(0, 255, (M, K), endpoint=True).astype(np.uint8),
+              "B": chooser.integers(-128, 127, (K, N), endpoint=True).astype(np.int8)}
+    for name in ("za", "zb"):
+        if name in {a.name for a in scop.arrays}:
+            shape = (N,) if scop.array(name).extents else ()
+            arrays[name] = np.asarray(chooser.integers(-200, 200, shape), np.int32)
+    return arrays
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["vpdpbusd", "tdpbusd", "emulated"])
+def test_the_result_is_the_programs_bit_for_bit(form: str, name: str, tmp_path: Path) -> None:
+    emulated = name == "emulated"
+    if not emulated:
+        require(name)
+    scop = FORMS[form]
+    found = match(scop, find_intrinsic("arm_usdot" if emulated else name)).with_mirrors
+    assert found
+    for at, m in enumerate(found):
+        assert m.to_json()["zero_points"]
+        function = emit_match(m, "f", EmissionOptions(emulated=emulated, parallel=at % 2 == 0))
+        arrays = filled(scop, at)
+        expected = {k: v.copy() for k, v in arrays.items()}
+        execute(scop, {}, expected)
+        call(compiled([function], tmp_path, f"match_{at}"), function, arrays)
+        np.testing.assert_array_equal(arrays["C"], expected["C"], err_msg=str(m))
+
+
+@pytest.mark.parametrize("product", [
+    "(A[i][k] - za[k]) * B[k][j]",           # it changes within the sum
+    "(A[i][k] - za[0]) * (int64_t)B[k][j]",  # another width
+    "(za[0] - A[i][k]) * B[k][j]",           # the element is subtracted
+])
+def test_what_is_no_zero_point_is_no_match(product: str) -> None:
+    found = match(quantised(product, f"int32_t za[{K}]"), find_intrinsic("vpdpbusd"))
+    assert found.count == 0
+    assert found.explanations
+
+
+def test_saturating_sums_have_no_correction_behind_them() -> None:
+    assert match(FORMS["one"], find_intrinsic("vpdpbusds")).count == 0
