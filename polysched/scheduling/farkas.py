@@ -41,7 +41,8 @@ def cones(relation: isl.Map, parameter_space: isl.Space) -> tuple[Cone, ...]:
     sizes = (relation.dim(isl.dim_type.param), relation.dim(isl.dim_type.in_), relation.dim(isl.dim_type.out))
     found: dict[Cone, None] = {}
     for basic in relation.remove_divs().wrap().get_basic_sets():
-        found[_cone(basic.coefficients(), sizes)] = None
+        # Without redundant constraints the elimination inside isl takes a tenth of the time, and often less.
+        found[_cone(basic.remove_redundancies().coefficients(), sizes)] = None
     return tuple(found)
 
 
