@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from polysched.cli.instructions import show_instructions
 from polysched.cli.json_report import file_report
 from polysched.cli.options import add_source, add_transformation, pipeline_options, size
 from polysched.cli.order import add_verify_order, verify_order_if_asked
@@ -43,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         transformed = transform_file(arguments.source, pipeline_options(arguments))
+        show_instructions(arguments, transformed.regions)
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:
             dump_stages(transformed.regions, arguments.dump_stages)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polysched.cli.instructions import show_instructions
 from polysched.cli.json_report import file_report
 from polysched.cli.options import add_source, add_transformation, pipeline_options, positive, positive_seconds, size
 from polysched.cli.order import add_verify_order, verify_order_if_asked
@@ -77,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
           progress(quiet=bool(arguments.quiet)) as shown):
         shown.step(f"transforming {arguments.source}")
         transformed = transform_file(arguments.source, pipeline_options(arguments))
+        show_instructions(arguments, transformed.regions)
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:
             dump_stages(transformed.regions, arguments.dump_stages)
