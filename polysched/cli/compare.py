@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.measure.compare_results import Change
     from polysched.measure.measurement import Measurement
+    from polysched.report.comparison import VariantChange
+    from polysched.report.entry import Variant
 
 NAME = "compare"
 HELP = "Tell what got faster or slower between two results files, beyond noise."
@@ -16,15 +21,16 @@ examples:
   polysched compare before.jsonl after.jsonl
   polysched compare before.jsonl after.jsonl --threshold 10
 
-compares the speed relative to the original code, which ran in alternation; exit code 5 when something got slower or
-is no longer verified"""
+compares the speed relative to the original code, or to the reference of an experiment, which ran in alternation; exit
+code 5 when something got slower or is no longer verified"""
 
 SLOWER = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("before", metavar="A.jsonl", help="results as `polysched run --results` writes them")
+    parser.add_argument("before", metavar="A.jsonl",
+                        help="results as `polysched run --results` or `polysched bench` write them")
     parser.add_argument("after", metavar="B.jsonl", help="the same, later")
     parser.add_argument("--threshold", type=percentage, default=5.0, metavar="PERCENT",
                         help="changes of the median below this do not count (default: %(default)g)")
@@ -48,30 +54,57 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.table import Table
 
     from polysched.cli.tables import console
-    from polysched.measure.compare_results import compare_results
-    from polysched.measure.results import read
-    before, after = (read(path, any_machine=arguments.any_machine) for path in (arguments.before, arguments.after))
-    changes = compare_results(before, after, threshold=arguments.threshold / 100, any_machine=arguments.any_machine)
+    changes = _changes(arguments)
     table = Table(box=SIMPLE_HEAD)
     for heading in ("", "before", "after", "change", "verdict"):
         table.add_column(heading, justify="right" if heading in ("before", "after", "change") else "left")
     for change in changes:
-        table.add_row(change.name, _ratio(change.before), _ratio(change.after), _change(change), change.verdict.value)
+        table.add_row(change.name, _ratio(change.before), _ratio(change.after), _percentage(change),
+                      change.verdict.value)
     console().print(table)
-    console().print("before and after: times as fast as the original code; change: after over before", markup=False)
+    console().print("before and after: times as fast as the reference; change: after over before", markup=False)
     return SLOWER if any(change.is_worse for change in changes) else 0
 
 
-def _ratio(measurement: Measurement | None) -> str:
-    if measurement is None:
+def _changes(arguments: argparse.Namespace) -> Sequence[Change | VariantChange]:
+    """The changes between two files of the same kind."""
+    from polysched.measure.compare_results import compare_results
+    from polysched.measure.results import read
+    paths, threshold = (arguments.before, arguments.after), arguments.threshold / 100
+    of_experiments = [_is_of_experiment(path) for path in paths]
+    if len(set(of_experiments)) > 1:
+        raise UsageError("one file has measurements, the other results of an experiment",
+                         where=f"{arguments.before}, {arguments.after}", hint="compare files of the same kind")
+    if of_experiments[0]:
+        from polysched.report.comparison import compare_variants
+        from polysched.report.reading import read_results
+        old, new = (read_results([path], any_machine=arguments.any_machine) for path in paths)
+        return compare_variants(old, new, threshold=threshold, any_machine=arguments.any_machine)
+    before, after = (read(path, any_machine=arguments.any_machine) for path in paths)
+    return compare_results(before, after, threshold=threshold, any_machine=arguments.any_machine)
+
+
+def _is_of_experiment(path: str) -> bool:
+    from polysched.experiment.record import KIND
+    from polysched.measure.json_lines import read_lines
+    return any(value.get("kind") == KIND for _, value in read_lines(path))
+
+
+def _ratio(result: Measurement | Variant | None) -> str:
+    from polysched.measure.measurement import Measurement
+    if result is None:
         return "-"
-    if measurement.timing is None:
+    if isinstance(result, Measurement):
+        ratio, interval = (result.timing.ratio, result.timing.ratio_interval) if result.timing else (None, None)
+    else:
+        ratio, interval = result.speed_up, result.interval
+    if ratio is None or interval is None:
         return "not verified"
-    interval = measurement.timing.ratio_interval
-    return f"{measurement.timing.ratio:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+    return f"{ratio:.2f} ({interval.low:.2f} to {interval.high:.2f})"
 
 
-def _change(change: Change) -> str:
+def _percentage(change: Change | VariantChange) -> str:
     if change.change is None:
         return ""
-    return f"{100 * (change.change - 1):+.1f}%{' (by time: the original changed)' if change.by_time else ''}"
+    by_time = " (by time: the original changed)" if getattr(change, "by_time", False) else ""
+    return f"{100 * (change.change - 1):+.1f}%{by_time}"
