@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ from polysched.target import find_compiler
 
 NESTS = Path(__file__).parent / "nests"
 C_TYPES = {"float32": "float", "float64": "double"}
+OUTERMOST_IN_SPACE = re.compile(r"^ *for \(int i = .*$", re.MULTILINE)
 EXPORT = "#pragma GCC visibility push(default)\n"
 
 
@@ -75,16 +77,21 @@ EXPRESSIONS: dict[str, Callable[[Workload], Scop]] = {
     "softmax": softmax_scop, "layer_norm": layer_norm_scop, "gelu": gelu_scop, "lstm": lstm_scop}
 
 
-def source_of(workload: Workload) -> tuple[str, str, list[str], tuple[str, ...]]:
-    """The emitted C, its function, the names of the function's arrays in order, and how the schedule came about."""
+def source_of(workload: Workload, given: Mapping[str, Any]) -> tuple[str, str, list[str], tuple[str, ...]]:
+    """The emitted C, its function, the names of the function's arrays in order, and how the schedule came about.
+
+    Parameters
+    ----------
+    given : options of the pipeline.
+    """
     if workload.kind in EXPRESSIONS:
-        options = PipelineOptions()
+        options = PipelineOptions(**given)
         made = optimize(EXPRESSIONS[workload.kind](workload), options)
         text = emit_function(made.tiled, name="kernel", options=options.emit_options()).text
         names = [a.name for a in made.scop.arrays if a.storage is not Storage.LOCAL]
         return text, "kernel", names, made.steps()
     defines = (f"TYPE={C_TYPES[workload.dtype]}", *(f"{n}={v}" for n, v in workload.sizes.items()))
-    file = transform_file(NESTS / f"{workload.kind}.c", PipelineOptions(defines=defines))
+    file = transform_file(NESTS / f"{workload.kind}.c", PipelineOptions(defines=defines, **given))
     (region,) = file.regions
     definitions = "".join(f"#define {d.replace('=', ' ', 1)}\n" for d in defines)
     return definitions + file.text, workload.kind, list(workload.shapes), region.steps()
@@ -93,13 +100,29 @@ def source_of(workload: Workload) -> tuple[str, str, list[str], tuple[str, ...]]
 def entry(parameters: Mapping[str, Any]) -> Entry:
     """Transform, compile and load."""
     workload = workloads.make(parameters["workload"])
-    text, function, names, steps = source_of(workload)
-    with tempfile.TemporaryDirectory(prefix="polysched-blas-") as folder:
-        binary = compile_shared(EXPORT + text, name="ours", folder=Path(folder), compiler=find_compiler(),
-                                flags=tuple(parameters["flags"]))
-        called = ctypes.CDLL(str(binary.path))[function]
+    text, function, names, steps = source_of(workload, parameters["polysched"])
     if parameters.get("keep"):
         Path(parameters["keep"]).write_text(text)
+    return loaded(workload, text, function, names, parameters["flags"], notes(steps))
+
+
+def openmp_entry(parameters: Mapping[str, Any]) -> Entry:
+    """The stencil's loop nest as it stands, the outermost loop over space given to OpenMP's threads."""
+    workload = workloads.make(parameters["workload"])
+    text = (NESTS / f"{workload.kind}.c").read_text()
+    sizes = {"TYPE": C_TYPES[workload.dtype], **workload.sizes}
+    definitions = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+    parallel = OUTERMOST_IN_SPACE.sub(r"#pragma omp parallel for\n\g<0>", text)
+    return loaded(workload, definitions + parallel, workload.kind, list(workload.shapes), parameters["flags"], "")
+
+
+def loaded(workload: Workload, text: str, function: str, names: Sequence[str], flags: Sequence[str],
+           note: str) -> Entry:
+    """Compile a function and make its arguments; the arrays come in the order of `names`."""
+    with tempfile.TemporaryDirectory(prefix="polysched-blas-") as folder:
+        binary = compile_shared(EXPORT + text, name="ours", folder=Path(folder), compiler=find_compiler(),
+                                flags=tuple(flags))
+        called = ctypes.CDLL(str(binary.path))[function]
     called.restype = None
     arrays = workload.inputs()
     pristine = {n: arrays[n].copy() for n in workload.results}
@@ -108,7 +131,7 @@ def entry(parameters: Mapping[str, Any]) -> Entry:
     def restore() -> None:
         for name, value in pristine.items():
             arrays[name][...] = value
-    return Entry(call=lambda: called(*pointers), restore=restore, note=notes(steps),
+    return Entry(call=lambda: called(*pointers), restore=restore, note=note,
                  results=lambda: {n: arrays[n] for n in workload.results})
 
 

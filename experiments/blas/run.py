@@ -42,7 +42,8 @@ def cases(settings: Settings) -> list[Case]:
     """One per workload and number of threads."""
     several = len(settings.threads) > 1
     return [Case(name=row["name"] + (f"_threads_{threads}" if several else ""),
-                 parameters={"workload": row, "threads": threads, "flags": settings.config["flags"]})
+                 parameters={"workload": row, "threads": threads, "flags": settings.config["flags"],
+                             "polysched": settings.config["polysched"]})
             for row in settings.config["workload"] for threads in settings.threads]
 
 
@@ -67,6 +68,7 @@ PEERS: dict[str, tuple[str, str, tuple[str, ...], Callable[[str, str], bool], di
     "onednn": ("peers.py", "onednn_entry", ("torch",), peers.onednn_takes, {}),
     "torch": ("peers.py", "torch_entry", ("torch",), always, {"compiled": False}),
     "torch.compile": ("peers.py", "torch_entry", ("torch",), always, {"compiled": True}),
+    "openmp": ("ours.py", "openmp_entry", (), lambda kind, dtype: kind in ("jacobi", "heat"), {}),
     "halide": ("halide_peers.py", "entry", ("halide",), halide_takes, {"autoscheduler": "Mullapudi2016"}),
     "halide_adams": ("halide_peers.py", "entry", ("halide",), halide_takes, {"autoscheduler": "Adams2019"}),
 }

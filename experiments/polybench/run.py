@@ -143,16 +143,27 @@ def means(records: Sequence[Record]) -> list[str]:
 
 
 def plot(records: Sequence[Record]) -> Figure:
-    """Speed over gcc of the best peer and of ours, and ours over the best peer."""
-    from polysched.experiment.plots import grouped_bars
-    groups = [r.case for r in records]
-    series: dict[str, list[float | None]] = {}
+    """Speed over gcc of every variant with the most threads; below, ours over the best peer; geometric means last."""
+    from polysched.experiment.plots import BarPanel, bar_panels
+    most = str(max(records[0].threads))
+    over_gcc: dict[str, list[float | None]] = {}
     for name in variants(records):
         kind, _, threads = name.partition("@")
-        if threads in ("", str(max(records[0].threads))):
-            series[kind if not threads else f"{kind}, {threads} threads"] = [
-                None if (found := standings_of(r).speed_up(name, over="gcc")) is None else found[0] for r in records]
-    return grouped_bars(groups, series, ylabel="speed over gcc", logarithmic=True, line_at=1.0)
+        if threads in ("", most):
+            found = [standings_of(r).speed_up(name, over="gcc") for r in records]
+            over_gcc[kind if not threads else f"{kind}, {threads} threads"] = with_mean(
+                [None if f is None else f[0] for f in found])
+    best = with_mean([over_best_peer(standings_of(r), main_variant(r)) for r in records])
+    return bar_panels([*(r.case for r in records), "geometric mean"], [
+        BarPanel(series=over_gcc, ylabel="speed over gcc", logarithmic=True, line_at=1.0),
+        BarPanel(series={f"polysched, {most} threads": best}, ylabel="speed over the best peer", logarithmic=True,
+                 line_at=1.0)])
+
+
+def with_mean(values: Sequence[float | None]) -> list[float | None]:
+    """The values, and behind them their geometric mean."""
+    known = [v for v in values if v is not None]
+    return [*values, geometric_mean(known) if known else None]
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments)

@@ -54,12 +54,13 @@ def run_case(request: CaseRequest, on_phase: Callable[[str], None] | None = None
 
     Raises
     ------
-    UsageError : this machine has no such experiment, or another version of it.
+    UsageError : this machine has no such experiment, or another version of it, or the files have been changed.
     """
     folder = request.settings.folder
     if not (folder / RUN).is_file() or digest_of(folder) != request.run_digest:
-        raise UsageError("this machine has not the same experiment", where=str(folder),
-                         hint="every worker needs the same checkout in the same folder")
+        raise UsageError("the experiment's files are not those with which the run began", where=str(folder),
+                         hint="start again with --resume; on a cluster, every worker needs the same checkout in the "
+                              "same folder")
     started, begun = now(), time.monotonic()
 
     def heard(report: Mapping[str, Any]) -> None:

@@ -35,7 +35,8 @@ print(difference_of(*results, 1e-4)[0])
 def test_ours_computes_the_definition(kind: str, tmp_path: Path) -> None:
     row = f'{{"name": "{kind}", "kind": "{kind}", "dtype": "float32", "sizes": {SIZES[kind]}}}'.replace("'", '"')
     done = subprocess.run([sys.executable, "-c", COMPARE, str(EXPERIMENT),
-                           f'{{"workload": {row}, "threads": 2, "flags": ["-O2", "-march=native"]}}'],
+                           f'{{"workload": {row}, "threads": 2, "flags": ["-O2", "-march=native"], '
+                           f'"polysched": {{"reassociate": true}}}}'],
                           capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
                           env={**os.environ, "OMP_NUM_THREADS": "2"})
     assert done.returncode == 0, done.stderr
