@@ -144,7 +144,7 @@ def active_below(node: isl.ScheduleNode, active: list[Active], position: int) ->
     if kind == NodeKind.band:
         partial = node.band_get_partial_schedule()
         for member in range(node.band_n_member()):
-            active = equal_parts(active, member_values(partial, member))
+            active = equal_parts(active, total_values(partial, member))
     elif kind == NodeKind.filter:
         chosen = _names(node.filter_get_filter())
         active = [p for part in active if (p := _within(part, chosen, chosen)) is not None]
@@ -161,6 +161,16 @@ def member_values(partial: isl.MultiUnionPwAff, member: int) -> dict[str, isl.Pw
     return found
 
 
+def total_values(partial: isl.MultiUnionPwAff, member: int) -> dict[str, isl.PwAff]:
+    """`member_values` for comparisons: a value that one expression gives is given for all instances.
+
+    The constraints of the domain, strides among them, would otherwise come into every relation again with every
+    member, and isl would drown in existentially quantified variables.
+    """
+    return {name: isl.PwAff.from_aff(pieces[0][1]) if len(pieces := values.get_pieces()) == 1 else values
+            for name, values in member_values(partial, member).items()}
+
+
 def backward(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
     """The pairs that one band member runs in the wrong order."""
     source, sink = values[part.dependence.source], values[part.dependence.sink]
@@ -168,9 +178,12 @@ def backward(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
 
 
 def carried(part: Active, values: dict[str, isl.PwAff]) -> isl.Map:
-    """The pairs that one band member runs at different values."""
+    """The pairs that one band member runs at different values.
+
+    By intersections: subtracting the equal pairs takes isl far longer where the values are those of tiles.
+    """
     source, sink = values[part.dependence.source], values[part.dependence.sink]
-    return part.relation.subtract(source.eq_map(sink))
+    return part.relation.intersect(source.lt_map(sink)).union(part.relation.intersect(source.gt_map(sink)))
 
 
 def equal_parts(active: list[Active], values: dict[str, isl.PwAff]) -> list[Active]:
@@ -221,7 +234,7 @@ def judge_band(active: list[Active], band: isl.ScheduleNode) -> BandProperties:
     remaining = active
     permutable, coincident, parallel = True, [], []
     for member in range(band.band_n_member()):
-        values = member_values(partial, member)
+        values = total_values(partial, member)
         coincident.append(carrier(active, values) is None)
         parallel.append(coincident[-1] or carrier(remaining, values) is None)
         permutable = permutable and all(backward(p, values).is_empty() for p in active if p.ordered)
@@ -238,7 +251,7 @@ def _violation_below(node: isl.ScheduleNode, active: list[Active]) -> Violation 
     if kind == NodeKind.band:
         partial = node.band_get_partial_schedule()
         for member in range(node.band_n_member()):
-            values = member_values(partial, member)
+            values = total_values(partial, member)
             for part in active:
                 wrong = backward(part, values)
                 if not wrong.is_empty():

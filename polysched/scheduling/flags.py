@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
+import logging
+
 import islpy as isl
 
+from polysched.dependence.budget import ISL_OPERATIONS, with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, active_below, all_active, judge_band
 from polysched.scop.schedule_nodes import NodeKind, kind_of
+
+_LOG = logging.getLogger(__name__)
 
 
 def with_exact_flags(dependences: Dependences, tree: isl.Schedule, *, permutable: bool = True) -> isl.Schedule:
     """The same tree with `coincident` set on every band member, and `permutable` on every band if wanted.
 
-    The tree is walked once; what is active is carried along.
+    The tree is walked once; what is active is carried along.  Where isl needs more than its budget, no flag is
+    set: a loop that is not known to be parallel is sequential.
     """
-    return _flag_below(tree.get_root(), all_active(dependences), permutable).get_schedule()
+    flagged = with_budget(ISL_OPERATIONS, lambda: _flag_below(
+        tree.get_root(), all_active(dependences), permutable).get_schedule())
+    if flagged is None:
+        _LOG.warning("which loops of %s are parallel needs more than %d isl operations", dependences.scop.name,
+                     ISL_OPERATIONS)
+        return without_flags(tree)
+    return flagged
+
+
+def without_flags(tree: isl.Schedule) -> isl.Schedule:
+    """The same tree with every flag of its bands cleared, which is always right."""
+    return tree.map_schedule_node_bottom_up(_cleared)
+
+
+def _cleared(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    if kind_of(node) == NodeKind.band:
+        node = node.band_set_permutable(0)
+        for member in range(node.band_n_member()):
+            node = node.band_member_set_coincident(member, 0)
+    return node
 
 
 def _flag_below(node: isl.ScheduleNode, active: list[Active], permutable: bool) -> isl.ScheduleNode:

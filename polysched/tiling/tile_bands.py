@@ -7,7 +7,7 @@ Three passes over the tree: sizes per band (`sizes`), the new order of loops (he
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from polysched.dependence.legality import check_legal
@@ -69,6 +69,21 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
     return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, plans))
 
 
+MOST_ORDERS = 128
+"""Orders of loops that are tried for one schedule; the kernels of the tests need less than half of it."""
+
+
+@dataclass(kw_only=True)
+class _Effort:
+    """How many orders have been tried: every loop multiplies them for all loops inside."""
+
+    orders: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        return self.orders >= MOST_ORDERS
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Place:
     """What the rewriting of a subtree knows about its surroundings.
@@ -78,6 +93,7 @@ class _Place:
     numbers, plans : pre-order number by identity of a band, and what becomes of it by number.
     parallel : a loop outside already runs on threads, or none may.
     sunk : loops from outside that go around each leaf.
+    effort : shared by the whole tree; when it is spent, loops keep their order.
     """
 
     scop: Scop
@@ -86,6 +102,7 @@ class _Place:
     plans: dict[int, BandPlan]
     parallel: bool = False
     sunk: tuple[Loop, ...] = ()
+    effort: _Effort = field(default_factory=_Effort)
 
 
 def _rewrite(node: Node, position: Position, place: _Place) -> Node:
@@ -160,7 +177,7 @@ def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Plac
 
     Tried are each loop of a permutable band as the innermost one of its band, and each sunk below
     everything that follows (which distributes it over a sequence).  The order as given comes first, so it
-    wins a tie.
+    wins a tie, and stays when the effort is spent.
     """
     if not loops:
         return _rewrite(band.child, position, place)
@@ -170,6 +187,9 @@ def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Plac
         for sunk in (False, True):
             if choice != choices[0] and not sunk and has_loops(band.child):
                 continue
+            if candidates and place.effort.is_spent:
+                continue
+            place.effort.orders += 1
             node = _with_innermost(loops, choice, band, position, place, sunk=sunk)
             if node is None or ((sunk or choice != choices[0]) and not is_legal(position, node)):
                 continue

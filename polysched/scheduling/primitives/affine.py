@@ -86,7 +86,7 @@ def _shift(member: isl.UnionPwAff, domain: isl.UnionSet, statement: str, amount:
     sets = domain.get_set_list()
     for i in range(sets.n_set()):
         if sets.get_at(i).get_tuple_name() == statement:
-            moved = moved.union(isl.UnionSet.from_set(sets.get_at(i)))
+            moved = moved.union(isl.UnionSet.from_set(isl.Set.universe(sets.get_at(i).get_space())))
     offset = isl.UnionPwAff.pw_aff_on_domain(moved, parametric(str(amount), domain))
     return member.add(offset).intersect_domain(moved).union_add(member.subtract_domain(moved))
 
