@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 from polysched.emit_c.c_text import CText, binary, cast
 from polysched.emit_c.facts import arms_of
-from polysched.emit_c.index import Linear, Variable, substitute, variables
+from polysched.emit_c.index import Linear, Variable, shifted, substitute, variables
 from polysched.emit_c.index_printer import IndexPrinter
-from polysched.emit_c.loops import For, Node, RegisterTile, child_nodes
+from polysched.emit_c.loops import For, Let, Node, RegisterTile, child_nodes
 
 
 def lengths(loop: For) -> tuple[Linear, ...]:
@@ -18,7 +19,7 @@ def lengths(loop: For) -> tuple[Linear, ...]:
     A length that has no such form is left out, so the product is at most a little too small or too large: it is for
     deciding whether an effort pays, and nothing else.
     """
-    path = max(_paths(loop), key=len)
+    path = max(_paths(loop, {}), key=len)
     found = []
     for number, part in enumerate(path):
         length = _length(part, path[:number])
@@ -43,9 +44,14 @@ def work(loop: For, index: IndexPrinter) -> int | CText:
     return total if known == 1 else binary("*", total, CText(str(known)))
 
 
-def _paths(node: Node) -> Iterator[tuple[For, ...]]:
-    here: tuple[For, ...] = (node,) if isinstance(node, For) else node.loops if isinstance(node, RegisterTile) else ()
-    below = [path for child in child_nodes(node) for path in _paths(child)]
+def _paths(node: Node, known: Mapping[str, Linear]) -> Iterator[tuple[For, ...]]:
+    """The loops from a node to each leaf; their bounds without the variables that have one value only."""
+    if isinstance(node, Let):
+        known = {**known, node.variable: substitute(node.value, known)}
+    loops: tuple[For, ...] = (node,) if isinstance(node, For) else node.loops if isinstance(node, RegisterTile) else ()
+    here = tuple(replace(loop, lower=shifted(substitute(loop.lower, known), 0),
+                         upper=shifted(substitute(loop.upper, known), 0)) for loop in loops)
+    below = [path for child in child_nodes(node) for path in _paths(child, known)]
     if not below:
         yield here
     for path in below:
