@@ -61,6 +61,16 @@ class Exploration(Shown):
             schedule = apply(schedule, step)
         return words
 
+    def size_names(self) -> dict[tuple[int, int], str]:
+        """What each size of the steps is for, `tile i`, by the step's position and the size's."""
+        found, schedule = {}, self.start
+        for position, step in enumerate(self.steps):
+            names = _loop_names(schedule)
+            for number, loop in enumerate(_sized_loops(step)):
+                found[position, number] = f"{step.NAME.replace('_', ' ')} {_loop_name(loop, names)}"
+            schedule = apply(schedule, step)
+        return found
+
     def next_steps(self) -> dict[str, Step]:
         """Every legal next step that can be listed, by what it says."""
         names = _loop_names(self.schedule)
@@ -168,6 +178,16 @@ def size_count(step: Step) -> int:
     if isinstance(step, Tile):
         return len(step.sizes)
     return 1 if isinstance(step, StripMine | Unroll | UnrollAndJam) else 0
+
+
+def _sized_loops(step: Step) -> tuple[object, ...]:
+    """The loops that the sizes of a step belong to."""
+    match step:
+        case Tile():
+            return tuple(step.loops)
+        case StripMine() | Unroll() | UnrollAndJam():
+            return (step.loop,)
+    return ()
 
 
 def sizes_of(step: Step) -> tuple[int, ...]:

@@ -95,7 +95,8 @@ class Explorer:
 
     def _slider(self, name: str, value: int, largest: int, on_change: Callable[[Any], None]) -> Any:
         slider = self._widgets.IntSlider(value=value, min=1, max=max(largest, 2 * value), description=name,
-                                         continuous_update=False, layout={"width": "320px", "max_width": "100%"})
+                                         continuous_update=False, layout={"width": "320px", "max_width": "100%"},
+                                         style={"description_width": "110px"})
         slider.observe(on_change, names="value")
         return slider
 
@@ -119,12 +120,10 @@ class Explorer:
 
     def _rebuild(self) -> None:
         """New sliders for the sizes of the steps, and a new list of next steps."""
-        self.size_sliders = {}
-        for position, step in enumerate(self.state.steps):
-            for number in range(size_count(step)):
-                name = f"{step.NAME} {position}.{number}" if size_count(step) > 1 else f"{step.NAME} {position}"
-                self.size_sliders[position, number] = self._slider(name, sizes_of(step)[number], LARGEST_SIZE,
-                                                                   self._resize)
+        steps = self.state.steps
+        self.size_sliders = {
+            (position, number): self._slider(name, sizes_of(steps[position])[number], LARGEST_SIZE, self._resize)
+            for (position, number), name in self.state.size_names().items()}
         self.sizes.children = tuple(self.size_sliders.values())
         self._list_steps()
         self._show()

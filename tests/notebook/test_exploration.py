@@ -61,6 +61,14 @@ def test_a_size_changes_the_picture_the_c_and_the_cost():
     assert large.said()[1] == "tile loops t, i sizes 6, 32"
 
 
+def test_sizes_are_named_after_their_loops():
+    first = state()
+    skewed = first.then(first.next_steps()["skew loop i by t factor 1"])
+    tiled = skewed.then(Tile(loops=(0, 1), sizes=(4, 2)))
+    assert tiled.size_names() == {(1, 0): "tile t", (1, 1): "tile i"}
+    assert list(first.then(Unroll(loop=1, factor=2)).size_names().values()) == ["unroll i"]
+
+
 def test_a_factor_is_a_size():
     unrolled = state().then(Unroll(loop="i", factor=2)).resized(0, (3,))
     assert unrolled.steps == (Unroll(loop="i", factor=3),)
