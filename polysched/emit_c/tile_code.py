@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 from polysched.emit_c.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
-from polysched.emit_c.index import Comparison, substitute, variable
+from polysched.emit_c.index import Comparison, substitute, variable, variables
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import Partial, RegisterTile, StatementInstance, Temporary, instances
@@ -46,6 +47,9 @@ from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
+
+MOST_UNROLLED = 8    # iterations of a loop of a sum,
+MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +231,7 @@ class TileCode:
             return body
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
-        lines = braced(loop_head(loop, self.index), inner)
+        lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
         around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
         if not around:
             return lines
@@ -239,6 +243,22 @@ class TileCode:
             condition = Comparison(">", loop.upper, loop.lower)
             return braced(f"if ({self.index.condition(condition)})", lines)
         return lines
+
+    def _unrolled(self, level: int) -> list[str]:
+        """A pragma for short loops over which neighbouring points of the tile read the same elements."""
+        inner = self.tile.loops[level:]
+        lengths = [loop.upper - loop.lower for loop in inner]
+        if any(not n.is_constant or loop.step != 1 for n, loop in zip(lengths, inner, strict=True)):
+            return []
+        total = prod(n.constant for n in lengths)
+        short = all(1 < n.constant <= MOST_UNROLLED for n in lengths)
+        if not short or total * len(points(self.tile.edges, self._lanes())) > MOST_POINTS:
+            return []
+        moving = {loop.variable for loop in self.tile.loops}
+        edges = {edge.variable for edge in self.tile.edges if not edge.simd}
+        shared = any(variables(form) & moving and variables(form) & edges
+                     for access in self._accesses(1) for form in access.generic.subscripts or ())
+        return [f"#pragma GCC unroll {lengths[0].constant}"] if shared else []
 
     def _prefetches(self, keys: Iterable[Reach]) -> Iterable[str]:
         """The registers' places in the next tile, fetched while this one is computed."""

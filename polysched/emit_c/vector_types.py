@@ -27,16 +27,18 @@ class VectorTypes:
     taken: TakenNames
     declarations: dict[str, str] = field(default_factory=dict)
 
-    def name(self, dtype: DType, lanes: int) -> str:
-        """The type's name, from now on declared."""
-        return self._declared(f"{_LETTER[dtype.kind]}{dtype.bits}x{lanes}", dtype.c_name, dtype.bytes, lanes)
+    def name(self, dtype: DType, lanes: int, *, optional: bool = False) -> str:
+        """The type's name, from now on declared; `optional` where some targets' code does not come to use it."""
+        short = f"{_LETTER[dtype.kind]}{dtype.bits}x{lanes}"
+        return self._declared(short, dtype.c_name, dtype.bytes, lanes, ", unused" if optional else "")
 
     def mask(self, bits: int, lanes: int) -> str:
         """The signed integer vector that a comparison of elements of this width gives: 0 or -1 per lane."""
         return self._declared(f"i{bits}x{lanes}", _INTEGERS[bits], bits // 8, lanes)
 
-    def _declared(self, short: str, element: str, size: int, lanes: int) -> str:
+    def _declared(self, short: str, element: str, size: int, lanes: int, also: str = "") -> str:
         name = self.taken.fresh(f"polysched_{short}")
-        self.declarations[name] = (f"typedef {element} {name} __attribute__((vector_size({size * lanes}), "
-                                   f"aligned({size}), may_alias));")
+        if not (also and name in self.declarations):
+            self.declarations[name] = (f"typedef {element} {name} __attribute__((vector_size({size * lanes}), "
+                                       f"aligned({size}), may_alias{also}));")
         return name

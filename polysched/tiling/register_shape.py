@@ -71,7 +71,8 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
     if not inner or not all(r.moves_with(rows) and r.moves_with(columns) for r in sums) or not sums:
         return []
     operands = [r for r in own if any(r.moves_with(loop) for loop in inner)]
-    if not any(r.moves_with(columns) and not r.moves_with(rows) for r in operands):
+    if not any(r.moves_with(columns) and not r.moves_with(rows) for r in operands) and not _streams(
+            sums, operands, columns):
         return []  # no vector is used again by the next row
     lanes = target.lanes(8 * max(r.element_bytes for r in own))
     outer = tuple(loop for loop in rest if loop not in inner)
@@ -83,6 +84,13 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
                 shapes.append(RegisterShape(statement=statement, rows=rows, columns=columns, row_count=row_count,
                                             column_count=vectors * lanes, inner=inner, outer=outer, cycles=cycles))
     return shapes
+
+
+def _streams(sums: list[Reference], operands: list[Reference], columns: int) -> bool:
+    """Whether keeping the sums in registers pays by itself: all operands come as whole vectors or single elements."""
+    return all(r.reads for r in sums) and all(
+        r.array not in {s.array for s in sums} and r.stride(columns) is not Stride.OTHER for r in operands) and any(
+        r.moves_with(columns) for r in operands)
 
 
 def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: int, columns: int, row_count: int,

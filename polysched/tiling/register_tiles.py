@@ -41,7 +41,10 @@ def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, c
     assert shape is not None
     blocks = [block_of(loops[shape.rows], shape.row_count, Role.TILE),
               block_of(loops[shape.columns], shape.column_count, Role.TILE)]
-    around = (*(loops[k] for k in shape.outer), *(blocks if plan.rows_first else reversed(blocks)))
+    # Without tile loops around them they may run on threads.
+    outside = (loop if plan.order else replace(loop, mark=replace(loop.mark, role=Role.LOOP))
+               for loop in (loops[k] for k in shape.outer))
+    around = (*outside, *(blocks if plan.rows_first else reversed(blocks)))
     below = enter(position, around)
     separated = _by_statement(loops, plan, below)
     if separated is not None and is_legal(below, _sequence(separated)):

@@ -60,8 +60,8 @@ class Form:
         wide = letter in "DJ"
         bits = 64 if wide else self.dtype.bits
         if letter in "RD":
-            return self.types.name(FLOAT64 if wide else self.dtype, self.lanes)
-        return self.types.name(INT64 if bits == 64 else INT32, self.lanes)
+            return self.types.name(FLOAT64 if wide else self.dtype, self.lanes, optional=True)
+        return self.types.name(INT64 if bits == 64 else INT32, self.lanes, optional=True)
 
     @property
     def label(self) -> str:
@@ -74,7 +74,7 @@ class Form:
         plain = self._filled(body)
         if name in ("to_real", "wide_to_real") and (name == "wide_to_real" or self.dtype == FLOAT64):
             to = self.c_type("D" if name == "wide_to_real" else "R")
-            return [parameters, plain, _FROM_SHORT.format(K=self.types.name(INT32, self.lanes), to=to)]
+            return [parameters, plain, _FROM_SHORT.format(K=self.types.name(INT32, self.lanes, optional=True), to=to)]
         return [parameters, plain]
 
     def _filled(self, body: str) -> str:
