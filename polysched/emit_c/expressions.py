@@ -24,7 +24,7 @@ from polysched.scop.body import (
     Unary,
     walk,
 )
-from polysched.scop.dtypes import INT32, INT64, DType, Kind
+from polysched.scop.dtypes import BFLOAT16, FLOAT32, INT32, INT64, DType, Kind
 from polysched.scop.scop import Access, Array, Scop, Statement
 
 _FIELD = re.compile(r"\{\}")
@@ -58,6 +58,8 @@ class ExpressionPrinter:
         if expr in self.packed:
             return self.panel_element(self.packed[expr])
         match expr:
+            case Literal(text=text) if expr.dtype == BFLOAT16:
+                return self._converted(CText(text), FLOAT32, BFLOAT16)
             case Literal(text=text):
                 return CText(text, Level.UNARY if text.startswith("-") else Level.PRIMARY)
             case IteratorRef():
@@ -79,7 +81,16 @@ class ExpressionPrinter:
             case Cast(operand=IteratorRef(name=name)) if expr.dtype == INT64:
                 return self._iterator(self.iterators[name], INT64)
             case Cast():
-                return cast(expr.dtype.c_name, self.value(expr.operand))
+                return self._converted(self.value(expr.operand), expr.operand.dtype, expr.dtype)
+
+    def _converted(self, value: CText, given: DType, wanted: DType) -> CText:
+        """A conversion; bfloat16 is kept as its bits unless C source names the type, which not every compiler knows."""
+        if self.scop.source is None and given == BFLOAT16 and wanted != BFLOAT16:
+            value, given = call(self.index.macros.use("from_bfloat16"), [value]), FLOAT32
+            return value if wanted == FLOAT32 else cast(wanted.c_name, value)
+        if self.scop.source is None and wanted == BFLOAT16 and given != BFLOAT16:
+            return call(self.index.macros.use("to_bfloat16"), [value])
+        return cast(wanted.c_name, value)
 
     def element(self, access: Access) -> CText:
         """The array element that an access reaches."""

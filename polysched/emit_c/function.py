@@ -5,6 +5,7 @@ The text needs no header: what it uses of the C library is declared by prototype
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from polysched.emit_c.c_source import CSource, EmitOptions
@@ -18,6 +19,8 @@ from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 from polysched.tiling.tiled_schedule import TiledSchedule
+
+_BFLOAT16 = re.compile(r"\b__bf16\b")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,7 +67,7 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     arguments = ", ".join(p.c_declaration for p in signature.parameters) or "void"
     head = f"{signature.return_type} {name}({arguments})"
     lines = [*_prototypes(scop, heap), f"{head} {{", *(_placed(line) for line in body), "}"]
-    return CFunction(source=source, text="".join(f"{line}\n" for line in lines), signature=signature)
+    return CFunction(source=source, text=_as_bits("".join(f"{line}\n" for line in lines)), signature=signature)
 
 
 def with_region(function: CFunction, region: CSource) -> CFunction:
@@ -78,8 +81,13 @@ def with_region(function: CFunction, region: CSource) -> CFunction:
     prototypes = _prototypes(region.scop, ())
     lines = [*prototypes, f"void {function.signature.name}({arguments}) {{",
              *(_placed(line) for line in region.text.splitlines()), "}"]
-    text = region.preamble + "".join(f"{line}\n" for line in lines)
+    text = _as_bits(region.preamble + "".join(f"{line}\n" for line in lines))
     return CFunction(source=region, text=text, signature=function.signature)
+
+
+def _as_bits(text: str) -> str:
+    """The text with bfloat16 as the bits that the region's conversions take it for; gcc knows the type from 13 on."""
+    return _BFLOAT16.sub("unsigned short", text)
 
 
 def _placed(line: str) -> str:

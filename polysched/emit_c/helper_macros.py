@@ -11,6 +11,10 @@ _DEFINITIONS = {
     "floordiv": ("(n, d)", "((n) / (d) - ((n) % (d) < 0))"),
     # Python's // and %: the divisor may have any sign, the remainder takes the divisor's.
     "value_floordiv": ("(n, d)", "((n) / (d) - ((n) % (d) != 0 && ((n) < 0) != ((d) < 0)))"),
+    # bfloat16 as its bits: the upper half of a float; rounded to nearest, ties to even, a NaN stays a NaN.
+    "from_bfloat16": ("(x)", "((union { unsigned u; float f; }){(unsigned)(x) << 16}.f)"),
+    "to_bfloat16": ("(x)", "({ const float v_ = (x); const unsigned u_ = (union { float f; unsigned u; }){v_}.u; "
+                           "(unsigned short)(v_ != v_ ? u_ >> 16 | 64 : (u_ + 0x7fff + (u_ >> 16 & 1)) >> 16); })"),
     "value_floormod": ("(n, d)", "((n) % (d) + ((n) % (d) != 0 && ((n) < 0) != ((d) < 0) ? (d) : 0))"),
 }
 

@@ -55,9 +55,14 @@ def parse(source: SourceFile, preprocessed: str) -> c_ast.FileAST:
         check_syntax(source)
         place = _PLACE.match(str(error))
         where = SourceLocation(place["path"], int(place["line"])) if place else source.path
+        line = _line_of(source, where)
+        if line is not None and line.startswith("else"):
+            raise UnsupportedScopError(
+                "a pragma stands between `if` and `else`", where=where, witness=line,
+                hint="put braces around the region: `if (...) { #pragma scop ... #pragma endscop } else`") from None
         raise UnsupportedScopError(
             "the file has a construct beyond standard C that cannot be read", where=where,
-            witness=_line_of(source, where) or (place["text"] if place else str(error)),
+            witness=line or (place["text"] if place else str(error)),
             hint="keep the region in a file without it, or hide it behind `#ifndef __POLYSCHED_FRONTEND__`") from None
 
 

@@ -183,6 +183,8 @@ def as_type(value: Value, dtype: DType, op: str) -> Expr:
             if not least <= constant <= largest:
                 raise CannotExpress(f"the Python integer {constant} does not fit {dtype}",
                                     "NumPy refuses it too: convert the other operand to a wider type")
+        if dtype.is_float and inner != dtype:  # NumPy rounds a Python number to the short type before it computes
+            return Cast(converted(value, dtype), inner)
         return converted(value, inner)
     narrowed = value if value.dtype == dtype else cast(value, dtype)
     return narrowed.expr if narrowed.expr.dtype == inner else converted(narrowed, inner)

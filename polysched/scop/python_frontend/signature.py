@@ -72,7 +72,7 @@ def argument_types(source: FunctionSource, arguments: Mapping[str, Any] | None) 
         if arguments is not None and node.arg in arguments:
             given = value_type(arguments[node.arg])
             if given is None:
-                source.refuse(node, f"the argument {node.arg} is a {type(arguments[node.arg]).__name__}",
+                source.refuse(node, f"the argument {node.arg} is {_described(arguments[node.arg])}",
                               hint="pass NumPy arrays of numbers in native byte order, and numbers")
         found = annotated or given
         if found is None:
@@ -80,6 +80,14 @@ def argument_types(source: FunctionSource, arguments: Mapping[str, Any] | None) 
                           hint='annotate it, for instance "float64[M, N]" or float, or give example arguments')
         types[node.arg] = found
     return types
+
+
+def _described(value: Any) -> str:
+    """What an argument is that cannot be used: its class, and of an array its element type."""
+    if isinstance(value, np.ndarray):
+        order = "" if value.dtype.isnative else " in foreign byte order"
+        return f"an array of {value.dtype.name}{order}"
+    return f"a {type(value).__name__}"
 
 
 def value_type(value: Any) -> ArgumentType | None:

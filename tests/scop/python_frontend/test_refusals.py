@@ -244,7 +244,7 @@ def test_types_must_come_from_somewhere() -> None:
         from_python(indirect)
     with pytest.raises(UnsupportedScopError, match="the argument idx is a str"):
         from_python(indirect, X, "text")
-    with pytest.raises(UnsupportedScopError, match="the argument x is a ndarray"):
+    with pytest.raises(UnsupportedScopError, match="the argument x is an array of"):
         from_python(indirect, np.zeros(3, "complex128"), X)
 
 
