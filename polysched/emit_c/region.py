@@ -176,8 +176,12 @@ class RegionPrinter:
             for body in bodies for top in statement_expressions(body) for part in walk(top))
 
     def vector_width(self, loop: For, facts: Facts) -> int:
-        """Iterations that one vector step of a simd loop takes; 0 when its body has no vector form."""
-        width = self._tile_code(one_vector(loop, 2), facts).widest_vector()
+        """Iterations that one vector step of a simd loop takes; 0 when its body has no vector form.
+
+        Elements that lie apart are gathered one by one, which pays where a function is computed of them.
+        """
+        also = frozenset({Lanes.REVERSED, Lanes.SPREAD}) if self.has_vector_calls(loop.body) else frozenset()
+        width = self._tile_code(one_vector(loop, 2), facts).widest_vector(also=also)
         return width if width > 1 and self.has_form(one_vector(loop, width), facts.inside(loop)) else 0
 
     def reduction_width(self, tile: RegisterTile, facts: Facts) -> int:

@@ -3,8 +3,8 @@
 Rewrite:  for (j = a; j < b; j++) S(j)
       ->  for (j = a; j + W <= b; j += W) S(j ... j + W - 1) in vectors;  the last (b - a) % W iterations: S(j)
 
-Only where every access stays in place or moves by one element per iteration: what would be gathered is left to
-the compiler's own judgement.
+Where every access stays in place or moves by one element per iteration, and where a function of math.h is
+computed: else what would be gathered is left to the compiler's own judgement.
 """
 
 from __future__ import annotations

@@ -75,6 +75,7 @@ CALLING = {
     "in another type": "A[i][j] = erf(B[i][j]) + pow(A[i][j] * A[i][j], D[i][j]);",
     "under a condition": "if (K[i][j] > 0) A[i][j] = expf(B[i][j]); else A[i][j] -= expf(A[i][j] * 0.5f);",
     "of one value for all lanes": "D[i][j] += expf(B[i][0]) * K[i][j];",
+    "of elements backwards": "D[i][m - j] = expf(B[i][m - j]) + pow(2.0, A[i][j]);",
     "inside a call": "A[i][j] = expf(-expf(B[i][j] - j));",
 }
 
@@ -118,3 +119,25 @@ def test_calls_stay_calls_on_request() -> None:
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512, math="libm"))
     assert "#pragma omp simd" in source.text
     assert "vector_size" not in source.text
+
+
+@pytest.mark.parametrize("bits", [128, 512])
+def test_calls_of_elements_that_lie_apart(bits: int, tmp_path: Path) -> None:
+    text = """float expf(float);
+void f(int n, float A[3 * n + 1], float B[2 * n]) {
+#pragma scop
+  for (int j = 0; j < n; j++)
+    A[3 * j + 1] = expf(B[2 * j + 1]);
+#pragma endscop
+}
+"""
+    source = emit(marked(from_c_text(text), (("j", LoopMark(simd=True)),)), options=EmitOptions(vector_bits=bits))
+    assert "vector_size" in source.text, "no vectors were printed"
+    ours = load(splice(text, [source]), tmp_path).f
+    for n in (0, 1, 3, 4, 7, 15, 16, 17, 33):
+        b = np.random.default_rng(n).standard_normal(2 * n).astype(np.float32)
+        a = np.zeros(3 * n + 1, np.float32)
+        want = a.copy()
+        want[1:3 * n + 1:3] = np.exp(b[1::2])
+        ours(n, *(ctypes.c_void_p(x.ctypes.data) for x in (a, b)))
+        np.testing.assert_allclose(a, want, rtol=1e-6)
