@@ -45,6 +45,7 @@ class Version:
     function : its name there.
     traced : number of statements that report through the trace macros; 0 when it is not instrumented.
     optimised : compiled with all of the compiler's optimisations for this machine.
+    tolerance : by how much its results may differ, relative to the largest element of an array.
     """
 
     label: str
@@ -52,6 +53,7 @@ class Version:
     function: str
     traced: int = 0
     optimised: bool = False
+    tolerance: float = 0.0
 
 
 def batch_text(versions: Sequence[Version]) -> str:
@@ -111,6 +113,7 @@ class Job:
     label : of the version.
     trace_size : longs to keep of the instrumentation's reports; 0 for a version without.
     keep : what becomes of the arrays.
+    tolerance : of a difference, relative to the largest element of the array.
     """
 
     label: str
@@ -118,6 +121,7 @@ class Job:
     seed: int
     trace_size: int = 0
     keep: Keep = Keep.ARRAYS
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,11 +229,21 @@ def _result(path: Path, report: Mapping[str, Any]) -> JobResult:
     return JobResult(failure=report["job"], arrays=arrays, difference=report["difference"], records=records)
 
 
-def differences(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray]) -> str:
-    """The first element that differs, in words; empty when all arrays are equal (any not-a-number equals any other)."""
+def differences(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray], tolerance: float = 0.0) -> str:
+    """The first element that differs, in words; empty when all arrays are equal (any not-a-number equals any other).
+
+    Parameters
+    ----------
+    tolerance : of floats, relative to the largest finite element of the array; infinite ones only have to stay so.
+    """
     for name, right in expected.items():
         left = got[name]
         same = (left == right) | ((left != left) & (right != right))
+        if tolerance and right.dtype.kind == "f" and not same.all():
+            finite = np.isfinite(right)
+            scale = np.abs(right[finite]).max(initial=1.0)
+            with np.errstate(all="ignore"):
+                same |= (np.abs(left - right) <= tolerance * scale) | (~finite & ~np.isfinite(left))
         if not same.all():
             index = tuple(int(i) for i in np.argwhere(~same)[0])
             subscripts = "".join(f"[{i}]" for i in index)

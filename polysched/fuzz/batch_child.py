@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> None:
             named: dict[str, Any] = {f"array_{name}": array for name, array in values.items()}
             np.savez(Path(request["outputs"]) / f"{number}.npz", records=records, **named)
         reporter.report(job=f"wrote outside {stray[0]}" if stray else "", stored=stored,
-                        difference=differences(reference, values) if keep is Keep.DIFFERENCE else "")
+                        difference=differences(reference, values, job["tolerance"]) if keep is Keep.DIFFERENCE else "")
     reporter.report(end="finished")
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import islpy as isl
 import numpy as np
 
-from polysched.dependence import analyse
-from polysched.emit_c import emit, scan, splice
+from polysched.emit_c import scan, splice
 from polysched.errors import CompileError, PolyschedError
 from polysched.fuzz.batch import (
     Argument,
@@ -24,18 +24,21 @@ from polysched.fuzz.batch import (
     inputs_of,
     run_batch,
 )
-from polysched.fuzz.configuration import Configuration
+from polysched.fuzz.configuration import Analyses, Configuration
+from polysched.fuzz.program import Program
+from polysched.fuzz.python_check import python_differences
 from polysched.measure.building import Binary
 from polysched.measure.execution_order import ExpectedOrder, check_expected, execution_of, expected_order
 from polysched.measure.instance_trace import traced_function
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Scop, Storage
 from polysched.scop.signature import FunctionSignature
 from polysched.target import Compiler
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 ORIGINAL = "original"
+PYTHON = "python"
 TRACE_NUMBERS = 1 << 18
 
 
@@ -46,7 +49,7 @@ class Finding:
     Parameters
     ----------
     subject : name of the program.
-    configuration : label of the configuration; `original` for the program as written.
+    configuration : label of the configuration; `original` for the program as written, `python` for its Python text.
     kind : `result`, `order`, `interpreter`, `run`, `compile`, `error` (all wrong), `refused`, or `slow`.
     detail : one line.
     """
@@ -71,6 +74,7 @@ class Subject:
     versions : the original and, per configuration, the emitted C with and without instrumentation.
     findings : what went wrong on the way.
     orders : what `expected` has computed.
+    python : the program, when its text in Python is to be checked too.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Subject:
     versions: tuple[Version, ...]
     findings: tuple[Finding, ...] = ()
     orders: dict[tuple[object, ...], ExpectedOrder] = field(default_factory=dict)
+    python: Program | None = None
 
     def parameters(self, sizes: Mapping[str, int], seed: int = 0) -> dict[str, int]:
         """The Scop's parameters in a call at these sizes.
@@ -90,11 +95,13 @@ class Subject:
         return {p.name: sizes[p.spelling] if p.spelling in sizes else int(arrays[f"{p.spelling}_out"][0])
                 for p in self.scop.parameters}
 
-    def expected(self, sizes: Mapping[str, int], seed: int) -> ExpectedOrder:
-        """What the order of the instances at these sizes has to keep; computed once."""
-        key = (tuple(sizes.items()), seed)
+    def expected(self, configuration: str, sizes: Mapping[str, int], seed: int) -> ExpectedOrder:
+        """What the order of the instances at these sizes has to keep; computed once per changed program."""
+        dependences = self.tiled[configuration].schedule.dependences
+        key = (id(dependences.scop), dependences.relaxed, tuple(sizes.items()), seed)
         if key not in self.orders:
-            self.orders[key] = expected_order(self.scop, self.parameters(sizes, seed))
+            self.orders[key] = expected_order(dependences.scop, self.parameters(sizes, seed),
+                                              relaxed=dependences.relaxed)
         return self.orders[key]
 
 
@@ -103,7 +110,8 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
     """Extract a program and transform it in every configuration; a finding when it cannot even be extracted."""
     try:
         scop = from_c_text(text, path=f"{name}.c")
-        dependences = analyse(scop)
+        analyses = Analyses(scop)
+        analyses.of()
     except PolyschedError as error:
         return Finding(subject=name, configuration=ORIGINAL, kind="refused", detail=_one_line(error))
     except Exception as error:  # a fuzzer's find: whatever the program under test raises is the result
@@ -118,9 +126,9 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
         label = configuration.label
         on_progress(label)
         try:
-            schedule = configuration.transform(scop, dependences)
+            schedule = configuration.transform(scop, analyses)
             scanned = scan(schedule)
-            plain = splice(text, [emit(schedule, options=configuration.emit_options(), scanned=scanned)])
+            plain = splice(text, [configuration.emitted(schedule, scanned)])
             traced = traced_function(schedule, name="traced", scanned=scanned)
         except PolyschedError as error:
             findings.append(Finding(subject=name, configuration=label, kind="refused", detail=_one_line(error)))
@@ -129,9 +137,9 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
         else:
             tiled[label] = schedule
             versions.append(Version(label=f"{name}__{label}", text=plain, function=signature.name,
-                                    optimised=configuration.optimised))
+                                    optimised=configuration.optimised, tolerance=configuration.tolerance))
             versions.append(Version(label=f"{name}__{label}__traced", text=traced, function="traced",
-                                    traced=len(scop.statements)))
+                                    traced=len(schedule.schedule.scop.statements)))
     return Subject(name=name, scop=scop, signature=signature, tiled=tiled, versions=tuple(versions),
                    findings=tuple(findings))
 
@@ -235,7 +243,8 @@ def _check_group(binaries: Sequence[Binary], subjects: Sequence[Subject], plans:
 def _result_calls(subject: Subject, plan: Plan) -> list[_Call]:
     """The original, then every version, at each size."""
     return [_Call(subject, version, sizes, replace(
-        _job(subject, version, sizes, seed), keep=Keep.DIFFERENCE if position else Keep.REFERENCE))
+        _job(subject, version, sizes, seed), keep=Keep.DIFFERENCE if position else Keep.REFERENCE,
+        tolerance=version.tolerance))
         for seed, sizes in enumerate(plan.run)
         for position, version in enumerate(v for v in subject.versions if not v.traced)]
 
@@ -289,16 +298,31 @@ def _interpret(call: _Call, compiled: JobResult, schedules: bool, collector: _Co
     if compiled.failure:
         collector.add(subject, ORIGINAL, "run", f"{compiled.failure} {call.at()}")
         return
-    trees = {ORIGINAL: None} | ({label: tiled.tree for label, tiled in subject.tiled.items()} if schedules else {})
-    for label, tree in trees.items():
+    if subject.python is not None:
+        _check_python(call, subject.python, compiled, collector)
+    followed: dict[str, tuple[Scop, isl.Schedule | None]] = {ORIGINAL: (subject.scop, None)}
+    if schedules:
+        followed |= {label: (tiled.schedule.scop, tiled.tree) for label, tiled in subject.tiled.items()}
+    for label, (scop, tree) in followed.items():
         arrays = interpreter_arrays(subject, call.sizes, call.job.seed)
         try:
-            execute(subject.scop, subject.parameters(call.sizes, call.job.seed), arrays, tree=tree)
+            execute(scop, subject.parameters(call.sizes, call.job.seed), arrays, tree=tree)
         except PolyschedError as error:
             collector.add(subject, label, "interpreter", _one_line(error))
             continue
         if difference := differences(compiled.arrays, _function_arrays(compiled.arrays, arrays)):
             collector.add(subject, label, "interpreter", f"{difference} {call.at()}")
+
+
+def _check_python(call: _Call, program: Program, compiled: JobResult, collector: _Collector) -> None:
+    inputs = inputs_of(call.job.arguments, call.job.seed)
+    try:
+        difference = python_differences(program, call.sizes, inputs, compiled.arrays)
+    except PolyschedError as error:
+        collector.add(call.subject, PYTHON, "refused", _one_line(error))
+        return
+    if difference:
+        collector.add(call.subject, PYTHON, "interpreter", f"{difference} {call.at()}")
 
 
 def interpreter_arrays(subject: Subject, sizes: Mapping[str, int], seed: int) -> dict[str, np.ndarray]:
@@ -311,7 +335,7 @@ def interpreter_arrays(subject: Subject, sizes: Mapping[str, int], seed: int) ->
     arrays = inputs_of(arguments, seed)
     by_value = {a.name: a.value for a in arguments if a.value is not None}
     for array in subject.scop.arrays:
-        if array.is_scalar and array.name not in arrays:
+        if array.is_scalar and array.storage is not Storage.LOCAL and array.name not in arrays:
             given = by_value.get(array.name, 0)
             value = arrays[f"{array.name}_out"][0] if f"{array.name}_out" in arrays else given
             arrays[array.name] = np.array(value, array.dtype.name)
@@ -329,8 +353,9 @@ def _check_order(call: _Call, result: JobResult, collector: _Collector) -> None:
     if result.failure:
         collector.add(subject, call.configuration, "run", f"instrumented: {result.failure} {call.at()}")
         return
-    execution = execution_of(result.records, [s.name for s in subject.scop.statements])
+    statements = subject.tiled[call.configuration].schedule.scop.statements
+    execution = execution_of(result.records, [s.name for s in statements])
     try:
-        check_expected(subject.expected(call.sizes, call.job.seed), execution)
+        check_expected(subject.expected(call.configuration, call.sizes, call.job.seed), execution)
     except PolyschedError as error:
         collector.add(subject, call.configuration, "order", _one_line(error))

@@ -9,7 +9,7 @@ change of the order; floating-point programs stay bounded.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.fuzz.program import Affine, Guard, Loop, Node, Program, Reference, Statement, Term
 
@@ -32,11 +32,14 @@ class Shape:
     statements : most assignments of a program.
     depth : most loops around one.
     data_dependent : probability that a statement has a data-dependent condition.
+    temporaries : probability that a statement gets a part of its value from a temporary: a variable declared in its
+        block, or an array there that a loop in front of the statement's fills.
     """
 
     statements: int = 6
     depth: int = 4
     data_dependent: float = 0.02
+    temporaries: float = 0.15
 
 
 def generate(seed: int, *, shape: Shape | None = None) -> Program:
@@ -64,7 +67,9 @@ class _Writer:
         body: list[Node] = []
         while self.left > 0:
             body.append(self.loop(()))
-        return Program(name, PARAMETERS, self.types, tuple(body))
+        found = _Temporaries(self)
+        nodes = found.within(tuple(body), ())
+        return Program(name, PARAMETERS, self.types | found.types, nodes)
 
     def body(self, around: tuple[str, ...]) -> tuple[Node, ...]:
         nodes: list[Node] = []
@@ -166,3 +171,62 @@ class _Writer:
         if draw < 0.32:
             return Affine(((first, self.random.choice((2, 3))),), shift)
         return Affine(((first, 1),), shift)
+
+
+class _Temporaries:
+    """Puts temporaries into a finished program; what was drawn before stays as it is."""
+
+    def __init__(self, writer: _Writer) -> None:
+        self.writer, self.random, self.wanted = writer, writer.random, writer.shape.temporaries
+        self.types: dict[str, str] = {}
+        self.variables = 0
+
+    def within(self, nodes: tuple[Node, ...], around: tuple[str, ...]) -> tuple[Node, ...]:
+        """The nodes of one block with their temporaries."""
+        if not self.wanted:
+            return nodes
+        found: list[Node] = []
+        for node in nodes:
+            match node:
+                case Loop():
+                    found += self.loop(node, around)
+                case Guard():
+                    found.append(replace(node, then=self.within(node.then, around),
+                                         otherwise=self.within(node.otherwise, around)))
+                case Statement():
+                    found += self.statement(node, around)
+        return tuple(found)
+
+    def statement(self, node: Statement, around: tuple[str, ...]) -> tuple[Statement, ...]:
+        """A variable of the block in front of the statement."""
+        if not around or node.op == "*=" or self.random.random() >= self.wanted:
+            return (node,)
+        self.variables += 1
+        variable = Reference(f"t{self.variables}")
+        kind = self.random.choice(FAMILIES[self.writer.family])
+        return (replace(self.value(variable, around, node.modulus), declares=kind), _with_term(node, variable))
+
+    def loop(self, node: Loop, around: tuple[str, ...]) -> tuple[Loop, ...]:
+        """A loop with the same bounds in front, which fills an array that a statement of this one reads."""
+        node = replace(node, body=self.within(node.body, (*around, node.iterator)))
+        users = [k for k, child in enumerate(node.body) if isinstance(child, Statement) and child.op != "*="
+                 and not child.declares]
+        if not around or not users or self.random.random() >= self.wanted:
+            return (node,)
+        name = f"T{len(self.types) + 1}"
+        self.types[name] = self.random.choice(FAMILIES[self.writer.family])
+        element = Reference(name, (Affine(((node.iterator, 1),)),))
+        at = self.random.choice(users)
+        user = node.body[at]
+        assert isinstance(user, Statement)
+        filled = self.value(element, (*around, node.iterator), user.modulus)
+        return (replace(node, body=(filled,), declares=name),
+                replace(node, body=(*node.body[:at], _with_term(user, element), *node.body[at + 1:])))
+
+    def value(self, target: Reference, around: tuple[str, ...], modulus: int | None) -> Statement:
+        terms = tuple(self.writer.term(around, position) for position in range(self.random.choice((1, 2))))
+        return Statement(target, "=", terms, modulus=modulus)
+
+
+def _with_term(statement: Statement, element: Reference) -> Statement:
+    return replace(statement, terms=(*statement.terms, Term("1", element)))

@@ -7,12 +7,14 @@ from collections.abc import Callable
 
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling.primitives import (
+    ComputeAt,
     Distribute,
     Fuse,
     Interchange,
     Loop,
     Parallel,
     Peel,
+    Privatize,
     Reverse,
     Scale,
     Shift,
@@ -28,6 +30,7 @@ from polysched.scheduling.primitives import (
 )
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply, loop_tree
+from polysched.scop.scop import Scop
 
 TRIES_PER_STEP = 4
 
@@ -42,19 +45,20 @@ def random_steps(schedule: Schedule, *, seed: int, count: int) -> Schedule:
         if not around:
             break
         try:
-            schedule = apply(schedule, random_step(around, source))
+            schedule = apply(schedule, random_step(schedule.scop, around, source))
         except (IllegalScheduleError, UsageError):
             continue
     return schedule
 
 
-def random_step(all_loops: tuple[Loop, ...], source: random.Random) -> Step:
+def random_step(scop: Scop, all_loops: tuple[Loop, ...], source: random.Random) -> Step:
     """One step at a random place; it need not be legal, or even possible, there."""
     loop = source.choice(all_loops)
     around = [other.position for other in all_loops if any(band is other.band for band in loop.outer_bands)]
     outer = source.choice(around) if around else loop.position
     here, small = loop.position, source.randint(2, 4)
     last = all_loops[-1].position
+    temporaries = [array.name for array in scop.arrays if array.is_temporary] or [scop.arrays[0].name]
     makers: tuple[Callable[[], Step], ...] = (
         lambda: Tile(loops=(outer, here) if outer != here else (here,), sizes=(small,) * (1 + (outer != here))),
         lambda: Interchange(outer=outer, inner=here),
@@ -71,5 +75,7 @@ def random_step(all_loops: tuple[Loop, ...], source: random.Random) -> Step:
         lambda: UnrollAndJam(loop=here, factor=small),
         lambda: Parallel(loop=here),
         lambda: Vectorize(loop=here),
+        lambda: Privatize(array=source.choice(temporaries), loop=here),
+        lambda: ComputeAt(producer=source.choice(scop.statements).name, loop=here),
     )
     return source.choice(makers)()

@@ -75,6 +75,7 @@ class Statement:
     modulus : take the sum modulo this, for signed integers that must not overflow.
     choose : the larger of the target's old value and the sum, as a ternary.
     when : do it only where this element is greater than a constant: a data-dependent condition.
+    declares : C type of the target when the assignment is the declaration of a temporary, in the block around it.
     """
 
     target: Reference
@@ -83,6 +84,7 @@ class Statement:
     modulus: int | None = None
     choose: bool = False
     when: Reference | None = None
+    declares: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class Loop:
     Parameters
     ----------
     lower, upper : the bounds are the maximum and the minimum of these; one or two of each.
+    declares : a temporary array that is declared in front of the loop.
     """
 
     iterator: str
@@ -100,6 +103,7 @@ class Loop:
     step: int
     downward: bool
     body: tuple[Node, ...]
+    declares: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,8 @@ class Program:
     def text(self) -> str:
         """The whole C file."""
         layout = Layout.of(self)
-        used = [name for name in self.types if name in layout.lowest]
+        inside = {node.declares for node in walk(self.body) if isinstance(node, Loop)}
+        used = [name for name in self.types if name in layout.lowest and name not in inside]
         declared = [f"int {p}" for p in self.parameters]
         declared += [f"{self.types[name]} {name}" + "".join(f"[{e.text()}]" for e in layout.extents(name))
                      for name in used if layout.lowest[name]]
@@ -156,6 +161,9 @@ class Program:
             match node:
                 case Loop():
                     body = self._lines(node.body, layout, depth + 1)
+                    if node.declares in layout.lowest:
+                        extents = "".join(f"[{e.text()}]" for e in layout.extents(node.declares))
+                        lines.append(f"{indent}{self.types[node.declares]} {node.declares}{extents};")
                     lines += [f"{indent}{_loop_head(node)} {{", *body, indent + "}"]
                 case Guard():
                     lines += [f"{indent}if ({_condition(node)}) {{", *self._lines(node.then, layout, depth + 1)]
@@ -176,7 +184,7 @@ class Program:
             value = f"({value}) % {node.modulus}"
         if node.choose:
             value = f"{target} > {value} ? {target} : {value}"
-        text = f"{target} {node.op} {value};"
+        text = f"{node.declares} {target} {node.op} {value};".lstrip()
         if node.when is not None:
             text = f"if ({layout.element(node.when)} > 3) {text}"
         return text
@@ -236,8 +244,9 @@ def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 
 def references(statement: Statement) -> Iterator[Reference]:
-    """Every element that a statement names."""
-    yield statement.target
+    """Every element that a statement names, but for declared temporaries."""
+    if not statement.declares:
+        yield statement.target
     if statement.when is not None:
         yield statement.when
     yield from (term.of for term in statement.terms if isinstance(term.of, Reference))
@@ -266,6 +275,8 @@ class Layout:
 
     def element(self, reference: Reference) -> str:
         """The C spelling of an element, moved so that the lowest subscript is 0."""
+        if not reference.subscripts:
+            return reference.array
         lowest = self.lowest[reference.array]
         return reference.array + "".join(f"[{s.plus(low, -1).text()}]"
                                          for s, low in zip(reference.subscripts, lowest, strict=True))

@@ -8,15 +8,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from polysched.fuzz.campaign import FRAMES_FILE
-from polysched.fuzz.checking import Finding, Plan, Subject, check, prepare
+from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration, random_configurations
 from polysched.fuzz.generator import Shape, generate
 from polysched.fuzz.program import Program
+from polysched.fuzz.python_check import python_variant
 from polysched.fuzz.shrinking import shrink
 from polysched.measure.child_side import Reporter, start
 from polysched.measure.instance_trace import instance_count
@@ -45,7 +47,7 @@ def check_programs(request: Mapping[str, Any], shape: Shape, reporter: Reporter)
 
     One that needs more than `budget_seconds` for that ends this process, which leaves its stack in FRAMES_FILE.
     """
-    prepared: dict[int, Subject | Finding] = {}
+    prepared: dict[int, list[Subject | Finding]] = {}
     configurations: dict[int, tuple[Configuration, ...]] = {}
     seconds: dict[int, float] = {}
     for seed in request["check"]:
@@ -53,17 +55,26 @@ def check_programs(request: Mapping[str, Any], shape: Shape, reporter: Reporter)
         configurations[seed] = random_configurations(seed)
         started = time.monotonic()
         with _watchdog(request["budget_seconds"]):
-            prepared[seed] = prepare(f"p{seed}", generate(seed, shape=shape).text(), configurations[seed],
-                                     on_progress=lambda label: reporter.report(configuration=label))
+            prepared[seed] = [prepare(f"p{seed}", generate(seed, shape=shape).text(), configurations[seed],
+                                      on_progress=lambda label: reporter.report(configuration=label)),
+                              *_in_python(seed, shape)]
         seconds[seed] = time.monotonic() - started
     reporter.report(seed=None, phase="checking")
     started = time.monotonic()
-    findings = check_prepared(prepared.values(), on_progress=reporter.phase)
+    findings = check_prepared(chain.from_iterable(prepared.values()), on_progress=reporter.phase)
     share = (time.monotonic() - started) / len(prepared)
     for seed in prepared:
-        found = [asdict(f) for f in findings if f.subject == f"p{seed}"]
+        found = [asdict(f) for f in findings if f.subject in (f"p{seed}", f"p{seed}d")]
         reporter.report(result={"seed": seed, "configurations": len(configurations[seed]), "findings": found,
                                 "seconds": seconds[seed] + share})
+
+
+def _in_python(seed: int, shape: Shape) -> Iterator[Subject | Finding]:
+    """The program with doubles for all floats, to be compared with its text in Python."""
+    variant = python_variant(seed, shape)
+    if variant is not None:
+        subject = prepare(variant.name, variant.text(), ())
+        yield replace(subject, python=variant) if isinstance(subject, Subject) else subject
 
 
 @contextmanager
@@ -118,8 +129,10 @@ def shrink_program(request: Mapping[str, Any], shape: Shape, reporter: Reporter)
 
 
 def shows(program: Program, configurations: Iterable[Configuration], finding: Finding) -> bool:
-    """Whether a program has a finding like this one."""
+    """Whether a program has a finding like this one, and is itself free of undefined behaviour."""
     found = check_prepared([prepare(program.name, program.text(), configurations)])
+    if finding.configuration != ORIGINAL and any(f.configuration == ORIGINAL for f in found):
+        return False
     return any(f.kind == finding.kind and f.configuration == finding.configuration for f in found)
 
 

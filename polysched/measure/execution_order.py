@@ -12,7 +12,7 @@ programs", POPL 2016).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -137,19 +137,30 @@ class ExpectedOrder:
     scop, parameters : the program and its size.
     instances : how often each instance runs.
     conflicts : the pairs whose order has to be kept.
+    relaxed : statements that update a reduction whose updates may run in any order, but not at the same time.
     """
 
     scop: Scop
     parameters: Mapping[str, int]
     instances: Counter[Instance]
     conflicts: tuple[Conflict, ...]
+    relaxed: frozenset[str] = frozenset()
+
+    def any_order(self, conflict: Conflict) -> bool:
+        """Whether the two are updates of one relaxed reduction."""
+        return conflict.earlier[0] == conflict.later[0] and conflict.earlier[0] in self.relaxed
 
 
-def expected_order(scop: Scop, parameters: Mapping[str, int]) -> ExpectedOrder:
-    """Enumerate the instances of a program and their conflicts."""
+def expected_order(scop: Scop, parameters: Mapping[str, int], *, relaxed: Iterable[str] = ()) -> ExpectedOrder:
+    """Enumerate the instances of a program and their conflicts.
+
+    Parameters
+    ----------
+    relaxed : statements that update a relaxed reduction, see `Dependences.relaxed`.
+    """
     instances = instances_in_order(scop.domain, scop.schedule, parameters, [s.name for s in scop.statements])
     return ExpectedOrder(scop=scop, parameters=parameters, instances=Counter(instances),
-                         conflicts=tuple(conflicts(scop, parameters)))
+                         conflicts=tuple(conflicts(scop, parameters)), relaxed=frozenset(relaxed))
 
 
 def check_order(scop: Scop, parameters: Mapping[str, int], execution: Execution, *, what: str = "emitted code") -> None:
@@ -174,10 +185,11 @@ def check_expected(expected: ExpectedOrder, execution: Execution, *, what: str =
     when = {instance: position for position, instance in enumerate(execution.instances)}
     for conflict in sorted(expected.conflicts, key=lambda c: when[c.later]):
         first, second = when[conflict.earlier], when[conflict.later]
-        if first > second:
+        any_order = expected.any_order(conflict)
+        if first > second and not any_order:
             raise _refusal(scop, what, parameters, "runs two dependent instances in the wrong order",
                            _pair(conflict))
-        if kind := _unordered(execution, first, second):
+        if (kind := _unordered(execution, first, second)) and not (any_order and kind == LOOP_KINDS[2]):
             raise _refusal(scop, what, parameters, f"runs two dependent instances in different iterations of a {kind} "
                            "loop", _pair(conflict))
 

@@ -27,7 +27,7 @@ def float_programs(first: int, count: int) -> list[Program]:
     """The first programs from a number on whose arithmetic means the same in C and Python."""
     found: list[Program] = []
     while len(found) < count:
-        program = generate(first, shape=Shape(data_dependent=0.0, depth=3))
+        program = generate(first, shape=Shape(data_dependent=0.0, depth=3, temporaries=0.0))
         if set(program.types.values()) <= set(FLOATS):
             found.append(program)
         first += 1
