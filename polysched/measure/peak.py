@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ from polysched.target import Compiler, Target, host
 
 logger = logging.getLogger(__name__)
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: matrix units count."""
 SHARE_OF_CACHE = 0.5
 LARGEST_BUSY_SHARE = 0.15
 MEMORY_FACTOR = 4
@@ -86,13 +87,18 @@ def measure_peaks(compiler: Compiler, *, on_report: Callable[[Mapping[str, Any]]
                              environment=thread_environment(threads, pin=False), on_report=on_report)
     if ended.end is not End.FINISHED:
         raise RunFailedError(f"the peak programs {ended.describe()}", witness=ended.error_output or None)
-    arithmetic = {r["arithmetic"]: r for r in ended.reports if "arithmetic" in r}
+    arithmetic = [r for r in ended.reports if "arithmetic" in r]
     bandwidth = {int(r["bandwidth"]): r for r in ended.reports if "bandwidth" in r}
-    return Peaks(one_core={n: r["one"] for n, r in arithmetic.items()},
-                 all_cores={n: r["all"] for n, r in arithmetic.items()},
+    return Peaks(one_core=_best(arithmetic, "one"), all_cores=_best(arithmetic, "all"),
                  bandwidth={n: r["one"] for n, r in bandwidth.items()},
                  memory_all_cores=bandwidth[0].get("all", bandwidth[0]["one"]), threads=threads,
                  compiler=compiler.version)
+
+
+def _best(reports: Sequence[Mapping[str, Any]], key: str) -> dict[str, float]:
+    """By element type the highest rate: vectors and a matrix unit compete."""
+    return {name: max(r[key] for r in reports if r["arithmetic"] == name)
+            for name in dict.fromkeys(str(r["arithmetic"]) for r in reports)}
 
 
 def working_sets(target: Target) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from polysched.measure.child_side import Reporter, start
 from polysched.measure.inputs import allocate
+from polysched.measure.peak_tiles import SUFFIX
 
 TRIAL_SECONDS = 0.02
 TRIALS = 9
@@ -41,8 +42,12 @@ def _seconds(run: Callable[[int], object], repetitions: int) -> float:
 
 
 def measure_arithmetic(library: ctypes.CDLL, operations: dict[str, float], threads: int, reporter: Reporter) -> None:
-    """Operations per second of one core and of all, by element type."""
+    """Operations per second of one core and of all, by element type; of a matrix unit if the system permits it."""
+    library.tiles_permitted.restype = ctypes.c_long
+    permitted = bool(library.tiles_permitted())
     for name, count in operations.items():
+        if name.endswith(SUFFIX) and not permitted:
+            continue
         reporter.phase(f"measuring {name} arithmetic")
         kernel = getattr(library, f"peak_{name}")
         kernel.argtypes = [ctypes.c_long]
@@ -55,7 +60,7 @@ def measure_arithmetic(library: ctypes.CDLL, operations: dict[str, float], threa
         def together(repetitions: int, address: ctypes.c_void_p = address) -> None:
             library.peak_threads(address, repetitions)
 
-        reporter.report(arithmetic=name, one=count * rate,
+        reporter.report(arithmetic=name.removesuffix(SUFFIX), one=count * rate,
                         all=threads * count * best_rate(together, expected=rate))
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from polysched.measure.peak_tiles import tile_kernels
+
 CHAINS = 12
 STREAM_CHAINS = 8
 
@@ -53,7 +55,7 @@ INSTRUCTIONS: Mapping[str, tuple[DotInstruction, ...]] = {"int8": INT8_INSTRUCTI
 def peak_program(vector_bits: int, features: frozenset[str]) -> tuple[str, dict[str, float]]:
     """The C text, and for each kernel in it the operations of one repetition.
 
-    Kernels are named after element types; `stream` reads memory.
+    Kernels are named after element types, those of a matrix unit with a suffix; `stream` reads memory.
     """
     bits = max(vector_bits, 128)
     parts, operations = [HEADER.format(bytes=bits // 8)], {}
@@ -66,7 +68,9 @@ def peak_program(vector_bits: int, features: frozenset[str]) -> tuple[str, dict[
             width = min(bits, chosen.widest_bits)
             parts.append(_dot(name, chosen, width))
             operations[name] = CHAINS * width * chosen.operations_per_bit
-    parts.append(_stream(bits))
+    text, counts = tile_kernels(features)
+    parts += [text, _stream(bits)]
+    operations |= counts
     return "\n".join(parts), operations
 
 

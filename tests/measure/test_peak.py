@@ -34,7 +34,29 @@ def test_the_programs_compile_for_every_width(tmp_path: Path, bits: int) -> None
 
 def test_the_instructions_of_this_machine_are_used() -> None:
     _, operations = peak_program(host().vector_bits, host().features)
+    assert ("int8_tiles" in operations) == ("amx_int8" in host().features)
     assert ("int8" in operations) == bool(host().features & {"avx512_vnni", "avx_vnni", "asimddp"})
+
+
+def test_a_matrix_unit_is_used_where_the_system_permits_it(tmp_path: Path) -> None:
+    text, operations = peak_program(512, frozenset({"amx_int8", "amx_bf16"}))
+    assert {name: operations[name] for name in ("int8_tiles", "bfloat16_tiles")} == {
+        "int8_tiles": 6 * 2 * 16 * 16 * 64, "bfloat16_tiles": 6 * 2 * 16 * 16 * 32}
+    if not {"amx_int8", "amx_bf16"} <= host().features:
+        pytest.skip("this machine has no matrix unit with tiles")
+    library = ctypes.CDLL(str(compile_shared(text, name="peak", folder=tmp_path, compiler=find_compiler(),
+                                             flags=("-O2",)).path))
+    if not library.tiles_permitted():
+        pytest.skip("the system does not permit the tile registers")
+    library.peak_int8_tiles(100)
+    library.peak_bfloat16_tiles(100)
+
+
+def test_the_better_of_vectors_and_matrix_unit_counts() -> None:
+    reports = [{"arithmetic": "int8", "one": 1.0, "all": 2.0}, {"arithmetic": "float32", "one": 5.0, "all": 6.0},
+               {"arithmetic": "int8", "one": 4.0, "all": 1.0}]
+    assert peak._best(reports, "one") == {"int8": 4.0, "float32": 5.0}
+    assert peak._best(reports, "all") == {"int8": 2.0, "float32": 6.0}
 
 
 def test_working_sets_fit_their_level() -> None:
