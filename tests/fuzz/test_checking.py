@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import islpy as isl
+import numpy as np
 import pytest
 
 from polysched.dependence import analyse
+from polysched.fuzz.batch import differences
 from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration, random_configurations
+from polysched.fuzz.generator import Shape
 from polysched.fuzz.hand_steps import random_steps
+from polysched.fuzz.program import Layout
+from polysched.fuzz.python_check import python_variant
+from polysched.fuzz.python_text import python_text
+from polysched.fuzz.shrinking import smaller
 from polysched.measure.instance_trace import traced_function
 from polysched.scheduling import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES
@@ -105,6 +112,41 @@ def test_the_configurations_of_a_program_cover_every_scheduler() -> None:
     assert {c.fusion for c in drawn} == set(FUSION_POLICIES)
     assert len({c.sizes for c in drawn}) == 7
     assert random_configurations(3) == random_configurations(3)
+
+
+def test_every_part_of_the_pipeline_is_drawn() -> None:
+    drawn = [c for seed in range(120) for c in random_configurations(seed)]
+    for name in ("nested", "expand", "reassociate", "split", "concurrent_start", "guard", "optimised", "packing"):
+        assert {bool(getattr(c, name)) for c in drawn} == {False, True}, name
+    assert {c.reductions for c in drawn} == {"keep", "exact"}
+    assert {c.parallel_degrees for c in drawn} == {1, 2}
+    assert all(sum(c.optimised for c in random_configurations(seed)) == 1 for seed in range(40))
+
+
+def test_a_tolerance_is_relative_to_the_largest_element() -> None:
+    right, near = {"A": np.array([1e6, 1.0])}, {"A": np.array([1e6, 2.0])}
+    assert differences(right, near) == "A[1] is 2.0 instead of 1.0"
+    assert differences(right, near, 1e-3) == ""
+    assert differences(right, near, 1e-7) == "A[1] is 2.0 instead of 1.0"
+    assert differences({"A": np.array([3])}, {"A": np.array([4])}, 1.0) == "A[0] is 4 instead of 3"
+    infinite = {"A": np.array([np.inf, 1.0])}
+    assert differences(infinite, {"A": np.array([np.nan, 1.0])}, 1e-3) == ""
+    assert differences(infinite, {"A": np.array([5.0, 1.0])}, 1e-3) == "A[0] is 5.0 instead of inf"
+
+
+def test_python_that_computes_something_else_is_found() -> None:
+    program = python_variant(0, Shape())
+    assert program is not None
+    prepared = prepare(program.name, program.text(), [])
+    assert isinstance(prepared, Subject)
+    plan = {program.name: Plan(run=(), small=({"n": 4, "m": 5},))}
+    right = replace(prepared, python=program)
+    assert check([right], plan, compiler=find_compiler()) == []
+    wrong = next(small for small in smaller(program) if set(Layout.of(small).lowest) == set(Layout.of(program).lowest)
+                 and python_text(small) != python_text(program))
+    found = check([replace(prepared, python=wrong)], plan, compiler=find_compiler())
+    assert [(f.configuration, f.kind) for f in found] == [("python", "interpreter")]
+    assert found[0].detail.startswith("in plain Python ")
 
 
 def test_random_steps_are_legal_and_repeatable() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,17 @@ def test_everything_that_a_program_can_hold_prints() -> None:
     assert "if (s > 3) s = (s) % 7;" in text
     assert "s = s > 1 ? s : 1;" in text
     assert "int s_out[1]" in text
+
+
+def test_temporaries_are_declared_where_they_are_used() -> None:
+    texts = [generate(seed).text() for seed in range(60)]
+    variables = [text for text in texts if " t1 = " in text]
+    arrays = [text for text in texts if re.search(r" T1\[.*\];\n +for ", text)]
+    assert len(variables) > 10
+    assert len(arrays) > 5
+    scop = from_c_text(arrays[0])
+    assert scop.array("T1").is_temporary
+    assert not any("t1" in generate(seed, shape=Shape(temporaries=0.0)).text() for seed in range(60))
 
 
 @pytest.mark.parametrize("first", [0, 60])

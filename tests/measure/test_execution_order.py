@@ -7,7 +7,17 @@ from collections.abc import Callable
 import pytest
 
 from polysched.errors import IllegalScheduleError
-from polysched.measure.execution_order import BEGIN, END, ITERATION, Conflict, check_order, conflicts, execution_of
+from polysched.measure.execution_order import (
+    BEGIN,
+    END,
+    ITERATION,
+    Conflict,
+    check_expected,
+    check_order,
+    conflicts,
+    execution_of,
+    expected_order,
+)
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 
@@ -109,3 +119,25 @@ def test_two_executions_of_one_loop_are_ordered(two_loops: Callable[[list[int]],
     for i in (1, 2, 3):
         records += [BEGIN, 1, 1, ITERATION, 1, 1, 0, 1, i, END, 1, 1]
     two_loops(records)
+
+
+SUM = """
+void f(int n, unsigned s[1], unsigned B[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        s[0] += B[i];
+#pragma endscop
+}
+"""
+
+
+def test_updates_of_a_relaxed_reduction_may_run_in_any_order_but_not_at_the_same_time() -> None:
+    scop = from_c_text(SUM)
+    backwards = execution_of(report([3, 2, 1, 0]), ["S0"])
+    check_expected(expected_order(scop, SIZES, relaxed=["S0"]), backwards)
+    with pytest.raises(IllegalScheduleError, match="in the wrong order"):
+        check_expected(expected_order(scop, SIZES), backwards)
+    parallel = [BEGIN, 1, 1, *(n for i in (3, 2, 1, 0) for n in (ITERATION, 1, 1, 0, 1, i)), END, 1, 1]
+    with pytest.raises(IllegalScheduleError, match="different iterations of a parallel loop"):
+        check_expected(expected_order(scop, SIZES, relaxed=["S0"]), execution_of(parallel, ["S0"]))

@@ -12,6 +12,7 @@ from polysched.scheduling.pluto_scheduler import pluto
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
+from polysched.tiling import tile_bands
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -292,3 +293,23 @@ void blur(double in[67][83], double out[67][83]) {
 """)
     tiled = tile(pluto(analyse(scop)), TilingOptions())
     assert not any(band.wavefront for band in tiled.bands)
+
+
+def test_orders_of_deep_nests_are_not_tried_without_end(monkeypatch):
+    """Nine loops around each other, no two in one band: every order of every subtree would be 500 of them."""
+    tried = []
+    original = tile_bands._with_innermost
+    monkeypatch.setattr(tile_bands, "_with_innermost", lambda *args, **kwargs: tried.append(1) or original(
+        *args, **kwargs))
+    names = [f"i{k}" for k in range(9)]
+    bounds = " and ".join(f"0 <= {name} < N" for name in names)
+    index = ", ".join(names)
+    scop = build_scop([("S0", f"{{ S0[{index}] : {bounds} }}", [], [f"{{ S0[{index}] -> A[{index}] }}"]),
+                       ("S1", f"{{ S1[{index}] : {bounds} }}", [], [f"{{ S1[{index}] -> B[{index}] }}"])],
+                      f"{{ S0[{index}] -> [{index}, 0]; S1[{index}] -> [{index}, 1] }}")
+    inner = f'sequence: [ {{ filter: "{{ S0[{index}] }}" }}, {{ filter: "{{ S1[{index}] }}" }} ]'
+    for name in reversed(names):
+        inner = f'schedule: "[{{ S0[{index}] -> [{name}]; S1[{index}] -> [{name}] }}]", child: {{ {inner} }}'
+    tiled = tile(by_hand(scop, f'{{ domain: "{scop.domain}", child: {{ {inner} }} }}'), plain(sizes="off"))
+    assert violation(tiled.schedule.dependences, tiled.tree) is None
+    assert len(tried) <= tile_bands.MOST_ORDERS + len(names)

@@ -32,6 +32,14 @@ from polysched.scop.points import instances_in_order
 from tests.scop_builder import build_scop
 
 
+def test_a_shifted_statement_has_one_expression():
+    scop = build_scop([("S0", "{ S0[i] : 0 <= i < N and i mod 3 = 0 }", ["{ S0[i] -> A[i] }"], ["{ S0[i] -> A[i] }"])],
+                      "{ S0[i] -> [i] }")
+    shifted = steps.apply(as_written(scop), Shift(loop=0, statement="S0", amount=2))
+    member = from_isl(shifted.tree).root.members[0]
+    assert [p.n_piece() for p in (member.get_pw_aff_list().get_at(k) for k in range(member.n_pw_aff()))] == [1]
+
+
 def as_written(scop):
     return Schedule(dependences=analyse(scop), tree=scop.schedule, algorithm="original")
 
