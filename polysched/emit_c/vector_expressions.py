@@ -117,10 +117,10 @@ class VectorPrinter:
         vector = any(piece.vector for piece in pieces)
         if vector:
             pieces = [self.broadcast(piece) for piece in pieces]
-        macro = self.math.use(expr.function, self.lanes if vector else 1)
+        macro, kinds = self.math.use(expr.function, self.lanes if vector else 1)
         # Braces do not keep the commas of a macro's argument together.
         texts = [CText(f"({p.text})") if "{" in p.text.code else p.text for p in pieces]
-        return Piece(call(macro, texts), expr.dtype, vector)
+        return Piece(call(macro, [*(CText(kind) for kind in kinds), *texts]), expr.dtype, vector)
 
     def converted(self, piece: Piece, dtype: DType) -> Piece:
         """The piece converted to another element type."""

@@ -11,8 +11,14 @@ from dataclasses import dataclass, field
 
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.vector_math import programs_f32, programs_f64
-from polysched.emit_c.vector_math.natives import LANEWISE, NATIVES, native_definition, native_program
-from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, Program, parse
+from polysched.emit_c.vector_math.natives import (
+    LANEWISE,
+    NATIVES,
+    native_definition,
+    native_parameters,
+    native_program,
+)
+from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, Program, parse, primitive, type_letters
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 
@@ -27,6 +33,7 @@ _PROGRAMS: dict[DType, dict[str, str]] = {
     FLOAT64: {**programs_f64.PROGRAMS, **_BOTH, "round": _ROUND[FLOAT64]},
 }
 _PRIVATE = frozenset({"two_steps", "exp_near_0", "exp_core", "log1p_tail", "expm1_tail", "atanh_tail"})
+NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
 _PUBLIC_PRIMITIVES = frozenset({"fabs", "copysign"})
 
 
@@ -57,28 +64,23 @@ class VectorMath:
     taken: TakenNames
     types: VectorTypes
     _defined: dict[str, list[str]] = field(default_factory=dict)
+    _letters: dict[str, str] = field(default_factory=dict)
 
-    def use(self, function: str, lanes: int) -> str:
-        """The name of the macro for a C function on vectors of this many lanes, from now on defined.
+    def use(self, function: str, lanes: int) -> tuple[str, tuple[str, ...]]:
+        """The macro for a C function, from now on defined, and the types that are its first arguments.
 
-        With one lane its argument and result are scalars.
+        With one lane the other arguments and the result are scalars, and no types are given.
         """
         found = _meaning(function)
         if found is None:
             raise ValueError(f"{function} has no vector form")
         name, dtype = found
-        form = Form(types=self.types, dtype=dtype, lanes=lanes)
-        inner = self._macro(name, form)
+        macro, letters = self._macro(name, dtype)
+        form = Form(types=self.types, dtype=dtype, lanes=lanes if lanes > 1 else NARROWEST_BITS // dtype.bits)
+        kinds = tuple(form.c_type(letter) for letter in letters)
         if lanes > 1:
-            return inner
-        macro = self.taken.fresh(f"polysched_{name}_f{dtype.bits}")
-        count = 2 if name in ("fmin", "fmax", "copysign", "pow") else 1
-        arguments = ("a", "b")[:count]
-        wrapped = ", ".join(f"(({form.c_type('R')}){{{a}}})" for a in arguments)
-        self._defined.setdefault(macro, [
-            f"#define {macro}({', '.join(arguments)}) __extension__ ({{ "
-            f"const {form.c_type('R')} polysched_one = {inner}({wrapped}); polysched_one[0]; }})"])
-        return macro
+            return macro, kinds
+        return self._single(name, dtype, macro, kinds, form.c_type("R")), ()
 
     def definitions(self) -> list[str]:
         """The lines that define all macros in use."""
@@ -88,42 +90,61 @@ class VectorMath:
         """One `#undef` per macro in use."""
         return [f"#undef {macro}" for macro in self._defined]
 
-    def _macro(self, name: str, form: Form) -> str:
-        macro = self.taken.fresh(f"polysched_{name}_{form.label}")
-        if macro in self._defined:
-            return macro
-        self._defined[macro] = []
-        if name in NATIVES:
-            program = native_program(name, form)
-            plain = [] if program is None else self._program(macro, parse(name, program), form)
-            lines = native_definition(name, macro, form, plain)
-        elif name in PRIMITIVES:
-            lines = _primitive_definition(macro, form.primitive(name))
-        else:
-            lines = self._program(macro, parse(name, _PROGRAMS[form.dtype][name]), form)
-        # What a macro uses stands in front of it.
-        del self._defined[macro]
-        self._defined[macro] = lines
-        return macro
+    def _single(self, name: str, dtype: DType, macro: str, kinds: tuple[str, ...], vector: str) -> str:
+        """A macro on scalars, each the first lane of a vector."""
+        single = self.taken.fresh(f"polysched_{name}_one_f{dtype.bits}")
+        arguments = ("a", "b")[:2 if name in ("fmin", "fmax", "copysign", "pow") else 1]
+        wrapped = ", ".join([*kinds, *(f"(({vector}){{{a}}})" for a in arguments)])
+        self._defined[single] = [f"#define {single}({', '.join(arguments)}) __extension__ ({{ "
+                                 f"const {vector} polysched_one = {macro}({wrapped}); polysched_one[0]; }})"]
+        return single
 
-    def _program(self, macro: str, program: Program, form: Form) -> list[str]:
-        names = {name: self._macro(name, form) for name in program.calls()}
+    def _macro(self, name: str, dtype: DType) -> tuple[str, str]:
+        """A macro's name, and the letters of the types that it takes, in order."""
+        macro = self.taken.fresh(f"polysched_{name}_f{dtype.bits}")
+        if macro not in self._letters:
+            if name in PRIMITIVES:
+                self._primitive(macro, name, dtype)
+            elif name in NATIVES:
+                self._native(macro, name, dtype)
+            else:
+                self._program(macro, parse(name, _PROGRAMS[dtype][name]), dtype)
+        return macro, self._letters[macro]
+
+    def _primitive(self, macro: str, name: str, dtype: DType) -> None:
+        parameters, bodies = primitive(name, dtype)
+        letters = _in_order(type_letters(bodies))
+        head = f"#define {macro}({', '.join([*letters, *([parameters] if parameters else [])])})"
+        self._letters[macro] = letters
+        self._defined[macro] = [f"{head} {bodies[0]}"] if len(bodies) == 1 else [
+            "#ifdef __AVX512DQ__", f"{head} {bodies[0]}", "#else", f"{head} {bodies[1]}", "#endif"]
+
+    def _native(self, macro: str, name: str, dtype: DType) -> None:
+        program = native_program(name, dtype)
+        otherwise: list[str] = []
+        self._letters[macro] = "R"
+        if program is not None:
+            self._program(macro, parse(name, program), dtype)
+            otherwise = self._defined.pop(macro)
+        head = f"{macro}({', '.join([*self._letters[macro], *(f'{p}_' for p in native_parameters(name))])})"
+        self._defined[macro] = native_definition(name, head, dtype, otherwise)
+
+    def _program(self, macro: str, program: Program, dtype: DType) -> None:
+        called = {name: self._macro(name, dtype) for name in program.calls()}
+        heads = {name: f"{found}({''.join(f'{letter}, ' for letter in letters)}"
+                 for name, (found, letters) in called.items()}
         prefix = f"polysched_{program.name}_"
-        outer = [f"{p}_" for p in program.parameters]
-        lines = [f"const {form.c_type('R')} {prefix}{p} = ({o});"
-                 for p, o in zip(program.parameters, outer, strict=True)]
+        lines = [f"const R {prefix}{p} = ({p}_);" for p in program.parameters]
         for letter, name, expression in program.steps:
-            kind = form.c_type("I" if letter == "M" else letter)
-            value = program.spelled(expression, names, prefix)
+            kind = "I" if letter == "M" else letter
+            value = program.spelled(expression, heads, prefix)
             lines.append(f"const {kind} {prefix}{name} = {f'({kind})({value})' if letter in 'IMJ' else value};")
-        result = program.spelled(program.result, names, prefix)
-        head = f"#define {macro}({', '.join(outer)}) __extension__ ({{"
-        return [f"{head} \\", *(f"  {line} \\" for line in lines), f"  {result}; }})"]
+        result = program.spelled(program.result, heads, prefix)
+        letters = _in_order(type_letters([*lines, result]))
+        head = f"#define {macro}({', '.join([*letters, *(f'{p}_' for p in program.parameters)])}) __extension__ ({{"
+        self._letters[macro] = letters
+        self._defined[macro] = [f"{head} \\", *(f"  {line} \\" for line in lines), f"  {result}; }})"]
 
 
-def _primitive_definition(macro: str, pieces: list[str]) -> list[str]:
-    parameters, *bodies = pieces
-    if len(bodies) == 1:
-        return [f"#define {macro}{parameters} {bodies[0]}"]
-    return ["#ifdef __AVX512DQ__", f"#define {macro}{parameters} {bodies[0]}", "#else",
-            f"#define {macro}{parameters} {bodies[1]}", "#endif"]
+def _in_order(letters: frozenset[str]) -> str:
+    return "".join(letter for letter in "RIDJK" if letter in letters)

@@ -7,8 +7,7 @@ turn into vectors by itself; the others are programs.
 
 from __future__ import annotations
 
-from polysched.emit_c.vector_math.notation import Form
-from polysched.scop.dtypes import FLOAT32
+from polysched.scop.dtypes import FLOAT32, DType
 
 CLANG_SINCE = 17  # has all of the builtins below; clang 17 release notes, "Elementwise builtins"
 _ROUNDING = {"floor": 9, "ceil": 10, "trunc": 11, "rint": 4, "nearbyint": 12}
@@ -30,56 +29,54 @@ NATIVES = frozenset({*LANEWISE, *_OTHERS})
 _MAGIC = {32: ("12582912.0f", "0x4B400000"), 64: ("6755399441055744.0", "0x4338000000000000L")}
 
 
-def native_program(name: str, form: Form) -> str | None:
+def native_program(name: str, dtype: DType) -> str | None:
     """The program of a function where the processor lacks the instruction; None for those that work lane by lane."""
     if name not in _OTHERS:
         return None
-    magic, magic_bits = _MAGIC[form.dtype.bits]
+    magic, magic_bits = _MAGIC[dtype.bits]
     return _OTHERS[name][2].format(magic=magic, magic_bits=magic_bits)
 
 
-def native_definition(name: str, macro: str, form: Form, otherwise: list[str]) -> list[str]:
+def native_definition(name: str, head: str, dtype: DType, otherwise: list[str]) -> list[str]:
     """The lines that define a macro for a native function.
 
     Parameters
     ----------
+    head : the macro's name with its parameters.
     otherwise : the macro as a program; empty for a function that works lane by lane.
     """
-    alternatives: list[tuple[str, list[str]]] = []
-    if (size := form.lanes * form.dtype.bits) in (128, 256, 512):
-        feature = "defined(__AVX512F__)" if size == 512 else "defined(__AVX512VL__)"
-        alternatives.append((feature, [_assembly(name, macro, form)]))
+    lines = ["#if defined(__AVX512VL__)", f"#define {head} {_assembly(name, dtype)}"]
     if name in LANEWISE:
-        alternatives.append((f"defined(__clang__) && __clang_major__ >= {CLANG_SINCE}",
-                             [f"#define {macro}(x) __builtin_elementwise_{name}(x)"]))
-        otherwise = [_lane_by_lane(name, macro, form)]
-    lines: list[str] = []
-    for condition, definition in alternatives:
-        lines += [f"#{'elif' if lines else 'if'} {condition}", *definition]
-    return [*lines, "#else", *otherwise, "#endif"] if lines else otherwise
+        suffix = "f" if dtype == FLOAT32 else ""
+        lines += [f"#elif defined(__clang__) && __clang_major__ >= {CLANG_SINCE}",
+                  f"#define {head} __builtin_elementwise_{name}(x_)"]
+        otherwise = [f"#define {head} __extension__ ({{ R polysched_v = (x_); \\",
+                     "    for (unsigned long polysched_n = 0; polysched_n < sizeof(R) / sizeof(polysched_v[0]); "
+                     "polysched_n++) \\",
+                     f"      polysched_v[polysched_n] = __builtin_{name}{suffix}(polysched_v[polysched_n]); \\",
+                     "    polysched_v; })"]
+    return [*lines, "#else", *otherwise, "#endif"]
 
 
-def _assembly(name: str, macro: str, form: Form) -> str:
-    kind = "ps" if form.dtype == FLOAT32 else "pd"
-    parameters: tuple[str, ...] = ("x",)
+def _assembly(name: str, dtype: DType) -> str:
+    kind = "ps" if dtype == FLOAT32 else "pd"
     if name == "nearest":
         # Adding a large number rounds; the compiler does not see that it is subtracted again.
-        magic, _ = _MAGIC[form.dtype.bits]
-        return (f"#define {macro}(x) __extension__ ({{ {form.c_type('R')} polysched_r = (x) + {magic}; "
+        magic, _ = _MAGIC[dtype.bits]
+        return (f"__extension__ ({{ R polysched_r = (x_) + {magic}; "
                 f"__asm__(\"\" : \"+v\"(polysched_r)); polysched_r - {magic}; }})")
+    parameters: tuple[str, ...] = ("x",)
     if name in _OTHERS:
         parameters, instruction, _ = _OTHERS[name]
     elif name == "sqrt":
         instruction = "vsqrt{k} %1, %0"
     else:
         instruction = f"vrndscale{{k}} ${_ROUNDING[name]}, %1, %0"
-    operands = ", ".join(f"\"v\"({p})" for p in parameters)
-    return (f"#define {macro}({', '.join(parameters)}) __extension__ ({{ {form.c_type('R')} polysched_r; "
-            f"__asm__(\"{instruction.format(k=kind)}\" : \"=v\"(polysched_r) : {operands}); polysched_r; }})")
+    operands = ", ".join(f"\"v\"({p}_)" for p in parameters)
+    return (f"__extension__ ({{ R polysched_r; __asm__(\"{instruction.format(k=kind)}\" "
+            f": \"=v\"(polysched_r) : {operands}); polysched_r; }})")
 
 
-def _lane_by_lane(name: str, macro: str, form: Form) -> str:
-    real = form.c_type("R")
-    suffix = "f" if form.dtype == FLOAT32 else ""
-    lanes = ", ".join(f"__builtin_{name}{suffix}(polysched_v[{n}])" for n in range(form.lanes))
-    return f"#define {macro}(x) __extension__ ({{ const {real} polysched_v = (x); ({real}){{{lanes}}}; }})"
+def native_parameters(name: str) -> tuple[str, ...]:
+    """`x`, or `x` and `y`."""
+    return _OTHERS[name][0] if name in _OTHERS else ("x",)

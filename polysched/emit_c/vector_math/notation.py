@@ -8,6 +8,7 @@ that are called and not declared are other programs or one of the primitives bel
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from polysched.emit_c.vector_types import VectorTypes
@@ -17,39 +18,38 @@ _LINE = re.compile(r"([RIMDJ]) (\w+) = (.*);")
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
 
-# Bodies of the helper macros over {R}, {I}, {D}, {J}; {top} is the largest integer: all bits but the sign's.
+# Parameters and bodies of the helper macros over the types R, I, D, J and K; {top} is all bits but the sign's.
 PRIMITIVES: dict[str, tuple[str, str]] = {
-    "bits": ("(v)", "(({I})(v))"),
-    "as_int": ("(m)", "(({I})(m))"),
-    "real": ("(i)", "(({R})(i))"),
-    "to_real": ("(i)", "__builtin_convertvector(i, {R})"),
-    "splat": ("(c)", "((c) - ({R}){{0}})"),
-    "pick": ("(m, a, b)", "(({R})((({I})(a) & ({I})(m)) | (({I})(b) & ~({I})(m))))"),
-    "fabs": ("(v)", "(({R})(({I})(v) & {top}))"),
-    "copysign": ("(v, s)", "(({R})((({I})(v) & {top}) | (({I})(s) & ~{top})))"),
-    "signs": ("()", "(~{top})"),
-    "widen": ("(v)", "__builtin_convertvector(v, {D})"),
-    "narrow": ("(v)", "__builtin_convertvector(v, {R})"),
-    "wide_bits": ("(v)", "(({J})(v))"),
-    "wide_real": ("(i)", "(({D})(i))"),
-    "wide_to_real": ("(i)", "__builtin_convertvector(i, {D})"),
-    "wide_splat": ("(c)", "((c) - ({D}){{0}})"),
-    "wide_pick": ("(m, a, b)", "(({D})((({J})(a) & ({J})(m)) | (({J})(b) & ~({J})(m))))"),
+    "bits": ("v", "((I)(v))"),
+    "as_int": ("m", "((I)(m))"),
+    "real": ("i", "((R)(i))"),
+    "to_real": ("i", "__builtin_convertvector(i, R)"),
+    "splat": ("c", "((c) - (R){{0}})"),
+    "pick": ("m, a, b", "((R)(((I)(a) & (I)(m)) | ((I)(b) & ~(I)(m))))"),
+    "fabs": ("v", "((R)((I)(v) & {top}))"),
+    "copysign": ("v, s", "((R)(((I)(v) & {top}) | ((I)(s) & ~{top})))"),
+    "signs": ("", "(~{top})"),
+    "widen": ("v", "__builtin_convertvector(v, D)"),
+    "narrow": ("v", "__builtin_convertvector(v, R)"),
+    "wide_bits": ("v", "((J)(v))"),
+    "wide_real": ("i", "((D)(i))"),
+    "wide_to_real": ("i", "__builtin_convertvector(i, D)"),
+    "wide_splat": ("c", "((c) - (D){{0}})"),
+    "wide_pick": ("m, a, b", "((D)(((J)(a) & (J)(m)) | ((J)(b) & ~(J)(m))))"),
 }
 # By way of 32 bits, where no instruction converts 64-bit integers: all of them are exponents.
-_FROM_SHORT = "__builtin_convertvector(__builtin_convertvector(i, {K}), {to})"
+_FROM_SHORT = "__builtin_convertvector(__builtin_convertvector(i, K), {to})"
+_TYPE = re.compile(r"(?<![\w.])[RIDJK](?!\w)")
+
+
+def type_letters(texts: Iterable[str]) -> frozenset[str]:
+    """The types that texts of C with letters for types use."""
+    return frozenset(letter for text in texts for letter in _TYPE.findall(text))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """The C types of one element type and number of lanes.
-
-    Parameters
-    ----------
-    types : declares vector types; a name is asked for only when it is used.
-    dtype : float32 or float64.
-    lanes : 1 is a vector of one lane.
-    """
+    """The C types of one element type and number of lanes: R values, I integers, D and J wide ones, K short ones."""
 
     types: VectorTypes
     dtype: DType
@@ -57,30 +57,19 @@ class Form:
 
     def c_type(self, letter: str) -> str:
         """The C type that a letter of the notation stands for."""
-        wide = letter in "DJ"
-        bits = 64 if wide else self.dtype.bits
-        if letter in "RD":
-            return self.types.name(FLOAT64 if wide else self.dtype, self.lanes, optional=True)
-        return self.types.name(INT64 if bits == 64 else INT32, self.lanes, optional=True)
+        integer = INT64 if self.dtype == FLOAT64 else INT32
+        dtypes = {"R": self.dtype, "I": integer, "D": FLOAT64, "J": INT64, "K": INT32}
+        return self.types.name(dtypes[letter], self.lanes, optional=True)
 
-    @property
-    def label(self) -> str:
-        """`f32x16`."""
-        return f"f{self.dtype.bits}x{self.lanes}"
 
-    def primitive(self, name: str) -> list[str]:
-        """The right-hand side of a helper macro with its parameters: one text, or two with a condition between."""
-        parameters, body = PRIMITIVES[name]
-        plain = self._filled(body)
-        if name in ("to_real", "wide_to_real") and (name == "wide_to_real" or self.dtype == FLOAT64):
-            to = self.c_type("D" if name == "wide_to_real" else "R")
-            return [parameters, plain, _FROM_SHORT.format(K=self.types.name(INT32, self.lanes, optional=True), to=to)]
-        return [parameters, plain]
-
-    def _filled(self, body: str) -> str:
-        letters = {letter: self.c_type(letter) for letter in "RIDJ" if f"{{{letter}}}" in body}
-        top = "0x7FFFFFFF" if self.dtype == FLOAT32 else "0x7FFFFFFFFFFFFFFFL"
-        return body.format(**letters, top=top)
+def primitive(name: str, dtype: DType) -> tuple[str, list[str]]:
+    """The parameters of a helper macro and its body; a second body for processors that lack an instruction."""
+    parameters, body = PRIMITIVES[name]
+    top = "0x7FFFFFFF" if dtype == FLOAT32 else "0x7FFFFFFFFFFFFFFFL"
+    bodies = [body.format(top=top)]
+    if name == "wide_to_real" or (name == "to_real" and dtype == FLOAT64):
+        bodies.append(_FROM_SHORT.format(to="D" if name == "wide_to_real" else "R"))
+    return parameters, bodies
 
 
 @dataclass(frozen=True)
@@ -106,15 +95,11 @@ class Program:
         found = dict.fromkeys(name for text in texts for name in _CALL.findall(text))
         return tuple(name for name in found if not name.startswith("__builtin"))
 
-    def spelled(self, expression: str, names: dict[str, str], prefix: str) -> str:
-        """An expression with its local names prefixed and its calls renamed."""
+    def spelled(self, expression: str, heads: Mapping[str, str], prefix: str) -> str:
+        """An expression with its local names prefixed, and the heads of calls (`name(`) replaced."""
         own = {*self.parameters, *(name for _, name, _ in self.steps)}
-
-        def change(match: re.Match[str]) -> str:
-            word = match.group(0)
-            return f"{prefix}{word}" if word in own else names.get(word, word)
-
-        return _WORD.sub(change, expression)
+        called = _CALL.sub(lambda m: heads.get(m.group(1), m.group(0)), expression)
+        return _WORD.sub(lambda m: f"{prefix}{m.group(0)}" if m.group(0) in own else m.group(0), called)
 
 
 def parse(name: str, text: str) -> Program:

@@ -38,12 +38,12 @@ def compiled(name: str, dtype: np.dtype, build: tuple[str, ...], folder: Path) -
     bodies = []
     widths = [1, *(bits // element.bits for bits in (128, 256, 512))]
     for lanes in widths:
-        macro = math.use(function, lanes)
+        macro, types_first = math.use(function, lanes)
         kind = types.name(element, lanes) if lanes > 1 else element.c_name
         arguments = [f"*(const {kind} *)&{a}[i]" for a in ("xy" if name in BINARY else "x")]
         bodies.append(f"void f{lanes}(const {element.c_name} *x, const {element.c_name} *y, {element.c_name} *r, "
                       f"long n) {{ (void)y; for (long i = 0; i < n; i += {lanes}) *({kind} *)&r[i] = "
-                      f"{macro}({', '.join(arguments)}); }}")
+                      f"{macro}({', '.join([*types_first, *arguments])}); }}")
     text = "\n".join([*types.declarations.values(), *math.definitions(), *bodies, *math.undefinitions(), ""])
     source, library = folder / f"{function}.c", folder / f"{function}.so"
     source.write_text(text)
