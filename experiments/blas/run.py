@@ -109,7 +109,8 @@ def plot(records: Sequence[Record]) -> Figure:
     return best_peer_bars(records)
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments)
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        local_options=("keep_c",))
 
 if __name__ == "__main__":
     from polysched.cli import main

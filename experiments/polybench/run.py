@@ -166,7 +166,8 @@ def with_mean(values: Sequence[float | None]) -> list[float | None]:
     return [*values, geometric_mean(known) if known else None]
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments)
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        local_options=("polybench_root", "keep"))
 
 if __name__ == "__main__":
     from polysched.cli import main

@@ -215,7 +215,8 @@ def verdict(records: Sequence[Record]) -> str:
     return f"{len(bad)} cases are not the same: {', '.join(bad)}" if bad else ""
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict)
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict,
+                        local_options=("polybench_root", "work"))
 
 if __name__ == "__main__":
     from polysched.cli import main

@@ -35,21 +35,33 @@ STAGES = ("analysis", "pluto", "isl")
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--polybench-root", metavar="DIR", type=lambda text: str(Path(text).resolve()),
                        help="PolyBench/C 4.2.1; without it, the project's own kernels (tests/kernels)")
-    group.add_argument("--file", nargs="+", default=[], metavar="FILE.c", help="these programs too")
+    group.add_argument("--file", nargs="+", default=[], metavar="FILE.c",
+                       type=lambda text: str(Path(text).resolve()), help="these programs too")
     group.add_argument("--repeats", type=int, default=5, metavar="N", help="rounds that count (default: 5)")
 
 
 def cases(settings: Settings) -> list[Case]:
     """Every program, and the chains."""
-    root = settings.options["polybench_root"]
-    if root:
-        utilities = str(Path(root) / "utilities")
-        files = [(p.stem, p, [utilities]) for p in sorted(Path(root).rglob("*.c")) if p.stem == p.parent.name]
-    else:
-        files = [(p.stem, p, []) for p in sorted(KERNELS.glob("*.c"))]
-    files += [(p.stem, p.resolve(), []) for p in map(Path, settings.options["file"])]
-    return [Case(name=name, parameters={"file": str(path), "include": include}) for name, path, include in files] + [
+    origin = "PolyBench/C" if settings.options["polybench_root"] else "tests/kernels"
+    return [Case(name=name, parameters={"from": origin if path not in settings.options["file"] else "--file"})
+            for name, path in programs(settings).items()] + [
         Case(name=f"chain_of_{count}", parameters={"chain": count}) for count in settings.config["chains"]]
+
+
+def programs(settings: Settings) -> dict[str, str]:
+    """The C files by name; where they are is no part of the results."""
+    root = settings.options["polybench_root"]
+    files = ([p for p in sorted(Path(root).rglob("*.c")) if p.stem == p.parent.name] if root
+             else sorted(KERNELS.glob("*.c")))
+    return {p.stem: str(p) for p in (*files, *map(Path, settings.options["file"]))}
+
+
+def read(case: Case, settings: Settings) -> Scop:
+    """The Scop of a case."""
+    if "chain" in case.parameters:
+        return chain(case.parameters["chain"])
+    root = settings.options["polybench_root"]
+    return from_c_file(programs(settings)[case.name], include_dirs=[Path(root) / "utilities"] if root else [])
 
 
 def chain(statements: int) -> Scop:
@@ -63,8 +75,7 @@ def chain(statements: int) -> Scop:
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Alternate the three, after one round that is not counted; every repeat is kept."""
-    options, given = SchedulerOptions(), case.parameters
-    scop = chain(given["chain"]) if "chain" in given else from_c_file(given["file"], include_dirs=given["include"])
+    options, scop = SchedulerOptions(), read(case, settings)
     seconds: dict[str, list[float]] = {stage: [] for stage in STAGES}
     for repeat in range(settings.options["repeats"] + 1):
         report(f"round {repeat}")
@@ -131,7 +142,8 @@ def plot(records: Sequence[Record]) -> Figure:
     return figure
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments)
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        local_options=("polybench_root", "file"))
 
 if __name__ == "__main__":
     from polysched.cli import main

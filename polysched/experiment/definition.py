@@ -41,6 +41,7 @@ class Settings:
     threads : the numbers of threads to measure with.
     budget_seconds : how long the repeats of one case may take together.
     options : the experiment's own options by name, as JSON values.
+    local_options : those that say where things are on this machine; they are neither recorded nor compared.
     """
 
     folder: Path
@@ -48,6 +49,12 @@ class Settings:
     threads: tuple[int, ...]
     budget_seconds: float
     options: Mapping[str, Any] = field(default_factory=dict)
+    local_options: tuple[str, ...] = ()
+
+    @property
+    def recorded_options(self) -> dict[str, Any]:
+        """The options that results depend on."""
+        return {name: value for name, value in self.options.items() if name not in self.local_options}
 
 
 def _no_arguments(group: argparse._ArgumentGroup) -> None:
@@ -71,6 +78,7 @@ class Experiment:
     table : the results as text (Markdown).
     plot : the results as a figure; None when there is nothing to draw.
     add_arguments : declare options of the experiment; their values have to be JSON values.
+    local_options : names of options that only say where things are on this machine: folders, files, processes.
     verdict : why the run is a failure; empty when it is not.
     """
 
@@ -79,4 +87,5 @@ class Experiment:
     table: Callable[[Sequence[Record]], str]
     plot: Callable[[Sequence[Record]], Figure] | None = None
     add_arguments: Callable[[argparse._ArgumentGroup], None] = _no_arguments
+    local_options: tuple[str, ...] = ()
     verdict: Callable[[Sequence[Record]], str] = _no_objection

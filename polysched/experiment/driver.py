@@ -108,7 +108,8 @@ def make_settings(found: Found, experiment: Experiment, arguments: argparse.Name
     """The settings from options and configuration."""
     threads = arguments.threads or found.config.get("threads") or [available_cores()]
     return Settings(folder=found.folder, config=found.config, threads=tuple(threads), budget_seconds=arguments.budget,
-                    options={name: getattr(arguments, name) for name in arguments.own})
+                    options={name: getattr(arguments, name) for name in arguments.own},
+                    local_options=experiment.local_options)
 
 
 def select(cases: Sequence[Case], patterns: Sequence[str] | None) -> tuple[Case, ...]:

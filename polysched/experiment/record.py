@@ -29,7 +29,7 @@ class Record:
     experiment, case : names.
     key : a hash of what was asked for (case, threads, options, machine), not of the outcome: `--resume` skips a case
         that is done under its key.
-    parameters, threads, options : what was asked for.
+    parameters, threads, options : what was asked for, without what only says where things are on that machine.
     status : `done`, `refused` (a PolyschedError), `crashed`, `hung`, `memory` or `failed`.
     problem : the reason, unless it is done.
     values : the experiment's own results.
@@ -75,16 +75,16 @@ def make_record(experiment: str, case: Case, settings: Settings, *, status: str,
     """A record of a case that ran on this machine."""
     machine = describe_machine()
     return Record(experiment=experiment, case=case.name, key=key_of(experiment, case, settings, machine),
-                  parameters=case.parameters, threads=settings.threads, options=settings.options, status=status,
-                  problem=problem, values=values, seconds=round(seconds, 3), machine=asdict(machine),
+                  parameters=case.parameters, threads=settings.threads, options=settings.recorded_options,
+                  status=status, problem=problem, values=values, seconds=round(seconds, 3), machine=asdict(machine),
                   conditions=asdict(describe_conditions()), libraries=versions(),
                   git_revision=git_revision(Path(__file__).parent), started=started)
 
 
 def key_of(experiment: str, case: Case, settings: Settings, machine: Machine) -> str:
     """The hash that names what was asked for."""
-    asked = (experiment, case.name, _canonical(case.parameters), settings.threads, _canonical(settings.options),
-             machine.identity, FORMAT_VERSION)
+    asked = (experiment, case.name, _canonical(case.parameters), settings.threads,
+             _canonical(settings.recorded_options), machine.identity, FORMAT_VERSION)
     return hashlib.sha256(repr(asked).encode()).hexdigest()[:32]
 
 

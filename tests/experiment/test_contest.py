@@ -76,9 +76,10 @@ def test_only_the_near_ones_go_on_when_time_is_short(tmp_path: Path) -> None:
 
 
 def test_long_calls_are_their_own_first_sample(tmp_path: Path) -> None:
-    players = [contender(name, tmp_path, seconds=1.05) for name in ("plain", "polysched")]
+    players = [contender("plain", tmp_path, seconds=1.05), contender("polysched", tmp_path, seconds=0.2)]
     standings = run_contest(players, rules(budget_seconds=0.5, limit_seconds=10.0), tmp_path, lambda phase: None)
-    assert all(sorted(v.rounds) == [0] for v in standings.variants)
+    assert all(sorted(v.rounds) == [0] for v in standings.variants), "a short one takes a turn beside them"
+    assert standings.speed_up("polysched", over="plain") is not None
 
 
 def test_a_reference_without_result_is_a_refusal(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_resume_measures_only_what_is_not_done(toy: Path, tmp_path: Path) -> Non
     assert is_refusal(bench(tmp_path, *arguments, "-q"), code=RUN_FAILED)
     done = bench(tmp_path, *arguments, "--resume")
     assert "1 cases are done already, 1 to go" in done.stderr
+    assert str(tmp_path) not in (tmp_path / "toy.jsonl").read_text(), "where things are is not recorded"
     assert [line.split()[0] for line in Path(log).read_text().splitlines()] == ["one", "crash", "crash"]
 
 

@@ -63,7 +63,7 @@ def plot(records):
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, verdict=verdict,
-                        add_arguments=add_arguments)
+                        add_arguments=add_arguments, local_options=("log",))
 
 if __name__ == "__main__":
     from polysched.cli import main
