@@ -17,7 +17,8 @@ VECTOR_FLAGS = ("sse2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl",
                 "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "asimd", "asimddp", "i8mm",
                 "bf16", "sve", "sve2", "v")
 BUSY_SECONDS = 0.3
-LIBRARIES = ("islpy", "ortools", "python-sat", "numpy", "pycparser", "ziglang", "intel-openmp", "torch", "halide", "numba")
+LIBRARIES = ("islpy", "ortools", "python-sat", "numpy", "pycparser", "ziglang", "intel-openmp", "torch",
+             "halide", "numba")
 
 
 @dataclass(frozen=True, kw_only=True)
