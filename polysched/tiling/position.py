@@ -49,10 +49,26 @@ def top(dependences: Dependences, domain: isl.UnionSet) -> Position:
 
 def inside(position: Position, member: isl.UnionPwAff, *, on_path: bool = True) -> Position:
     """The position below a loop: pairs at different iterations are ordered by it."""
-    value = multi_union_pw_aff((member,))
+    value = _everywhere(member)
     path = (*position.path, member) if on_path else position.path
     return replace(position, dependences=position.dependences.eq_at_multi_union_pw_aff(value),
                    unordered=position.unordered.eq_at_multi_union_pw_aff(value), path=path)
+
+
+def _everywhere(member: isl.UnionPwAff) -> isl.MultiUnionPwAff:
+    """The values of a loop, for all instances where one expression gives them.
+
+    The pairs that are compared stay inside the loop's domain anyway, and its constraints, strides among them, would
+    come into every relation again with every loop.
+    """
+    functions = member.get_pw_aff_list()
+    total = isl.UnionPwAff.empty(member.get_space())
+    for index in range(functions.n_pw_aff()):
+        function = functions.get_at(index)
+        pieces = function.get_pieces()
+        total = total.union_add(isl.UnionPwAff.from_pw_aff(
+            isl.PwAff.from_aff(pieces[0][1]) if len(pieces) == 1 else function))
+    return multi_union_pw_aff((total,))
 
 
 def branch(position: Position, keep: isl.UnionSet) -> Position:
@@ -65,14 +81,14 @@ def branch(position: Position, keep: isl.UnionSet) -> Position:
 
 def is_independent(position: Position, member: isl.UnionPwAff) -> bool:
     """The iterations of this loop carry no dependence, ordered or not: they may run at the same time."""
-    value = multi_union_pw_aff((member,))
+    value = _everywhere(member)
     return all(bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(value)))
                for pairs in (position.dependences, position.unordered))
 
 
 def runs_backwards(position: Position, member: isl.UnionPwAff) -> bool:
     """Some dependence goes from a later to an earlier iteration of this loop."""
-    against = position.dependences.lex_gt_at_multi_union_pw_aff(multi_union_pw_aff((member,)))
+    against = position.dependences.lex_gt_at_multi_union_pw_aff(_everywhere(member))
     return not against.is_empty()
 
 
