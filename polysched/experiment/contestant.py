@@ -87,8 +87,8 @@ def main() -> None:
             answers.write("".join([timed(entry) for _ in range(int(words[2]))]))
         else:
             arrays: dict[str, Any] = dict(entry.results())
-            with open(line.split(maxsplit=1)[1].strip(), "wb") as file:
-                np.savez(file, **arrays)
+            with open(line.split(maxsplit=1)[1].strip(), "wb") as output:
+                np.savez(output, **arrays)
         answers.write("done\n")
 
 
