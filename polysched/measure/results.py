@@ -1,28 +1,18 @@
-"""Results files: one Measurement per line of JSON, appended atomically, readable after any interruption.
-
-A line is written by one `write` on a descriptor opened for appending, under an advisory lock, so several
-processes can add to one file; a line that a killed process left unfinished is closed by the next writer and
-skipped, with a warning, by the reader.
-"""
+"""Results files: one Measurement per line of JSON (`json_lines`), appended atomically."""
 
 from __future__ import annotations
 
 import dataclasses
-import fcntl
-import json
-import logging
 import math
-import os
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from polysched.errors import OutputError, UsageError
+from polysched.errors import UsageError
+from polysched.measure.json_lines import append_line, read_lines
 from polysched.measure.measurement import FORMAT_VERSION, Measurement
-
-logger = logging.getLogger(__name__)
 
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
@@ -70,24 +60,7 @@ def append(path: str | Path, measurement: Measurement) -> None:
     ------
     OutputError : the file cannot be written.
     """
-    line = json.dumps(measurement_to_json(measurement), allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise OutputError(f"the results cannot be written: {error.strerror}", where=str(path)) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        end = os.lseek(descriptor, 0, os.SEEK_END)
-        if end and os.pread(descriptor, 1, end - 1) != b"\n":
-            line = b"\n" + line
-        if os.write(descriptor, line) != len(line):
-            os.ftruncate(descriptor, end)
-            raise OutputError("the results cannot be written: the disk is full", where=str(path))
-        os.fsync(descriptor)
-    except OSError as error:
-        raise OutputError(f"the results cannot be written: {error.strerror}", where=str(path)) from None
-    finally:
-        os.close(descriptor)
+    append_line(path, measurement_to_json(measurement))
 
 
 def read(path: str | Path, *, any_machine: bool = False) -> tuple[Measurement, ...]:
@@ -101,7 +74,7 @@ def read(path: str | Path, *, any_machine: bool = False) -> tuple[Measurement, .
     ------
     UsageError : the file cannot be read, has another format version, or mixes machines.
     """
-    results = tuple(_lines(Path(path)))
+    results = tuple(measurement_from_json(value) for _, value in read_lines(path))
     machines = {r.machine.identity: r.machine.cpu for r in results}
     if len(machines) > 1 and not any_machine:
         raise UsageError("the results come from several machines, and their times cannot be compared", where=str(path),
@@ -109,32 +82,6 @@ def read(path: str | Path, *, any_machine: bool = False) -> tuple[Measurement, .
                                                                                 for r in results}.values()),
                          hint="read them with --any-machine if that is meant")
     return results
-
-
-def _lines(path: Path) -> Iterator[Measurement]:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"the results cannot be read: {error.strerror}", where=str(path)) from None
-    lines = [(number, line) for number, line in enumerate(content.split(b"\n"), 1) if line.strip()]
-    values = [(number, _parsed(line)) for number, line in lines]
-    if len(values) > 1 and all(value is None for _, value in values):
-        raise UsageError("this is not a results file", where=str(path))
-    for number, value in values:
-        if value is None:
-            logger.warning("%s:%d: an unfinished line was skipped", path, number)
-            continue
-        if not isinstance(value, dict):
-            raise UsageError("this is not a results file", where=f"{path}:{number}")
-        yield measurement_from_json(value)
-
-
-def _parsed(line: bytes) -> Any:
-    """The JSON value of a line; None when it is not complete."""
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
 
 
 def _to_json(value: Any) -> Any:
