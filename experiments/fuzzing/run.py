@@ -16,7 +16,7 @@ from typing import Any
 
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
-from polysched.fuzz.campaign import CampaignOptions, ProgramResult, run_campaign, save_findings
+from polysched.fuzz.campaign import CampaignOptions, ProgramResult, run_campaign, shrunk_text
 
 LETTERS = {"right": ".", "refused": "r", "slow": "S", "wrong": "W"}
 HEADINGS = ("revision", "programs", "configurations", "wrong", "slow", "refused", "median seconds", "seconds")
@@ -26,9 +26,7 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--count", type=int, default=10_000, help="programs (default: 10000)")
     group.add_argument("--seed", type=int, default=0, help="number of the first program (default: 0)")
     group.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
-    group.add_argument("--limit-seconds", type=float, default=60.0, metavar="S", help="for one program (default: 60)")
-    group.add_argument("--save", metavar="DIR", default="fuzzing-findings", type=lambda text: str(Path(text).resolve()),
-                       help="folder for wrong programs, made smaller, and slow ones (default: fuzzing-findings)")
+    group.add_argument("--limit-seconds", type=float, default=30.0, metavar="S", help="for one program (default: 30)")
 
 
 def cases(settings: Settings) -> list[Case]:
@@ -40,14 +38,14 @@ def cases(settings: Settings) -> list[Case]:
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
-    """Per program, in order: a letter for its outcome, its configurations and seconds; and the findings in full."""
+    """Per program, in order: a letter for its outcome, configurations, seconds; the findings; wrong ones as C."""
     given, count = settings.options, case.parameters["count"]
     campaign = CampaignOptions(count=count, seed=case.parameters["first"], jobs=given["jobs"],
                                chunk=-(-count // given["jobs"]), limit_seconds=given["limit_seconds"])
     results = run_campaign(campaign, on_result=lambda result: report(f"program {result.seed}"))
     report("making wrong programs smaller")
-    save_findings(results, campaign, Path(given["save"]))
-    return values_of(sorted(results, key=lambda result: result.seed))
+    wrong = {f"p{result.seed}.c": shrunk_text(result, campaign) for result in results if result.wrong}
+    return values_of(sorted(results, key=lambda result: result.seed)) | {"wrong": wrong}
 
 
 def values_of(results: Sequence[ProgramResult]) -> dict[str, Any]:
@@ -59,8 +57,8 @@ def values_of(results: Sequence[ProgramResult]) -> dict[str, Any]:
 
 def table(records: Sequence[Record]) -> str:
     """Per revision and in all; the last line is that of `polysched fuzz`."""
-    revisions = list(dict.fromkeys(record.git_revision[:10] for record in records))
-    rows = [_row(name, [r for r in records if r.git_revision.startswith(name)]) for name in revisions]
+    revisions = list(dict.fromkeys(record.git_revision for record in records))
+    rows = [_row(name, [r for r in records if r.git_revision == name]) for name in revisions]
     total = _row("all", records)
     found = [f"- {f['kind']}: {f['subject']} {f['configuration']}: {f['detail']}" for r in records
              for f in r.values["findings"] if f["kind"] != "refused"]
