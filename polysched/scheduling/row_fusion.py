@@ -6,7 +6,8 @@ Rewrite:  for i: for j: T[i][j] = ...;    for i: for j: ... = T[i][j]
 Fusion of whole bands needs bands of one shape.  Here bands may differ in depth; what is fused is one loop, at distance
 zero in every dependence, where the data that several of the nests touch is more than the cache holds, a row of it is
 less, and no nest loses by it: none that walks a matrix down its columns then, none that uses a whole matrix for
-every row (tiles and registers keep it better).
+every row (tiles and registers keep it better), none with a recurrence along the row (which several rows at a time
+hide).
 
 Source: the benefit is that of Kennedy and McKinley, "Maximizing loop parallelism and improving data locality via loop
 fusion and distribution", LCPC 1993; the rows are found as for fusion of bands.
@@ -45,17 +46,27 @@ def fuse_rows(search: Search, groups: Groups, active: list[Active], found: Found
     if len(groups) < 2:
         return groups
     bands = [band for _, band in groups]
-    clusters = [_Cluster(groups=(n,), band=band) for n, band in enumerate(bands) if band is not None]
+    clusters = [_Cluster(groups=(n,), band=band) for n, band in enumerate(bands)
+                if band is not None and not _has_recurrence(band, active)]
     edges = _edges(groups, active)
     for sink in range(len(groups)):
         for source in sorted((a for a, b in edges if b == sink), reverse=True):
-            clusters = _joined(search, clusters, source, sink, edges, active, found)
+            clusters = _joined(search, clusters, source, sink, edges, range(len(groups)), active, found)
     merged = [c for c in clusters if len(c.groups) > 1 and _pays(search, c, bands)]
     parts = [c.groups for c in merged]
     taken = {n for part in parts for n in part}
     parts += [(n,) for n in range(len(groups)) if n not in taken]
     of = {c.groups: (c.band.components, c.band) for c in merged}
-    return [of.get(part) or groups[part[0]] for part in _ordered(parts, edges)]
+    ordered = list(_topological(parts, edges))
+    assert len(ordered) == len(parts), "clusters were only merged where an order is left"
+    return [of.get(part) or groups[part[0]] for part in ordered]
+
+
+def _has_recurrence(band: Band, active: list[Active]) -> bool:
+    """Whether iterations wait for each other, other than for a sum: several rows at a time hide what they wait for."""
+    component = {n: i for i, names in enumerate(band.components) for n in names}
+    return any(not a.dependence.reduction and a.dependence.source in component and a.dependence.sink in component
+               and component[a.dependence.source] == component[a.dependence.sink] for a in active)
 
 
 def _edges(groups: Groups, active: list[Active]) -> set[tuple[int, int]]:
@@ -67,7 +78,7 @@ def _edges(groups: Groups, active: list[Active]) -> set[tuple[int, int]]:
 
 
 def _joined(search: Search, clusters: list[_Cluster], source: int, sink: int, edges: set[tuple[int, int]],
-            active: list[Active], found: Found) -> list[_Cluster]:
+            everything: range, active: list[Active], found: Found) -> list[_Cluster]:
     """The clusters with those of two groups merged, if one loop fits both."""
     first = next((c for c in clusters if source in c.groups), None)
     second = next((c for c in clusters if sink in c.groups), None)
@@ -75,7 +86,9 @@ def _joined(search: Search, clusters: list[_Cluster], source: int, sink: int, ed
         return clusters
     rest = [c for c in clusters if c is not first and c is not second]
     together = (*first.groups, *second.groups)
-    if not _is_acyclic([together, *(c.groups for c in rest)], edges):
+    parts = [together, *(c.groups for c in rest)]
+    parts += [(n,) for n in everything if not any(n in part for part in parts)]
+    if len(list(_topological(parts, edges))) < len(parts):
         return clusters
     for row in first.band.rows:
         if any(cost != (0, 0) for cost in row.costs[:-1]) or not _fits(search, row.of):
@@ -84,14 +97,6 @@ def _joined(search: Search, clusters: list[_Cluster], source: int, sink: int, ed
         if band is not None and all(c == (0, 0) for c in band.rows[0].costs) and _fits(search, band.rows[0].of):
             return [*rest, _Cluster(groups=tuple(sorted(together)), band=band)]
     return clusters
-
-
-def _is_acyclic(parts: list[tuple[int, ...]], edges: set[tuple[int, int]]) -> bool:
-    return len(list(_topological(parts, edges))) == len(parts)
-
-
-def _ordered(parts: list[tuple[int, ...]], edges: set[tuple[int, int]]) -> list[tuple[int, ...]]:
-    return list(_topological(parts, edges))
 
 
 def _topological(parts: list[tuple[int, ...]], edges: set[tuple[int, int]]) -> Iterator[tuple[int, ...]]:

@@ -37,8 +37,12 @@ for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) B[i][j] = A[i][j] / v[i]
 """
 CHAIN = """
 for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < 2; k++) B[i][j] += A[i][j];
+for (int i = 0; i < n; i++) for (int j = 1; j < n; j++) C[i][j] = B[i][j] - B[i][j - 1];
+for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < 2; k++) D[i][j] += C[i][j];
+"""
+RECURRENCE = """
+for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < 2; k++) B[i][j] += A[i][j];
 for (int i = 0; i < n; i++) for (int j = 1; j < n; j++) B[i][j] += B[i][j - 1];
-for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) C[i][j] = B[i][j];
 """
 PRODUCT = """
 for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];
@@ -67,7 +71,7 @@ def test_no_row_is_larger_than_the_cache() -> None:
     assert loops(NORM, cache_bytes=1 << 10) > 1
 
 
-@pytest.mark.parametrize("text", [PRODUCT, DOWN, SHIFTED])
+@pytest.mark.parametrize("text", [PRODUCT, DOWN, SHIFTED, RECURRENCE])
 def test_nests_that_would_lose_stay_apart(text: str) -> None:
     assert loops(text) == 2
 
@@ -80,3 +84,11 @@ def test_a_group_without_a_predecessor_moves_to_its_successor() -> None:
     """The second sum starts without anything before it, and between nests that are fused."""
     between = NORM.replace("v[i]", "w[i]").replace("A[i][j]", "B[i][j]").replace("B[i][j] = B", "C[i][j] = B")
     assert loops(NORM + between) == 1
+
+
+def test_no_nest_is_fused_around_another_that_stays() -> None:
+    """The last nest reads what the first and the recurrence between them write."""
+    between = RECURRENCE + """
+for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) C[i][j] = A[i][j] + 2.0f * B[i][j];
+"""
+    assert loops("for (int i = 0; i < n; i++) v[i] = A[i][0];" + between) >= 2
