@@ -46,3 +46,54 @@ def test_a_strategy_file(tmp_path: Path) -> None:
 def test_the_choices_are_those_of_the_scheduling_room() -> None:
     assert set(SCHEDULERS) == {*ALGORITHMS, "best"}
     assert FUSIONS == FUSION_POLICIES
+
+
+RING = """
+void ring(int T, int n, double a[restrict n], double b[restrict n]) {
+#pragma scop
+  for (int t = 0; t < T; t++) {
+    for (int i = 0; i < n; i++)
+      b[i] = 0.33 * (a[(i + n - 1) % n] + a[i] + a[(i + 1) % n]);
+    for (int i = 0; i < n; i++)
+      a[i] = b[i];
+  }
+#pragma endscop
+}
+"""
+
+
+def test_index_sets_are_split_on_request(tmp_path: Path) -> None:
+    (tmp_path / "ring.c").write_text(RING)
+    plain = polysched("schedule", "ring.c", "--json", folder=tmp_path)
+    split = polysched("schedule", "ring.c", "--iss", "--json", folder=tmp_path)
+    found = [json.loads(done.stdout) for done in (plain, split)]
+    assert [len(value["bands"][0]["members"]) for value in found] == [1, 2]
+    assert found[1]["report"]["rungs"][0] == "index-set splitting of S0, S1 in the last dimension after (n - 1)/2"
+    done = polysched("c2c", "ring.c", "--iss", "--tile", "8", "--verify-order", "-o", "out.c", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "order of ring verified" in done.stderr
+    assert "i_skew_tile" in (tmp_path / "out.c").read_text()
+
+
+def test_the_best_of_several(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    text = polysched("schedule", "in.c", "--scheduler", "best", folder=tmp_path).stdout
+    assert "  candidate pluto, fusion smart: " in text
+    assert text.count(", chosen\n") == 1
+    done = polysched("schedule", "in.c", "--scheduler", "best", "--json", folder=tmp_path)
+    report = json.loads(done.stdout)["report"]
+    assert sum(candidate["chosen"] for candidate in report["candidates"]) == 1
+    assert all(candidate["note"] or candidate["predicted_seconds"] > 0 for candidate in report["candidates"])
+
+
+def test_the_pipeline_takes_what_the_schedule_takes(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    (tmp_path / "s.json").write_text('{"fusion": "none"}')
+    done = polysched("c2c", "in.c", "--strategy", "s.json", "--parallel-degrees", "2", "--tile", "8",
+                     "--json", "r.json", "-o", "out.c", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    options = json.loads((tmp_path / "r.json").read_text())["options"]
+    assert (options["scheduler"], options["parallel_degrees"]) == ("strategy", 2)
+    assert "collapse(2)" in (tmp_path / "out.c").read_text()
+    for wrong in (("--strategy", "none.json"), ("--parallel-degrees", "0"), ("--scheduler", "fastest")):
+        assert polysched("c2c", "in.c", *wrong, folder=tmp_path).returncode != 0
