@@ -14,7 +14,7 @@ from polysched.tensorize.operators import BATCH
 BYTES = {"dtype": "uint8", "right_dtype": "int8", "accumulator": "int32"}
 BF16 = {"dtype": "bfloat16", "accumulator": "float32"}
 F32 = {"dtype": "float32", "accumulator": "float32"}
-PLAIN_PRODUCT = """void plain({c} *C, const {a} *A, const {b} *B) {{
+PLAIN_PRODUCT = """void plain({c} *restrict C, const {a} *restrict A, const {b} *restrict B) {{
     #pragma omp parallel for
     for (long i = 0; i < {m}; i++)
         for (long j = 0; j < {n}; j++) {{
@@ -24,7 +24,7 @@ PLAIN_PRODUCT = """void plain({c} *C, const {a} *A, const {b} *B) {{
         }}
 }}
 """
-PLAIN_F32 = """void plain(float *C, const float *A, const float *B) {{
+PLAIN_F32 = """void plain(float *restrict C, const float *restrict A, const float *restrict B) {{
     #pragma omp parallel for
     for (long i = 0; i < {m}; i++) {{
         for (long j = 0; j < {n}; j++) C[i * {n} + j] = 0;
@@ -33,9 +33,9 @@ PLAIN_F32 = """void plain(float *C, const float *A, const float *B) {{
     }}
 }}
 """
-PLAIN_BF16 = PLAIN_PRODUCT.replace("A[i * {k} + k] * B[j * {k} + k]",
-                                   "bf16_to_f32(A[i * {k} + k]) * bf16_to_f32(B[j * {k} + k])")
-PLAIN_CONVOLUTION = """void plain(int32_t *Y, const uint8_t *X, const int8_t *W) {{
+PLAIN_BF16 = PLAIN_F32.replace("const float", "const bf16").replace(
+    "A[i * {k} + k] * B[k * {n} + j]", "bf16_to_f32(A[i * {k} + k]) * bf16_to_f32(B[k * {n} + j])")
+PLAIN_CONVOLUTION = """void plain(int32_t *restrict Y, const uint8_t *restrict X, const int8_t *restrict W) {{
     #pragma omp parallel for collapse(2)
     for (long k = 0; k < {k}; k++)
         for (long p = 0; p < {size}; p++) {{
@@ -49,7 +49,7 @@ PLAIN_CONVOLUTION = """void plain(int32_t *Y, const uint8_t *X, const int8_t *W)
         }}
 }}
 """
-PLAIN_CHANNELS_LAST = """void plain(int32_t *Y, const uint8_t *X, const int8_t *W) {{
+PLAIN_CHANNELS_LAST = """void plain(int32_t *restrict Y, const uint8_t *restrict X, const int8_t *restrict W) {{
     #pragma omp parallel for collapse(2)
     for (long p = 0; p < {size}; p++)
         for (long q = 0; q < {size}; q++)
@@ -85,7 +85,7 @@ def product(name: str, n: int, types: dict[str, str], plain: str) -> Workload:
     c, a = names[types["accumulator"]], names[types["dtype"]]
     text = plain.format(c=c, a=a, b=names[types.get("right_dtype", types["dtype"])], m=n, n=n, k=n)
     return Workload(name, operators.gmm(m=n, n=n, k=n, **types), 2 * n**3, text, constant="B",
-                    transposed_plain=plain is not PLAIN_F32)
+                    transposed_plain=plain is PLAIN_PRODUCT)
 
 
 def convolution(name: str, channels_in: int, channels: int, size: int, window: int) -> Workload:
