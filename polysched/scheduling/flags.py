@@ -17,14 +17,20 @@ _LOG = logging.getLogger(__name__)
 def with_exact_flags(dependences: Dependences, tree: isl.Schedule, *, permutable: bool = True) -> isl.Schedule:
     """The same tree with `coincident` set on every band member, and `permutable` on every band if wanted.
 
-    The tree is walked once; what is active is carried along.  Where isl needs more than its budget, no flag is
-    set: a loop that is not known to be parallel is sequential.
+    The tree is walked once; what is active is carried along.  The caller sets a budget of isl operations.
     """
-    flagged = with_budget(ISL_OPERATIONS, lambda: _flag_below(
-        tree.get_root(), all_active(dependences), permutable).get_schedule())
+    return _flag_below(tree.get_root(), all_active(dependences), permutable).get_schedule()
+
+
+def with_flags_in_budget(dependences: Dependences, tree: isl.Schedule, *, permutable: bool = True) -> isl.Schedule:
+    """`with_exact_flags` where isl can decide them within its budget; else the tree without flags.
+
+    A loop that is not known to be parallel is sequential.
+    """
+    flagged = with_budget(ISL_OPERATIONS, lambda: with_exact_flags(dependences, tree, permutable=permutable))
     if flagged is None:
-        _LOG.warning("which loops of %s are parallel needs more than %d isl operations", dependences.scop.name,
-                     ISL_OPERATIONS)
+        _LOG.warning("which loops of %s are parallel takes isl more than %d operations: none is called so",
+                     dependences.scop.name, ISL_OPERATIONS)
         return without_flags(tree)
     return flagged
 

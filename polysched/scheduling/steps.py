@@ -14,7 +14,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import active_at, carrier, total_values, witness_of
 from polysched.dependence.same_values import check_same_values
 from polysched.errors import IllegalScheduleError, UsageError
-from polysched.scheduling.flags import with_exact_flags
+from polysched.scheduling.flags import with_flags_in_budget
 from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.primitives import (
@@ -80,7 +80,7 @@ def _apply_one(schedule: Schedule, step: Step) -> Schedule:
     encoded = to_isl(tree)
     check_legal(dependences, encoded, what=f"step {step.NAME}")
     _check_promises(dependences, encoded, step)
-    return replace(schedule, dependences=dependences, tree=with_exact_flags(dependences, encoded, permutable=False),
+    return replace(schedule, dependences=dependences, tree=with_flags_in_budget(dependences, encoded, permutable=False),
                    steps=(*schedule.steps, step))
 
 
