@@ -51,7 +51,7 @@ def test_temporaries_are_allocated_and_math_functions_declared(tmp_path: Path) -
     places = {"n": ctypes.c_long(5), "m": ctypes.c_long(13), "x": ctypes.c_void_p(values.ctypes.data)}
     library = load(text, tmp_path)
     assert library.run(*(places.get(name, ctypes.c_void_p(out.ctypes.data)) for name in order)) == 0
-    places["n"] = ctypes.c_long(1 << 52)
+    places["m"] = ctypes.c_long(1 << 52)  # rows are kept one per thread, however many there are
     assert library.run(*(places.get(name, ctypes.c_void_p(out.ctypes.data)) for name in order)) == 1, "no memory"
     shifted = np.exp(values - values.max(axis=1, keepdims=True))
     assert np.allclose(out, shifted / shifted.sum(axis=1, keepdims=True), rtol=1e-14), text
