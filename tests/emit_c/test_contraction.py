@@ -61,7 +61,7 @@ PROGRAMS: dict[str, tuple[str, set[str]]] = {
     double last = 1, sum = 0;
     for (int j = 0; j < n; j++) { sum += last * A[i][j]; last = B[i][j]; }
     for (int j = 0; j < n; j++) B[i][j] = sum - A[i][j];
-  }""", set()),
+  }""", {"last", "sum"}),
 }
 
 

@@ -188,7 +188,7 @@ def unchanged(call, *arrays) -> None:
 @pytest.mark.parametrize(("change", "message"), [
     (lambda C, A, B: (C, A[:5], B), "gemm: the shapes do not fit\n  witness: M = 7, N = 9, A_0 = 5"),
     (lambda C, A, B: (C, A, B[:, :5]), "it has to hold that every subscript of B lies inside its extents"),
-    (lambda C, A, B: (C.astype(">f8"), A, B), "C is a ndarray"),
+    (lambda C, A, B: (C.astype(">f8"), A, B), "C is an array of float64 in foreign byte order"),
     (lambda C, A, B: (C, A, "text"), "the argument B is a str"),
     (lambda C, A, B: (C, A), "missing a required argument"),
     (lambda C, A, B: (C[0], A, B), "a tuple does not unpack into 2 names"),
@@ -232,7 +232,7 @@ def annotated(C: "float64[M, N]", x: "float32[2 * N + 1]", n: int, s: float):  #
     ((np.zeros((3, 4)), np.zeros(9, "f"), 1, "s"), "the argument s is a str"),
     ((np.zeros((3, 4)), np.zeros(9, "f"), 4, 1.0), "annotated: the shapes do not fit"),
     (([1], np.zeros(9, "f"), 4, 1.0), "the argument C is a list"),
-    ((np.zeros((3, 4), ">f8"), np.zeros(9, "f"), 1, 1.0), "C is a ndarray"),
+    ((np.zeros((3, 4), ">f8"), np.zeros(9, "f"), 1, 1.0), "C is an array of float64 in foreign byte order"),
 ])
 def test_annotated_arguments_that_do_not_fit_are_refused(arguments, message: str) -> None:
     with pytest.raises((UsageError, UnsupportedScopError)) as caught:
