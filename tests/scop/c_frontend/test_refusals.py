@@ -111,6 +111,8 @@ FILES = [
      "no scop region",
      "#pragma scop"),
     ("void f(int n) {\n#pragma scop\n}", "the scop region is never closed", "#pragma endscop"),
+    ("void f(int n, double A[n]) {\n  if (n > 3)\n#pragma scop\n    for (int i = 0; i < n; i++) A[i] = 0;\n"
+     "#pragma endscop\n  else A[0] = 1;\n}", "a pragma stands between `if` and `else`", "put braces around the region"),
     ("void f(int n) {\n#pragma scop\n#pragma scop\n#pragma endscop\n}",
      "`#pragma scop` while the region that begins in line 2 is still open",
      "#pragma endscop"),
