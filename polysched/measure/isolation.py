@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 MEBIBYTE = 1 << 20
 STDERR_KEPT_BYTES = 4096
 NEAR_THE_LIMIT = 0.8
+LAUNCHER = Path(__file__).with_name("launcher.py")
+PEAK_FILE = "peak_bytes"
 
 
 class End(Enum):
@@ -73,7 +75,7 @@ class ChildEnd:
     signal_name : the signal that ended a crashed child, `SIGSEGV` for instance.
     exit_status : what it returned by itself.
     seconds : wall time from start to end.
-    peak_bytes : largest resident memory.
+    peak_bytes : largest resident memory; 0 for a child that had to be killed.
     error_output : the end of its standard error.
     limits : what it was allowed.
     """
@@ -128,7 +130,8 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
     variables = {**os.environ, **(environment or {}), "PYTHONPATH": search_path}
     try:
         child = subprocess.Popen(
-            [sys.executable, "-m", module, str(request_file), str(write_end)], cwd=folder,
+            [sys.executable, "-I", "-S", str(LAUNCHER), PEAK_FILE,
+             sys.executable, "-m", module, str(request_file), str(write_end)], cwd=folder,
             env={name: value for name, value in variables.items() if value is not None},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             pass_fds=(write_end,), start_new_session=True)
@@ -143,13 +146,20 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
         hung = not watch.until_ended(child.pid, limits.seconds)
     finally:
         _kill_group(child.pid)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+        child.wait()
         watch.drain()
         os.close(read_end)
         child.stderr.close()
     return _judge(watch, child.returncode, hung=hung, seconds=time.monotonic() - started,
-                  peak_bytes=usage.ru_maxrss * 1024, limits=limits)
+                  peak_bytes=_peak_bytes(folder), limits=limits)
+
+
+def _peak_bytes(folder: Path) -> int:
+    """The largest resident memory of the child; 0 where it was killed before that was known."""
+    try:
+        return int((folder / PEAK_FILE).read_text())
+    except (FileNotFoundError, ValueError):
+        return 0
 
 
 def _kill_group(pid: int) -> None:

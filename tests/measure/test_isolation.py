@@ -55,6 +55,13 @@ def test_a_crash_names_its_signal(do: str, signal_name: str) -> None:
     assert ended.describe().endswith("while it was misbehaving")
 
 
+def test_a_large_parent_does_not_make_its_child_look_large() -> None:
+    ballast = bytearray(os.urandom(1 << 20)) * 160
+    ended = run_child("crash", memory_bytes=160 * MIB)
+    assert ended.end is End.CRASHED
+    assert 0 < ended.peak_bytes < len(ballast) // 2
+
+
 def test_a_hang_names_its_limit() -> None:
     ended = run_child("hang", seconds=0.5)
     assert ended.end is End.HUNG
