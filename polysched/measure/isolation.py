@@ -28,7 +28,7 @@ MEBIBYTE = 1 << 20
 STDERR_KEPT_BYTES = 4096
 NEAR_THE_LIMIT = 0.8
 LAUNCHER = Path(__file__).with_name("launcher.py")
-PEAK_FILE = "peak_bytes"
+CHILD_FILE = "child"
 
 
 class End(Enum):
@@ -75,7 +75,7 @@ class ChildEnd:
     signal_name : the signal that ended a crashed child, `SIGSEGV` for instance.
     exit_status : what it returned by itself.
     seconds : wall time from start to end.
-    peak_bytes : largest resident memory; 0 for a child that had to be killed.
+    peak_bytes : largest resident memory; 0 where it is not known.
     error_output : the end of its standard error.
     limits : what it was allowed.
     """
@@ -130,7 +130,7 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
     variables = {**os.environ, **(environment or {}), "PYTHONPATH": search_path}
     try:
         child = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LAUNCHER), PEAK_FILE,
+            [sys.executable, "-I", "-S", str(LAUNCHER), CHILD_FILE,
              sys.executable, "-m", module, str(request_file), str(write_end)], cwd=folder,
             env={name: value for name, value in variables.items() if value is not None},
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -145,8 +145,7 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
     try:
         hung = not watch.until_ended(child.pid, limits.seconds)
     finally:
-        _kill_group(child.pid)
-        child.wait()
+        _end(child, folder)
         watch.drain()
         os.close(read_end)
         child.stderr.close()
@@ -154,20 +153,28 @@ def run_isolated(module: str, request: Mapping[str, Any], *, folder: Path, limit
                   peak_bytes=_peak_bytes(folder), limits=limits)
 
 
-def _peak_bytes(folder: Path) -> int:
-    """The largest resident memory of the child; 0 where it was killed before that was known."""
+def _end(launcher: subprocess.Popen[bytes], folder: Path) -> None:
+    """Kill the child, so that its launcher reaps it and says what it used, then every process left in their group."""
     try:
-        return int((folder / PEAK_FILE).read_text())
-    except (FileNotFoundError, ValueError):
-        return 0
-
-
-def _kill_group(pid: int) -> None:
-    """Kill the child and every process that it left in its group; the child is not reaped yet, so the number is its."""
+        child = int((folder / CHILD_FILE).read_text().split()[0])
+        if os.getpgid(child) == launcher.pid:
+            os.kill(child, signal.SIGKILL)
+            os.waitid(os.P_PID, launcher.pid, os.WEXITED | os.WNOWAIT)
+    except (FileNotFoundError, IndexError, ProcessLookupError):
+        logger.debug("the child of %d had not started, or had ended", launcher.pid)
     try:
-        os.killpg(pid, signal.SIGKILL)
+        os.killpg(launcher.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        logger.debug("process group %d was empty", pid)
+        logger.debug("process group %d was empty", launcher.pid)
+    launcher.wait()
+
+
+def _peak_bytes(folder: Path) -> int:
+    """The largest resident memory of the child; 0 where its launcher was killed before it could tell."""
+    try:
+        return int((folder / CHILD_FILE).read_text().split()[1])
+    except (FileNotFoundError, IndexError):
+        return 0
 
 
 class _Watch:

@@ -2,9 +2,9 @@
 
 Linux counts into the peak of a new process what its parent had resident when it was started (`exec` folds the
 high-water mark of the replaced memory into `ru_maxrss`), so a large parent would make every child look large. This
-process is a bare interpreter of a few MiB, run as `python -I -S launcher.py PEAK_FILE COMMAND...`: it starts the
-command, waits for it, writes the command's peak in bytes to PEAK_FILE and ends as the command ended, by the same status
-or the same signal. It imports nothing but what the interpreter brings.
+process is a bare interpreter of a few MiB, run as `python -I -S launcher.py FILE COMMAND...`: it starts the command,
+writes its number to FILE, waits for it, adds its peak in bytes, and ends as the command ended, by the same status or
+the same signal. It imports nothing but what the interpreter brings.
 """
 
 import os
@@ -15,11 +15,12 @@ import sys
 
 def main(arguments: list[str]) -> None:
     """Run the command that follows the name of the file."""
-    peak_file, *command = arguments
-    child = os.posix_spawn(command[0], command, os.environ)
-    _, status, usage = os.wait4(child, 0)
-    with open(peak_file, "w") as file:
-        file.write(str(usage.ru_maxrss * 1024))
+    name, *command = arguments
+    with open(name, "w") as file:
+        child = os.posix_spawn(command[0], command, os.environ)
+        print(child, file=file, flush=True)
+        _, status, usage = os.wait4(child, 0)
+        print(usage.ru_maxrss * 1024, file=file)
     returned = os.waitstatus_to_exitcode(status)
     if returned >= 0:
         sys.exit(returned)

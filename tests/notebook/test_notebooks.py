@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import runpy
 from pathlib import Path
 
@@ -18,9 +19,10 @@ pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.joi
 
 
 def kinds(notebook) -> list[list[tuple[str, ...]]]:
-    """Per code cell, what its outputs are."""
-    return [[tuple(sorted(o.get("data", {o.get("name", o.output_type): None}))) for o in cell.outputs]
+    """Per code cell, what its outputs are; text that came in several pieces is one output."""
+    each = [[tuple(sorted(o.get("data", {o.get("name", o.output_type): None}))) for o in cell.outputs]
             for cell in notebook.cells if cell.cell_type == "code"]
+    return [[kind for kind, _ in itertools.groupby(outputs)] for outputs in each]
 
 
 def test_there_are_notebooks():
