@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import math
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from workloads import Workload
 
 from polysched.emit_c import emit_function
 from polysched.experiment import Entry
+from polysched.experiment.listings import pack
 from polysched.measure.building import compile_shared
+from polysched.measure.measurement import Listing
 from polysched.pipeline import PipelineOptions, optimize, transform_file
 from polysched.scop.expression import (
     Tensor,
@@ -77,8 +81,26 @@ EXPRESSIONS: dict[str, Callable[[Workload], Scop]] = {
     "softmax": softmax_scop, "layer_norm": layer_norm_scop, "gelu": gelu_scop, "lstm": lstm_scop}
 
 
-def source_of(workload: Workload, given: Mapping[str, Any]) -> tuple[str, str, list[str], tuple[str, ...]]:
-    """The emitted C, its function, the names of the function's arrays in order, and how the schedule came about.
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What is compiled, and what a record keeps of it.
+
+    Parameters
+    ----------
+    text, function : the C, and the function in it.
+    names : of the function's arrays in order.
+    steps : how the schedule came about.
+    """
+
+    text: str
+    function: str
+    names: tuple[str, ...]
+    steps: tuple[str, ...]
+    listing: Listing
+
+
+def source_of(workload: Workload, given: Mapping[str, Any]) -> Source:
+    """The emitted C.
 
     Parameters
     ----------
@@ -88,22 +110,24 @@ def source_of(workload: Workload, given: Mapping[str, Any]) -> tuple[str, str, l
         options = PipelineOptions(**given)
         made = optimize(EXPRESSIONS[workload.kind](workload), options)
         text = emit_function(made.tiled, name="kernel", options=options.emit_options()).text
-        names = [a.name for a in made.scop.arrays if a.storage is not Storage.LOCAL]
-        return text, "kernel", names, made.steps()
+        return Source(text=text, function="kernel", steps=made.steps(), listing=made.listing(),
+                      names=tuple(a.name for a in made.scop.arrays if a.storage is not Storage.LOCAL))
     defines = (f"TYPE={C_TYPES[workload.dtype]}", *(f"{n}={v}" for n, v in workload.sizes.items()))
     file = transform_file(NESTS / f"{workload.kind}.c", PipelineOptions(defines=defines, **given))
     (region,) = file.regions
     definitions = "".join(f"#define {d.replace('=', ' ', 1)}\n" for d in defines)
-    return definitions + file.text, workload.kind, list(workload.shapes), region.steps()
+    return Source(text=definitions + file.text, function=workload.kind, names=tuple(workload.shapes),
+                  steps=region.steps(), listing=region.listing())
 
 
 def entry(parameters: Mapping[str, Any]) -> Entry:
-    """Transform, compile and load."""
+    """Transform, compile and load; what a record keeps of the code is written where the parameters say."""
     workload = workloads.make(parameters["workload"])
-    text, function, names, steps = source_of(workload, parameters["polysched"])
+    made = source_of(workload, parameters["polysched"])
     if parameters.get("keep"):
-        Path(parameters["keep"]).write_text(text)
-    return loaded(workload, text, function, names, parameters["flags"], notes(steps))
+        Path(parameters["keep"]).write_text(made.text)
+    Path(parameters["kept_values"]).write_text(json.dumps({"listings": pack([made.listing]), "steps": made.steps}))
+    return loaded(workload, made.text, made.function, made.names, parameters["flags"], notes(made.steps))
 
 
 def openmp_entry(parameters: Mapping[str, Any]) -> Entry:

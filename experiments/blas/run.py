@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,7 @@ from polysched.experiment import Case, Contender, Experiment, Program, Record, R
 from polysched.experiment.contest import MissingToolError
 from polysched.experiment.contest_results import best_peer_bars, contest_table, summary_line
 from polysched.experiment.contestant import program
-from polysched.measure.peak import cached_peaks
-from polysched.target import find_compiler
+from polysched.experiment.listings import peak_values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,6 +83,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
         parameters["keep"] = str(Path(settings.options["keep_c"]) / f"{case.name}.c")
     with tempfile.TemporaryDirectory(prefix="polysched-blas-") as name:
         folder = Path(name)
+        kept = folder / "values.json"
+        parameters["kept_values"] = str(kept)
         made = [Contender(name="polysched", threads=parameters["threads"], make=partial(
             python_program, "ours.py", "entry", folder, "polysched", parameters, ()))]
         for peer in asked:
@@ -93,12 +94,10 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
                     python_program, file, factory, folder, peer, parameters | extra, needs)))
         rules = Rules(reference="numpy", budget_seconds=settings.budget_seconds, tolerance=TOLERANCES[row["dtype"]])
         standings = run_contest(made, rules, folder, report)
-    peaks = cached_peaks(find_compiler())
+        listed = json.loads(kept.read_text()) if kept.exists() else {}
     return {"contest": standings.to_json(), "flop_count": workload.flop_count, "bytes_moved": workload.bytes_moved,
-            "target": row.get("target"), "threads": parameters["threads"],
-            "reference": "numpy", "peaks": None if peaks is None else asdict(peaks),
-            "peak_flop_per_second": None if peaks is None else peaks.operations_per_second(
-                row["dtype"], parameters["threads"])}
+            "target": row.get("target"), "threads": parameters["threads"], "reference": "numpy", **listed,
+            **peak_values(row["dtype"], parameters["threads"])}
 
 
 def table(records: Sequence[Record]) -> str:

@@ -20,6 +20,7 @@ experiments come with the source tree: run this inside a checkout, or give the p
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.add_argument("--names", action="store_true", help="list the names only")
     parser.add_argument("name", nargs="?", metavar="NAME", help="an experiment's name or folder; none: list them")
     parser.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS",
                         help="options of the experiment: see polysched bench NAME --help")
@@ -31,6 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.experiment.folders import list_experiments
     if arguments.name is not None:
         return run_experiment(arguments.name, arguments.options)
+    if arguments.names:
+        print("\n".join(found.name for found in list_experiments()))
+        return 0
     for found in list_experiments():
         print(f"{found.name:<18}{found.config['question']} ({found.config['expected_time']})")
     return 0

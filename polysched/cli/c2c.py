@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the transformed file (default: standard output)")
     add_transformation(parser)
     parser.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
-                        help="value of an integer parameter that the code of an instruction is made for")
+                        help="value of an integer parameter: the code of an instruction is made for it, and the report "
+                             "of --json counts operations and bytes")
     add_verify_order(parser)
 
 
@@ -52,5 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
         assert output is not None
         output.write(transformed.text)
         if report is not None:
-            report.write_json(file_report(transformed, output=arguments.output))
+            report.write_json(file_report(transformed, output=arguments.output, sizes=dict(arguments.size)))
     return 0

@@ -1,9 +1,13 @@
-"""`polysched completion`: a script that makes a shell complete commands, options and their choices."""
+"""`polysched completion`: a script that makes a shell complete commands, options and their choices.
+
+Experiments and their cases belong to the folder that one is in: the scripts ask `polysched bench` for their names.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 
 NAME = "completion"
 HELP = "Print a completion script for bash, zsh or fish."
@@ -19,6 +23,15 @@ _polysched() {{
   case "${{COMP_WORDS[1]}} $previous" in
 {choices}
   esac
+  if [ "${{COMP_WORDS[1]}}" = bench ] && [ "$COMP_CWORD" -gt 1 ]; then
+    if [ "$COMP_CWORD" -eq 2 ] && [ "${{current#-}}" = "$current" ]; then words="$({names})"
+    elif [ "$COMP_CWORD" -gt 2 ]; then
+      case "$previous" in
+        --only) words="$({cases})" ;;
+        *) case "$current" in -*) words="{bench}" ;; esac ;;
+      esac
+    fi
+  fi
   if [ -n "$words" ]; then COMPREPLY=($(compgen -W "$words" -- "$current")); return; fi
   if [ "$COMP_CWORD" -eq 1 ]; then words="{commands}"
   else
@@ -31,6 +44,8 @@ _polysched() {{
 }}
 complete -o filenames -F _polysched polysched
 """
+
+NAMES = "polysched bench --names 2>/dev/null"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,21 +84,42 @@ def bash_script(commands: dict[str, argparse.ArgumentParser]) -> str:
             if action.choices and action.option_strings:
                 patterns = "|".join(f'"{name} {option}"' for option in action.option_strings)
                 choices.append(f'    {patterns}) words="{" ".join(map(str, action.choices))}" ;;')
-    return BASH.format(commands=" ".join(commands), options="\n".join(options), choices="\n".join(choices))
+    return BASH.format(commands=" ".join(commands), options="\n".join(options), choices="\n".join(choices), names=NAMES,
+                       cases='polysched bench "${COMP_WORDS[2]}" --list 2>/dev/null',
+                       bench=" ".join(option for action in experiment_options() for option in action.option_strings))
+
+
+def experiment_options() -> list[argparse.Action]:
+    """The options that all experiments have."""
+    from polysched.experiment.driver import add_common
+    from polysched.experiment.folders import Found
+    parser = argparse.ArgumentParser()
+    add_common(parser, Found(name="NAME", folder=Path(), config={}))
+    return parser._actions
 
 
 def fish_script(commands: dict[str, argparse.ArgumentParser]) -> str:
     """The script for fish."""
-    lines = []
+    words = "(commandline -opc)"
+    lines = [f"complete -c polysched -n '__fish_seen_subcommand_from bench; and test (count {words}) -eq 2' "
+             f"-fa '({NAMES})'"]
+    for action in experiment_options():
+        cases = f"-xa '(polysched bench {words}[3] --list 2>/dev/null)'" if "--only" in action.option_strings else ""
+        lines.append(f"complete -c polysched -n '__fish_seen_subcommand_from bench; and test (count {words}) -gt 2' "
+                     f"{_fish_names(action)} {cases} -d {_quoted((action.help or '') % _help_values(action))}")
     for name, parser in commands.items():
         lines.append(f"complete -c polysched -n __fish_use_subcommand -a {name} -d {_quoted(parser.description or '')}")
         for action in parser._actions:
             values = f" -xa '{' '.join(map(str, action.choices))}'" if action.choices else ""
-            names = "".join(f" -l {o[2:]}" if o.startswith("--") else f" -s {o[1:]}" for o in action.option_strings)
+            names = _fish_names(action)
             if names or values:
-                lines.append(f"complete -c polysched -n '__fish_seen_subcommand_from {name}'{names}{values}"
+                lines.append(f"complete -c polysched -n '__fish_seen_subcommand_from {name}' {names}{values}"
                              f" -d {_quoted((action.help or '') % _help_values(action))}")
     return "\n".join(lines) + "\n"
+
+
+def _fish_names(action: argparse.Action) -> str:
+    return " ".join(f"-l {o[2:]}" if o.startswith("--") else f"-s {o[1:]}" for o in action.option_strings)
 
 
 def _help_values(action: argparse.Action) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,12 +12,34 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 
 
-def file_report(transformed: TransformedFile, *, output: str | None) -> dict[str, Any]:
-    """The report on one file."""
+def file_report(transformed: TransformedFile, *, output: str | None,
+                sizes: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """The report on one file.
+
+    Parameters
+    ----------
+    sizes : values of parameters by their C spelling; with some, the work at that size is counted.
+    """
     from polysched.version import __version__
     return {"format_version": FORMAT_VERSION, "polysched": __version__, "source": str(transformed.path),
             "output": output, "options": transformed.regions[0].options.chosen(),
-            "seconds": dict(transformed.seconds), "regions": [region_report(r) for r in transformed.regions]}
+            "seconds": dict(transformed.seconds), "regions": [region_report(r) for r in transformed.regions],
+            **(work_report(transformed, sizes) if sizes else {})}
+
+
+def work_report(transformed: TransformedFile, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Operations and bytes of all regions at one size; `work` is null when counting would take too long.
+
+    Raises
+    ------
+    UsageError : an access would leave its array at these sizes.
+    """
+    from polysched.measure.problem_size import choose_size
+    from polysched.measure.work import count_work
+    scops = [r.scop for r in transformed.regions]
+    size = choose_size(scops, sizes)
+    work = count_work(scops, size.values)
+    return {"sizes": dict(size.spelled), "work": None if work is None else asdict(work)}
 
 
 def region_report(region: Optimized) -> dict[str, Any]:
@@ -36,4 +60,5 @@ def region_report(region: Optimized) -> dict[str, Any]:
                    "parallel_member": b.parallel_member} for b in region.tiled.bands],
         "fallbacks": list(region.source.fallbacks),
         "steps": list(region.steps()),
+        "listing": asdict(region.listing()),
         "seconds": dict(region.seconds)}

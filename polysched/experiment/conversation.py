@@ -26,6 +26,7 @@ import numpy as np
 from polysched.measure.statistics import Sample
 
 ERROR_KEPT_BYTES = 4096
+NANO = 9  # digits of seconds; no clock here tells more
 
 
 class EndedError(Exception):
@@ -156,5 +157,6 @@ def _sample(line: str) -> Sample:
     word, wall, thread, process, switches = line.split()
     if word != "sample":
         raise EndedError(f"it said {word!r} instead of sample")
-    return Sample(wall_seconds=float(wall), thread_cpu_seconds=float(thread), process_cpu_seconds=float(process),
+    seconds = [round(float(value), NANO) for value in (wall, thread, process)]
+    return Sample(wall_seconds=seconds[0], thread_cpu_seconds=seconds[1], process_cpu_seconds=seconds[2],
                   involuntary_switches=int(switches))

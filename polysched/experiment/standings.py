@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -91,11 +91,11 @@ class Standings:
         return min(timed, key=lambda v: v.seconds, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values, every repeat included."""
+        """JSON values, every repeat included, each as a row: wall, thread's and process's CPU seconds, switches."""
         return {"variants": [
             {"name": v.name, "status": v.status.value, "problem": v.problem, "note": v.note,
              "largest_relative": v.largest_relative, "seconds": v.seconds if v.timed else None,
-             "rounds": {str(n): [_sample(s) for s in calls] for n, calls in v.rounds.items()}}
+             "rounds": {str(n): [_row(s) for s in calls] for n, calls in v.rounds.items()}}
             for v in self.variants]}
 
     @staticmethod
@@ -104,12 +104,21 @@ class Standings:
         return Standings(variants=tuple(
             VariantTimes(name=v["name"], status=Status(v["status"]), problem=v["problem"], note=v["note"],
                          largest_relative=v["largest_relative"],
-                         rounds={int(n): tuple(Sample(**s) for s in calls) for n, calls in v["rounds"].items()})
+                         rounds={int(n): tuple(map(_sample_of, calls)) for n, calls in v["rounds"].items()})
             for v in value["variants"]))
 
 
-def _sample(sample: Sample) -> dict[str, Any]:
-    return {key: value for key, value in asdict(sample).items() if key != "counters"}
+def _row(sample: Sample) -> list[float]:
+    return [sample.wall_seconds, sample.thread_cpu_seconds, sample.process_cpu_seconds, sample.involuntary_switches]
+
+
+def _sample_of(value: Mapping[str, Any] | Sequence[float]) -> Sample:
+    """A repeat from its row, or from the fields by name that older files have."""
+    if isinstance(value, Mapping):
+        return Sample(**value)
+    wall, thread, process, switches = value
+    return Sample(wall_seconds=wall, thread_cpu_seconds=thread, process_cpu_seconds=process,
+                  involuntary_switches=int(switches))
 
 
 def geometric_mean(values: Sequence[float]) -> float:

@@ -1,7 +1,9 @@
-"""Hardware performance counters of this process and its threads, where the system lets them be read.
+"""Performance counters of this process and its threads, where the system lets them be read.
 
 Uses perf_event_open(2) directly.  A counter that the machine or the system refuses is left out; in virtual
-machines that is often every one.
+machines that is often every one of the hardware's.  The kernel's own (page faults, context switches, migrations)
+exist everywhere; those of events inside the kernel need the right to count there (`perf_event_paranoid` below 2, or
+the capability), and are left out without it, for they would always say 0.
 """
 
 from __future__ import annotations
@@ -20,8 +22,12 @@ ATTRIBUTE_BYTES = 112
 
 EVENTS: Mapping[str, tuple[int, int]] = MappingProxyType({
     "cycles": (HARDWARE, 0), "instructions": (HARDWARE, 1), "cache_references": (HARDWARE, 2),
-    "cache_misses": (HARDWARE, 3), "branch_misses": (HARDWARE, 5)})
-"""Generic hardware events of perf_event_open(2), by the names that results use."""
+    "cache_misses": (HARDWARE, 3), "branch_misses": (HARDWARE, 5),
+    "task_clock_ns": (SOFTWARE, 1), "page_faults": (SOFTWARE, 2), "context_switches": (SOFTWARE, 3),
+    "cpu_migrations": (SOFTWARE, 4)})
+"""Generic events of perf_event_open(2), by the names that results use."""
+IN_THE_KERNEL = frozenset({(SOFTWARE, 3), (SOFTWARE, 4)})
+"""Events that happen inside the kernel whatever program they happen to."""
 
 
 class PerfCounters:
@@ -47,7 +53,7 @@ def _open(kind: int, config: int) -> int | None:
     number = SYSCALL_NUMBER.get(platform.machine())
     if number is None or platform.system() != "Linux":
         return None
-    flags = INHERIT | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR
+    flags = INHERIT | EXCLUDE_HYPERVISOR | (0 if (kind, config) in IN_THE_KERNEL else EXCLUDE_KERNEL)
     attribute = struct.pack("=IIQQQQQ", kind, ATTRIBUTE_BYTES, config, 0, 0, 0, flags).ljust(ATTRIBUTE_BYTES, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
     this_process, any_cpu, no_group, no_flags = 0, -1, -1, 0

@@ -137,3 +137,9 @@ class Timing:
         """The pairs of which at least one sample was disturbed."""
         return tuple(i for i, (a, b) in enumerate(zip(self.original, self.transformed, strict=True))
                      if a.is_disturbed or b.is_disturbed)
+
+
+def median_counters(samples: Sequence[Sample]) -> dict[str, float]:
+    """The median of each performance counter over the samples that have it, in the order of the samples' own."""
+    events = dict.fromkeys(event for s in samples for event in s.counters)
+    return {e: statistics.median(s.counters[e] for s in samples if e in s.counters) for e in events}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from polysched.measure.statistics import median_counters
 from polysched.scop.html import card, drawing, folded, paragraph, table
 from polysched.scop.picture import svg_document
 
@@ -59,6 +60,7 @@ def measurement_text(measurement: Measurement) -> str:
     if measurement.timing is not None:
         lines += ["  ".join(f"{cell:>12}" for cell in row) for row in [_HEADINGS, *_rows(measurement)]]
         lines.append(ratio_line(measurement))
+        lines += ["  ".join(f"{cell:>18}" for cell in row) for row in counter_rows(measurement)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -68,7 +70,20 @@ def measurement_html(measurement: Measurement) -> str:
     if measurement.timing is not None:
         pieces += [table(_HEADINGS, _rows(measurement)), drawing(times_svg(measurement)),
                    paragraph(ratio_line(measurement))]
+        headings, *rows = counter_rows(measurement) or [()]
+        pieces += [folded("performance counters", table(headings, rows))] if rows else []
     return card(_title(measurement), *pieces, folded("where and how", table(("", ""), _provenance(measurement))))
+
+
+def counter_rows(measurement: Measurement) -> list[tuple[str, ...]]:
+    """Headings, and per event the medians of both programs; empty where no counter could be read."""
+    timing = measurement.timing
+    if timing is None:
+        return []
+    before, after = median_counters(timing.original), median_counters(timing.transformed)
+    rows = [(event.replace("_", " "), f"{before[event]:,.0f}", f"{after[event]:,.0f}") for event in before
+            if event in after]
+    return [("median per call", "original", "polysched"), *rows] if rows else []
 
 
 def times_svg(measurement: Measurement) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from polysched.measure.measurement import Measurement
 from polysched.measure.paired import result_type
-from polysched.measure.statistics import Sample
+from polysched.measure.statistics import Sample, median_counters
 from polysched.measure.summary import verification_line
 from polysched.report.entry import ORIGINAL, OURS, Entry, Provenance, TileTime, Variant
 
@@ -56,12 +56,10 @@ def _variants(measurement: Measurement) -> tuple[Variant, ...]:
 def make_variant(name: str, samples: Sequence[Sample], **known: Any) -> Variant:
     """A variant from its samples."""
     walls = [s.wall_seconds for s in samples]
-    events = sorted({event for s in samples for event in s.counters})
-    counters = {e: statistics.median(s.counters[e] for s in samples if e in s.counters) for e in events}
     found: dict[str, Any] = {"name": name, "seconds": statistics.median(walls), "least": min(walls),
                              "largest": max(walls),
                              "repeats": len(walls), "disturbed": sum(s.is_disturbed for s in samples),
-                             "counters": counters}
+                             "counters": median_counters(samples)}
     return Variant(**(found | known))
 
 

@@ -7,7 +7,8 @@ Keys of a record's `values` that a report understands, all of them optional:
 `flop_count`, `bytes_moved`, `threads`, `peak_flop_per_second` : of the workload and the machine.
 `sizes`, `dtype` : in the values, the case's parameters, or a table within these.
 `peaks` : `dataclasses.asdict` of `measure.peak.Peaks`, for the roofline.
-`listings` : the regions, `dataclasses.asdict` of `measure.measurement.Listing` each.
+`listings` : the regions, by `experiment.listings.pack`.
+`steps` : how the schedules came about, as text.
 `candidates` : tiles of one kernel, a list of `edges` (numbers, or "auto" for the model's pick, whose edges per band are
     `tiles`), `measured_seconds` (every repeat) and `predicted_seconds`.
 """
@@ -18,16 +19,17 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from polysched.experiment.listings import unpack
 from polysched.experiment.record import Record
 from polysched.experiment.standings import Standings, VariantTimes
 from polysched.measure.machine import Machine
-from polysched.measure.measurement import Listing, Work
+from polysched.measure.measurement import Work
 from polysched.measure.peak import Peaks
 from polysched.report.entry import OURS, Entry, Provenance, TileTime, Variant
 from polysched.report.from_measurements import make_variant
 
 UNDERSTOOD = frozenset({"contest", "reference", "flop_count", "bytes_moved", "threads", "peak_flop_per_second", "sizes",
-                        "dtype", "peaks", "listings", "candidates"})
+                        "dtype", "peaks", "listings", "steps", "candidates"})
 
 
 def entry_of_record(record: Record) -> Entry:
@@ -44,7 +46,7 @@ def entry_of_record(record: Record) -> Entry:
         problem="" if record.done else f"{record.status}: {record.problem}", dtype=str(_stated(record, "dtype") or ""),
         known_peak=values.get("peak_flop_per_second"), work=work,
         peaks=_peaks(values["peaks"]) if values.get("peaks") else None,
-        listings=tuple(Listing(**listing) for listing in values.get("listings", ())),
+        listings=unpack(values["listings"]) if values.get("listings") else (), steps=tuple(values.get("steps", ())),
         tiles=_tiles(values.get("candidates", ())),
         values={k: v for k, v in values.items() if k not in UNDERSTOOD})
 

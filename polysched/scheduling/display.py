@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import islpy as isl
+
 from polysched.dependence.picture import draw_dependences
-from polysched.scheduling.picture import draw_tiles, draw_tree
+from polysched.errors import UsageError
+from polysched.scheduling.picture import draw_schedule, draw_tiles, draw_tree, share_a_band
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree_text import tree_text
@@ -27,11 +30,25 @@ def schedule_text(schedule: Schedule) -> str:
 
 
 def schedule_html(schedule: Schedule) -> str:
-    """The tree drawn, and the iteration domains with the tiles that steps by hand have made."""
+    """The tree drawn, the iteration domains with the tiles that steps by hand have made, and the new order."""
     tiled = "role=tile" in str(schedule.tree)
     picture = picture_or_reason(
         lambda: draw_tiles(schedule.dependences, schedule.tree) if tiled else draw_dependences(schedule.dependences))
     history = [*schedule.report.rungs, *(step_text(s) for s in schedule.steps)]
     return card(f"Schedule of {schedule.scop.name} by {schedule.algorithm}", *map(paragraph, history),
-                beside(drawing(draw_tree(schedule.tree).svg), picture),
+                beside(drawing(draw_tree(schedule.tree).svg), picture), order_html(schedule, schedule.tree),
                 folded("as text", preformatted(schedule_text(schedule))))
+
+
+def order_html(schedule: Schedule, tiles: isl.Schedule) -> str:
+    """Where the schedule puts the statements that share a band; empty when none do, or when it cannot be drawn.
+
+    Parameters
+    ----------
+    tiles : the tree whose tiles are the colours.
+    """
+    try:
+        found = draw_schedule(schedule.dependences, schedule.tree, tiles=tiles)
+    except UsageError:   # too many instances; the picture of the domains says so
+        return ""
+    return drawing(found.svg) if share_a_band(found) else ""

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
+from collections.abc import Sequence as Sequence_
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.picture import draw_dependences
+from polysched.dependence.picture import ORDERING, Instance, dependent_instances, draw_dependences
 from polysched.scheduling.loop_tree import Band, Filter, Mark, Node, Sequence, children, from_isl, walk
 from polysched.scheduling.marks import Role
-from polysched.scop.picture import Picture, Point, slice_points, small_parameters, svg_document
-from polysched.scop.points import fix_parameters, pairs_of
+from polysched.scop.picture import (
+    Panel,
+    Picture,
+    Place,
+    Point,
+    in_slice,
+    slice_points,
+    small_parameters,
+    svg_document,
+)
+from polysched.scop.points import fix_parameters, pairs_of, points_of
+from polysched.scop.scop import Statement
 from polysched.scop.shown import Shown
 
 ROW = 24
 INDENT = 26
+INKS = ("#222222", "#aa3377", "#1f5fa8", "#228833", "#b05a00")
+"""Of statements' dots, dark enough to be seen on every tile's colour."""
 
 
 def tree_text(tree: isl.Schedule) -> str:
@@ -124,26 +137,119 @@ def draw_tiles(dependences: Dependences, tree: isl.Schedule, *, parameters: Mapp
     """
     values = dict(parameters) if parameters is not None else small_parameters(dependences.scop)
     picture = draw_dependences(dependences, parameters=values, axes=axes)
+    statements = dependences.scop.statements
+    tiles = {s.name: _tile_of(tree, s.domain, values) for s in statements}
+    numbers = {tile: n for n, tile in enumerate(sorted({t for found in tiles.values() for t in found.values()}))}
     panels = []
-    for statement, panel in zip(dependences.scop.statements, picture.panels, strict=True):
+    for statement, panel in zip(statements, picture.panels, strict=True):
         points, _, _ = slice_points(statement, values, axes)
-        tiles = _tile_of(tree, statement.domain, values)
-        numbers = {tile: n for n, tile in enumerate(sorted(set(tiles.values())))}
-        panels.append(replace(panel, colours={points[p]: numbers[tiles[p]] for p in points if p in tiles}))
-    return Picture(panels=tuple(panels))
+        found = tiles[statement.name]
+        panels.append(replace(panel, colours={points[p]: numbers[found[p]] for p in points if p in found}))
+    return replace(picture, panels=tuple(panels))
+
+
+def draw_schedule(dependences: Dependences, tree: isl.Schedule, *, tiles: isl.Schedule | None = None,
+                  parameters: Mapping[str, int] | None = None) -> Picture:
+    """The instances of all statements where a schedule puts them, with dependence arrows and tiles in colour.
+
+    A panel per outermost band: statements that share it lie in one grid, along its two outermost loops, each
+    statement with its own ink. Further loops are fixed in the middle. Loops between tiles are no dimensions: they
+    are the colours.
+
+    Parameters
+    ----------
+    tree : the order; loops between tiles are left out.
+    tiles : the tree whose tiles are the colours; the same one otherwise.
+    parameters : values of the sizes; small ones are chosen otherwise.
+    """
+    scop = dependences.scop
+    values = dict(parameters) if parameters is not None else small_parameters(scop)
+    times = {s.name: _times(tree, s, values) for s in scop.statements}
+    groups: dict[int, list[str]] = {}
+    for name, (band, _) in times.items():
+        groups.setdefault(band, []).append(name)
+    return Picture(panels=tuple(
+        _schedule_panel(dependences, tiles or tree, names, {n: times[n][1] for n in names}, values)
+        for names in groups.values()))
+
+
+def share_a_band(picture: Picture) -> bool:
+    """Whether some panel of `draw_schedule` holds several statements."""
+    return any(panel.legend for panel in picture.panels)
+
+
+def _times(tree: isl.Schedule, statement: Statement, parameters: Mapping[str, int]) -> tuple[int, dict[Point, Point]]:
+    """The number of a statement's outermost band, and per instance the values of all loops that are not between tiles.
+
+    Raises
+    ------
+    UsageError : more instances than a picture can hold.
+    """
+    slice_points(statement, parameters)   # refuses what is too large
+    first = -1
+    found: dict[Point, Point] = dict.fromkeys(points_of(fix_parameters(statement.domain, parameters)), ())
+    for number, node in enumerate(walk(from_isl(tree).root)):
+        if not isinstance(node, Band) or _between_tiles(node):
+            continue
+        for member in node.members:
+            values = dict(_member_values(member, statement.domain, parameters))
+            if values:
+                first = number if first < 0 else first
+                found = {point: (*time, *values[point]) for point, time in found.items()}
+    return first, found
+
+
+def _schedule_panel(dependences: Dependences, tree: isl.Schedule, names: Sequence_[str],
+                    times: Mapping[str, Mapping[Point, Point]], parameters: Mapping[str, int]) -> Panel:
+    depth = max((len(t) for found in times.values() for t in found.values()), default=0)
+    padded = {(n, p): (*t, *(0,) * (depth - len(t))) for n, found in times.items() for p, t in found.items()}
+    horizontal, vertical = (1, 0) if depth > 1 else (0, None)
+    every = sorted(padded.values())
+    middle = every[len(every) // 2] if every else ()
+    cut = {d: middle[d] for d in range(2, depth)}
+    shown = {i: t for i, t in padded.items() if in_slice(t, cut)}
+    places: dict[Instance, Place] = {}
+    for (name, point), t in shown.items():
+        aside = _aside(names.index(name), len(names))
+        places[name, point] = (t[horizontal] + aside if depth else aside,
+                               (t[vertical] if vertical is not None else 0) - aside)
+    pairs = dependent_instances((d for d in dependences.pairs if d.kind in ORDERING), parameters, set(places))
+    tiles = {(n, p): tile for n in names for p, tile in _tile_of(
+        tree, dependences.scop.statement(n).domain, parameters).items() if (n, p) in places}
+    numbers = {tile: k for k, tile in enumerate(sorted(set(tiles.values())))}
+    inks = {name: INKS[n % len(INKS)] for n, name in enumerate(names)}
+    fixed = ", ".join(f"loop {d + 1} at {value}" for d, value in cut.items())
+    return Panel(
+        title=f"order of {', '.join(names)}" + (f" ({fixed})" if fixed else ""),
+        axes=("loop 2", "loop 1") if depth > 1 else ("loop 1", ""), points=tuple(places.values()),
+        arrows=tuple(sorted({(places[a], places[b]) for a, b in pairs if places[a] != places[b]})),
+        colours={(round(places[i][0]), round(places[i][1])): numbers[tile] for i, tile in tiles.items()},
+        inks={place: inks[i[0]] for i, place in places.items()} if len(names) > 1 else {},
+        legend=tuple((inks[n], n) for n in names) if len(names) > 1 else ())
+
+
+def _aside(number: int, count: int) -> float:
+    """How far a statement's dots are moved within their cell, so that those of all statements are seen."""
+    return 0.0 if count == 1 else -0.22 + 0.44 * number / (count - 1)
 
 
 def _tile_of(tree: isl.Schedule, domain: isl.Set, parameters: Mapping[str, int]) -> dict[Point, Point]:
-    """The tile coordinates of every instance that has some."""
+    """The tile of every instance that is in one: the number of its outermost tile loop, and its coordinates."""
     found: dict[Point, Point] = {}
-    for node in walk(from_isl(tree).root):
-        if not isinstance(node, Band) or node.mark is None or node.mark.role not in (Role.TILE, Role.WAVEFRONT):
-            continue
-        values = isl.UnionMap.from_union_pw_aff(node.members[0]).intersect_domain(isl.UnionSet.from_set(domain))
-        pieces = values.get_map_list()
-        for i in range(pieces.n_map()):
-            for point, value in pairs_of(fix_parameters(pieces.get_at(i), parameters)):
-                found[point] = (*found.get(point, ()), *value)
+    for number, node in enumerate(walk(from_isl(tree).root)):
+        if isinstance(node, Band) and _between_tiles(node):
+            for point, value in _member_values(node.members[0], domain, parameters):
+                found[point] = (*found.get(point, (number,)), *value)
     return found
 
 
+def _between_tiles(band: Band) -> bool:
+    return band.mark is not None and band.mark.role in (Role.TILE, Role.WAVEFRONT)
+
+
+def _member_values(member: isl.UnionPwAff, domain: isl.Set, parameters: Mapping[str, int]
+                   ) -> list[tuple[Point, Point]]:
+    """The instances of a domain that a loop has, each with the loop's value."""
+    values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(isl.UnionSet.from_set(domain))
+    pieces = values.get_map_list()
+    return [pair for i in range(pieces.n_map()) for pair in pairs_of(fix_parameters(pieces.get_at(i), parameters))]

@@ -1,14 +1,14 @@
 """Pictures of iteration domains: dots on a grid, as self-contained SVG.
 
 `Panel` collects what one statement shows: its instances as dots, arrows between them, and for each instance
-the group that it is coloured as (the tile it belongs to).  Later rooms add arrows and groups; this file only
-knows points.
+the group that it is coloured as (the tile it belongs to).  A `Link` is an arrow from one panel to another.  Later
+rooms add arrows and groups; this file only knows points.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot, prod
 
@@ -22,12 +22,15 @@ from polysched.scop.shown import Shown
 CELL = 26
 RADIUS = 4
 MARGIN = 34
+LEGEND = 16
+MANY_ARROWS = 100
 MOST_POINTS = 2500
 MOST_POINTS_OF_BOX = 40 * MOST_POINTS  # of a domain's bounding box, before its points are listed
 PALETTE = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 """Paul Tol's bright scheme: seven colours that colour-blind readers tell apart."""
 
 Point = tuple[int, ...]
+Place = tuple[float, float]
 
 
 def svg_document(body: str, *, width: int, height: int, font: str = "sans-serif", font_size: float = 12,
@@ -46,81 +49,149 @@ def svg_document(body: str, *, width: int, height: int, font: str = "sans-serif"
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One statement's slice of two iterators.
+    """A slice of two dimensions: two iterators of a statement, or two dimensions of a schedule.
 
     Parameters
     ----------
     title : drawn above.
-    axes : names of the horizontal and the vertical iterator.
-    points : instances in the slice, as (horizontal, vertical).
+    axes : names of the horizontal and the vertical dimension.
+    points : instances in the slice, as (horizontal, vertical).  Of several that share a whole place, as statements
+        in schedule space do, each is moved by less than half a step.
     arrows : pairs of such points, from source to sink.
-    colours : the group, for instance the tile, of a point; neighbouring groups get different colours.
+    colours : the group, for instance the tile, of a whole place; neighbouring groups get different colours, and a
+        group has the same one in all panels.
+    inks : colours of the dots that are not black, by point.
+    legend : what the dots' colours mean: (colour, text).
     """
 
     title: str
     axes: tuple[str, str]
-    points: tuple[tuple[int, int], ...]
-    arrows: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()
+    points: tuple[Place, ...]
+    arrows: tuple[tuple[Place, Place], ...] = ()
     colours: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    inks: Mapping[Place, str] = field(default_factory=dict)
+    legend: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Link:
+    """An arrow between two panels, named by their positions in the picture."""
+
+    source_panel: int
+    source: Place
+    sink_panel: int
+    sink: Place
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture(Shown):
-    """Panels side by side; a notebook shows it, `svg` is the text."""
+    """Panels side by side; a notebook shows it, `svg` is the text.
+
+    Parameters
+    ----------
+    links : arrows between panels.
+    note : what a reader must know, below the picture.
+    """
 
     panels: tuple[Panel, ...]
+    links: tuple[Link, ...] = ()
+    note: str = ""
 
     @property
     def svg(self) -> str:
         """A self-contained SVG document."""
-        parts, x, tallest = [], 0, 0
+        grids, parts, x, tallest = [], [], 0, 0
+        paint = _paint([panel.colours for panel in self.panels])
         for panel in self.panels:
-            drawn, width, height = _draw(panel)
-            parts.append(f'<g transform="translate({x},0)">{drawn}</g>')
-            x, tallest = x + width, max(tallest, height)
-        return svg_document(_ARROW_HEAD + "".join(parts), width=x, height=tallest)
+            grid = _Grid(panel)
+            parts.append(f'<g transform="translate({x},0)">{_draw(panel, grid, paint)}</g>')
+            grids.append((x, grid))
+            x, tallest = x + grid.width, max(tallest, grid.height)
+        parts.append('<g fill="none" stroke="#aa3377" stroke-width="1.2" marker-end="url(#link)">')
+        for link in self.links:
+            (x1, first), (x2, second) = grids[link.source_panel], grids[link.sink_panel]
+            source, sink = first.at(link.source), second.at(link.sink)
+            parts.append(_curve((x1 + source[0], source[1]), (x2 + sink[0], sink[1])))
+        parts.append("</g>")
+        if self.note:
+            parts.append(f'<text x="{MARGIN}" y="{tallest + 12}" fill="#555">{html.escape(self.note)}</text>')
+            tallest, x = tallest + 22, max(x, MARGIN + 7 * len(self.note))
+        return svg_document(_ARROW_HEADS + "".join(parts), width=x, height=tallest)
 
     def _repr_svg_(self) -> str:
         return self.svg
 
     def __str__(self) -> str:
         """What is drawn, one line per panel."""
-        return "".join(f"{p.title}: {len(p.points)} instances, {len(p.arrows)} arrows, "
-                       f"{len(set(p.colours.values()))} tiles\n" for p in self.panels)
+        lines = [f"{p.title}: {len(p.points)} instances, {len(p.arrows)} arrows, "
+                 f"{len(set(p.colours.values()))} tiles" for p in self.panels]
+        between = [f"{len(self.links)} arrows between statements"] if self.links else []
+        return "".join(f"{line}\n" for line in (*lines, *between, *([self.note] if self.note else [])))
 
 
-_ARROW_HEAD = ('<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
-               'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>')
+_ARROW_HEADS = "<defs>" + "".join(
+    f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
+    f'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{colour}"/></marker>'
+    for name, colour in (("head", "#555"), ("link", "#aa3377"))) + "</defs>"
 
 
-def _draw(panel: Panel) -> tuple[str, int, int]:
+class _Grid:
+    """Where the points of a panel lie in its drawing."""
+
+    def __init__(self, panel: Panel) -> None:
+        xs, ys = [round(p[0]) for p in panel.points] or [0], [round(p[1]) for p in panel.points] or [0]
+        self.left, self.bottom = min(xs), min(ys)
+        self.columns, self.rows = max(xs) - self.left + 1, max(ys) - self.bottom + 1
+        self.width = max(self.columns * CELL + 2 * MARGIN, 7 * len(panel.title) + MARGIN + 8)
+        self.height = self.rows * CELL + 2 * MARGIN + LEGEND * len(panel.legend)
+
+    def at(self, point: Place) -> Place:
+        """The middle of a point's place."""
+        return (MARGIN + (point[0] - self.left) * CELL + CELL / 2,
+                MARGIN + (self.rows - 1 - point[1] + self.bottom) * CELL + CELL / 2)
+
+
+def _draw(panel: Panel, grid: _Grid, paint: Mapping[int, str]) -> str:
     if not panel.points:
-        return f'<text x="{MARGIN}" y="16">{html.escape(panel.title)}: no instance</text>', 220, 40
-    xs, ys = [p[0] for p in panel.points], [p[1] for p in panel.points]
-    left, bottom = min(xs), min(ys)
-    columns, rows = max(xs) - left + 1, max(ys) - bottom + 1
-    width, height = columns * CELL + 2 * MARGIN, rows * CELL + 2 * MARGIN
-
-    def at(point: tuple[int, int]) -> tuple[int, int]:
-        return MARGIN + (point[0] - left) * CELL + CELL // 2, MARGIN + (rows - 1 - point[1] + bottom) * CELL + CELL // 2
-
+        return f'<text x="{MARGIN}" y="16">{html.escape(panel.title)}: no instance</text>'
     parts = [f'<text x="{MARGIN}" y="16" font-weight="bold">{html.escape(panel.title)}</text>']
-    paint = _paint(panel.colours)
-    for point, group in panel.colours.items():
-        x, y = at(point)
-        parts.append(f'<rect x="{x - CELL // 2}" y="{y - CELL // 2}" width="{CELL}" height="{CELL}" '
+    for place, group in panel.colours.items():
+        x, y = grid.at(place)
+        parts.append(f'<rect x="{x - CELL / 2:g}" y="{y - CELL / 2:g}" width="{CELL}" height="{CELL}" '
                      f'fill="{paint[group]}" fill-opacity="0.35"/>')
-    parts += ['<g stroke="#555" marker-end="url(#head)">',
-              *(_arrow(at(source), at(sink)) for source, sink in panel.arrows), '</g><g fill="#222">']
+    faint = ' stroke-opacity="0.55"' if len(panel.arrows) > MANY_ARROWS else ""
+    parts += [f'<g stroke="#555"{faint} marker-end="url(#head)">',
+              *(_arrow(grid.at(source), grid.at(sink)) for source, sink in panel.arrows), '</g><g fill="#222">']
     for point in panel.points:
-        x, y = at(point)
-        parts.append(f'<circle cx="{x}" cy="{y}" r="{RADIUS}"><title>{html.escape(str(point))}</title></circle>')
+        x, y = grid.at(point)
+        ink = f' fill="{panel.inks[point]}"' if point in panel.inks else ""
+        parts.append(f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS}"{ink}><title>{_place_text(point)}</title></circle>')
     parts.append("</g>")
-    parts += _axes(panel, left, bottom, columns, rows, width, height)
-    return "".join(parts), width, height
+    return "".join([*parts, *_axes(panel, grid), *_legend(panel, grid)])
 
 
-def _arrow(source: tuple[int, int], sink: tuple[int, int]) -> str:
+def _place_text(point: Place) -> str:
+    return f"({round(point[0])}, {round(point[1])})"
+
+
+def _legend(panel: Panel, grid: _Grid) -> list[str]:
+    top = grid.rows * CELL + 2 * MARGIN
+    return [f'<circle cx="{MARGIN + 4}" cy="{top + LEGEND * n + 4}" r="{RADIUS}" fill="{colour}"/>'
+            f'<text x="{MARGIN + 14}" y="{top + LEGEND * n + 8}">{html.escape(text)}</text>'
+            for n, (colour, text) in enumerate(panel.legend)]
+
+
+def _curve(source: Place, sink: Place) -> str:
+    """An arrow that rises over what lies between its ends."""
+    (x1, y1), (x2, y2) = source, sink
+    bend = min(x2 - x1, 60.0) if x2 > x1 else max(x2 - x1, -60.0)
+    middle = (x1 + x2) / 2, (y1 + y2) / 2 - abs(bend) / 2
+    length = hypot(x2 - middle[0], y2 - middle[1]) or 1.0
+    x3, y3 = (x2 - (x2 - middle[0]) / length * RADIUS, y2 - (y2 - middle[1]) / length * RADIUS)
+    return f'<path d="M{x1:g},{y1:g} Q{middle[0]:g},{middle[1]:g} {x3:.1f},{y3:.1f}"/>'
+
+
+def _arrow(source: Place, sink: Place) -> str:
     """From the edge of one dot to the edge of the other, so that the head is seen."""
     (x1, y1), (x2, y2) = source, sink
     length = hypot(x2 - x1, y2 - y1)
@@ -128,12 +199,13 @@ def _arrow(source: tuple[int, int], sink: tuple[int, int]) -> str:
     return f'<line x1="{x1 + dx:.1f}" y1="{y1 + dy:.1f}" x2="{x2 - dx:.1f}" y2="{y2 - dy:.1f}"/>'
 
 
-def _paint(groups: Mapping[tuple[int, int], int]) -> dict[int, str]:
-    """A colour per group: the first of the palette that no group beside it has, while there is one."""
+def _paint(panels: Sequence[Mapping[tuple[int, int], int]]) -> dict[int, str]:
+    """A colour per group, one for all panels: the first that no group beside it has anywhere, while there is one."""
     beside: dict[int, set[int]] = {}
-    for (x, y), group in groups.items():
-        near = {groups.get((x + dx, y + dy), group) for dx in (-1, 0, 1) for dy in (-1, 0, 1)}
-        beside.setdefault(group, set()).update(near - {group})
+    for groups in panels:
+        for (x, y), group in groups.items():
+            near = {groups.get((x + dx, y + dy), group) for dx in (-1, 0, 1) for dy in (-1, 0, 1)}
+            beside.setdefault(group, set()).update(near - {group})
     chosen: dict[int, str] = {}
     for group in sorted(beside):
         taken = {chosen[other] for other in beside[group] if other in chosen}
@@ -142,17 +214,21 @@ def _paint(groups: Mapping[tuple[int, int], int]) -> dict[int, str]:
     return chosen
 
 
-def _axes(panel: Panel, left: int, bottom: int, columns: int, rows: int, width: int, height: int) -> list[str]:
-    every_x, every_y = max(1, columns // 10), max(1, rows // 10)
+def _axes(panel: Panel, grid: _Grid) -> list[str]:
+    every_x, every_y = max(1, grid.columns // 10), max(1, grid.rows // 10)
+    below = MARGIN + grid.rows * CELL + 14
     parts = []
-    for i in range(0, columns, every_x):
+    for i in range(0, grid.columns, every_x):
         x = MARGIN + i * CELL + CELL // 2
-        parts.append(f'<text x="{x}" y="{height - MARGIN + 14}" text-anchor="middle" fill="#777">{left + i}</text>')
-    for j in range(0, rows, every_y):
-        y = MARGIN + (rows - 1 - j) * CELL + CELL // 2 + 4
-        parts.append(f'<text x="{MARGIN - 6}" y="{y}" text-anchor="end" fill="#777">{bottom + j}</text>')
-    parts.append(f'<text x="{width - MARGIN + 6}" y="{height - MARGIN + 14}">{html.escape(panel.axes[0])}</text>')
-    parts.append(f'<text x="6" y="{MARGIN - 6}">{html.escape(panel.axes[1])}</text>')
+        parts.append(f'<text x="{x}" y="{below}" text-anchor="middle" fill="#777">{grid.left + i}</text>')
+    for j in range(0, grid.rows, every_y):
+        y = MARGIN + (grid.rows - 1 - j) * CELL + CELL // 2 + 4
+        parts.append(f'<text x="{MARGIN - 6}" y="{y}" text-anchor="end" fill="#777">{grid.bottom + j}</text>')
+    along, up = panel.axes
+    place = (f'x="{MARGIN + grid.columns * CELL + 6}" y="{below}"' if len(along) < 4 else
+             f'x="{MARGIN + grid.columns * CELL // 2}" y="{below + 14}" text-anchor="middle"')
+    parts.append(f'<text {place}>{html.escape(along)}</text>')
+    parts.append(f'<text x="6" y="{MARGIN - 6}">{html.escape(up)}</text>')
     return parts
 
 

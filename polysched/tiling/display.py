@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polysched.scheduling.display import order_html
 from polysched.scheduling.picture import draw_tiles, draw_tree
 from polysched.scheduling.tree_text import tree_text
 from polysched.scop.display import picture_or_reason
@@ -31,7 +32,7 @@ def tiled_html(tiled: TiledSchedule) -> str:
             ] if len(tiles) == 1 else []
     return card(f"Tiled schedule of {tiled.schedule.scop.name}",
                 table(("band", "what was done"), ((b.band, ", ".join(_words(b))) for b in tiled.bands)),
-                beside(drawing(draw_tree(tiled.tree).svg), picture), *note,
+                beside(drawing(draw_tree(tiled.tree).svg), picture), *note, order_html(tiled.schedule, tiled.tree),
                 folded("as text", preformatted(tiled_text(tiled))))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from polysched.experiment.listings import report_values, unpack
 from polysched.target import find_compiler
 from tests.cli.command import PRODUCT, is_refusal, polysched
 
@@ -63,6 +64,17 @@ def test_all_regions_of_a_file_are_done(tmp_path: Path) -> None:
     assert compiles(tmp_path / "out.c")
 
 
+def test_the_report_counts_the_work_at_given_sizes(tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "--json", "report.json", "-o", "out.c", "--size", "n=10", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    values = report_values(tmp_path / "report.json")
+    assert (values["flop_count"], values["bytes_moved"]) == (2 * 10**3, 4 * 100 * 8)
+    assert values["sizes"] == {"n": 10}
+    (listing,) = unpack(values["listings"])
+    assert "C[i][j] += " in listing.original
+    assert any(step.startswith("band 0: tiles") for step in values["steps"])
+
+
 def test_without_a_name_the_standard_output_is_used(tmp_path: Path, product: Path) -> None:
     done = polysched("c2c", "product.c", folder=tmp_path)
     assert done.returncode == 0
@@ -83,6 +95,8 @@ def test_options_reach_the_stages(tmp_path: Path, product: Path) -> None:
     assert set(region["seconds"]) == {"dependences", "schedule", "tiled", "emitted"}
     assert region["dependences"] == {"flow": 1, "anti": 0, "output": 1}
     assert "parallel" not in (tmp_path / "out.c").read_text()
+    assert "band" in region["listing"]["schedule"]
+    assert "for (" in region["listing"]["transformed"]
     assert sorted(p.name for p in (tmp_path / "stages").iterdir()) == [
         "1-scop.txt", "2-dependences.txt", "3-schedule.txt", "4-tiled.txt", "5-emitted.c"]
     assert all(p.stat().st_size for p in (tmp_path / "stages").iterdir())

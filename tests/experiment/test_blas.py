@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from polysched.experiment.listings import unpack
 
 EXPERIMENT = Path(__file__).parents[2] / "experiments" / "blas"
 SIZES = {"product": {"M": 37, "N": 33, "K": 21}, "batched_product": {"BATCH": 3, "M": 17, "N": 19, "K": 23},
@@ -36,8 +39,11 @@ def test_ours_computes_the_definition(kind: str, tmp_path: Path) -> None:
     row = f'{{"name": "{kind}", "kind": "{kind}", "dtype": "float32", "sizes": {SIZES[kind]}}}'.replace("'", '"')
     done = subprocess.run([sys.executable, "-c", COMPARE, str(EXPERIMENT),
                            f'{{"workload": {row}, "threads": 2, "flags": ["-O2", "-march=native"], '
-                           f'"polysched": {{"reassociate": true}}}}'],
+                           f'"polysched": {{"reassociate": true}}, "kept_values": "{tmp_path}/values.json"}}'],
                           capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
                           env={**os.environ, "OMP_NUM_THREADS": "2"})
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""
+    (listing,) = unpack(json.loads((tmp_path / "values.json").read_text())["listings"])
+    assert "parallel" in listing.schedule
+    assert "for (" in listing.transformed

@@ -9,6 +9,7 @@ from polysched.measure.building import compile_shared
 from polysched.measure.call_interface import TIMER, Origin, Slot, wrapper
 from polysched.measure.isolation import ChildEnd, End, Limits, run_isolated
 from polysched.measure.paired import MeasureOptions, _request, read_timing, read_verification
+from polysched.measure.perf_counters import PerfCounters
 from polysched.measure.workspace import workspace
 from polysched.scop.dtypes import BY_NAME
 from polysched.target import find_compiler
@@ -59,6 +60,9 @@ def test_equal_programs_are_verified_and_timed() -> None:
     assert timing is not None
     assert (len(timing.original), len(timing.warmups)) == (4, 2)
     assert all(s.wall_seconds > 0 for s in timing.original + timing.transformed)
+    readable = PerfCounters().read()
+    assert all(s.counters.keys() == readable.keys() for s in timing.original + timing.transformed)
+    assert all(s.counters.get("task_clock_ns", 1) > 0 for s in timing.original + timing.transformed)
 
 
 def test_a_cold_cache_run_and_a_pinned_one_work() -> None:

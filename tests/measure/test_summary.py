@@ -52,3 +52,12 @@ def test_an_unverified_measurement_shows_no_time():
     assert page.counts["svg"] == 0
     assert "median s" not in page.text
     assert times_svg(failed) == ""
+
+
+def test_counters_are_shown_as_medians_per_call():
+    counted = [dataclasses.replace(sample(0.1), counters={"page_faults": n, "task_clock_ns": 1000}) for n in (3, 9, 4)]
+    timing = Timing(original=tuple(counted), transformed=tuple(counted[:1] * 3), warmups=(), threads=1)
+    measurement = dataclasses.replace(MEASUREMENT, timing=timing)
+    assert ["page", "faults", "4", "3"] in [line.split() for line in measurement_text(measurement).splitlines()]
+    assert "task clock ns" in Page(measurement_html(measurement)).text
+    assert "performance counters" not in measurement_html(TIMED)

@@ -8,8 +8,8 @@ import pytest
 from polysched.dependence import analyse
 from polysched.dependence.picture import draw_dependences
 from polysched.errors import UsageError
-from polysched.scheduling import steps
-from polysched.scheduling.picture import draw_tiles, draw_tree, tree_text
+from polysched.scheduling import SchedulerOptions, pluto, steps
+from polysched.scheduling.picture import draw_schedule, draw_tiles, draw_tree, tree_text
 from polysched.scheduling.primitives import Skew, Tile
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.picture import draw_domains
@@ -36,6 +36,53 @@ def test_one_arrow_per_dependence():
     assert ((1, 0), (2, 0)) in arrows     # A[1] written at (t, i) = (0, 1), read at (0, 2)
     assert ((2, 0), (1, 1)) in arrows     # A[2] written at (0, 2), read at (1, 1)
     assert all(source != sink for source, sink in arrows)
+
+
+def pipeline(length="N"):
+    """S1 reads what S0 wrote at its own place and the one before."""
+    scop = build_scop([("S0", f"{{ S0[i] : 0 <= i < {length} }}", [], ["{ S0[i] -> A[i] }"]),
+                       ("S1", f"{{ S1[i] : 1 <= i < {length} }}",
+                        ["{ S1[i] -> A[i] }", "{ S1[i] -> A[i - 1] }"], ["{ S1[i] -> B[i] }"])],
+                      "{ S0[i] -> [0, i]; S1[i] -> [1, i] }")
+    return analyse(scop)
+
+
+def test_arrows_between_statements_go_from_panel_to_panel():
+    picture = draw_dependences(pipeline(), parameters={"N": 4})
+    assert {(link.source_panel, link.source, link.sink_panel, link.sink) for link in picture.links} == {
+        (0, (i, 0), 1, (j, 0)) for i in range(4) for j in (i, i + 1) if 1 <= j < 4}
+    assert not any(panel.arrows for panel in picture.panels)
+    paths = ElementTree.fromstring(picture.svg).findall(f".//{SVG}g/{SVG}path")
+    assert len(paths) == len(picture.links) == 6
+
+
+def test_of_many_arrows_between_statements_those_of_one_instance_are_drawn():
+    picture = draw_dependences(pipeline(), parameters={"N": 50})
+    assert {(link.source, link.sink) for link in picture.links} == {((24, 0), (24, 0)), ((24, 0), (25, 0))}
+    assert "2 of 98 arrows" in picture.note
+    assert picture.note in picture.svg
+
+
+def test_statements_that_share_a_band_lie_in_one_grid_in_their_new_order():
+    dependences = pipeline()
+    fused = pluto(dependences, options=SchedulerOptions(fusion="max"))
+    (panel,) = draw_schedule(dependences, fused.tree, parameters={"N": 4}).panels
+    assert len(panel.points) == 4 + 3
+    assert len(set(panel.points)) == 7, "no dot hides another"
+    assert len(panel.arrows) == 6
+    assert all(source[0] < sink[0] + 0.5 for source, sink in panel.arrows), "no arrow points back in time"
+    assert [text for _, text in panel.legend] == ["S0", "S1"]
+
+
+def test_tiles_are_seen_in_schedule_space():
+    skewed = steps.apply(stencil(), Skew(loop="i", by="t", factor=1))
+    tiled = steps.apply(skewed, Tile(loops=("t", "i"), sizes=(2, 2)))
+    (panel,) = draw_schedule(skewed.dependences, skewed.tree, tiles=tiled.tree, parameters={"N": 5}).panels
+    tiles = {}
+    for (x, y), group in panel.colours.items():
+        tiles.setdefault(group, set()).add((x // 2, y // 2))
+    assert all(len(corner) == 1 for corner in tiles.values()), "rectangular where the loops are skewed"
+    assert set(panel.points) == {(t + i, t) for t in range(5) for i in range(1, 5)}
 
 
 def test_tiles_partition_the_instances():
