@@ -70,9 +70,14 @@ class Assignment:
         """Per operand one spelling of what it holds, equal for equal expressions."""
         return {name: ideal_text(e, {}) or repr(e) for name, e in self.operands}
 
+    @cached_property
+    def held(self) -> dict[str, Expr]:
+        """Per operand what the program puts into it."""
+        return dict(self.operands)
+
     def expression(self, operand: str) -> Expr:
         """What the program puts into an operand."""
-        return next(e for name, e in self.operands if name == operand)
+        return self.held[operand]
 
 
 def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:

@@ -13,7 +13,7 @@ abstraction", ISCA 2022, section 5 (the mapping and its binary matrix check, `Ru
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -232,22 +232,29 @@ class Encoding:
         with Solver("glucose4", bootstrap_with=self.clauses) as solver:
             known = 0
             count = 0
+            decided = [*self.x.values(), *self.chosen]
+            assumptions = self.assumptions
             while limit is None or count < limit:
                 for clause in self.learned[known:]:
                     solver.add_clause(clause)
                 known = len(self.learned)
-                if not solver.solve(assumptions=self.assumptions):
+                if not solver.solve(assumptions=assumptions):
                     return
-                true = set(solver.get_model())
-                decided = [*self.x.values(), *self.chosen]
-                solver.add_clause([-v if v in true else v for v in decided])
+                model = solver.get_model()
+                solver.add_clause([-model[v - 1] for v in decided])
                 count += 1
-                yield self._decoded(true)
+                yield self._decoded(model)
 
-    def _decoded(self, true: set[int]) -> Choice:
-        assignment = next(i for i, v in enumerate(self.chosen) if v in true)
-        return Choice(assignment, tuple(tuple(loop for loop in self.loops if self.x[loop, g] in true)
-                                        for g in range(len(self.groups))))
+    def _decoded(self, model: Sequence[int]) -> Choice:
+        """The choice of a model, whose literal of variable v is at position v - 1."""
+        assignment = next(i for i, v in enumerate(self.chosen) if model[v - 1] > 0)
+        return Choice(assignment, tuple([tuple([loop for loop, v in members if model[v - 1] > 0])
+                                         for members in self._members]))
+
+    @cached_property
+    def _members(self) -> list[list[tuple[str, int]]]:
+        """Per group the loops with their variables."""
+        return [[(loop, self.x[loop, g]) for loop in self.loops] for g in range(len(self.groups))]
 
     def learn(self, choice: Choice, loops: frozenset[str]) -> None:
         """isl refused: these loops, in these groups, never again (supersets included)."""

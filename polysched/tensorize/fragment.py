@@ -120,6 +120,26 @@ class Fragment:
         return self._loop[name]
 
     @cached_property
+    def result(self) -> Load:
+        """The element that the statement writes, as an expression."""
+        return Load(self.target, self.update.dtype)
+
+    @cached_property
+    def work(self) -> int:
+        """Iterations of all loops together."""
+        return math.prod(loop.extent for loop in self.loops)
+
+    def iterations(self, loops: tuple[str, ...]) -> int:
+        """How many iterations some loops have together."""
+        if loops not in self._iterations:
+            self._iterations[loops] = math.prod(self.loop(name).extent for name in loops)
+        return self._iterations[loops]
+
+    @cached_property
+    def _iterations(self) -> dict[tuple[str, ...], int]:
+        return {}
+
+    @cached_property
     def array_strides(self) -> dict[str, tuple[int, ...] | None]:
         """Per access reference the row-major strides, in elements, of its array; None for unknown extents."""
         return {a.reference: self._strides(a.array) for a in self.statement.accesses}

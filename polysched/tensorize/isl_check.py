@@ -47,11 +47,14 @@ class IslCheck:
     """
 
     fragment: Fragment
-    answers: dict[tuple[str, frozenset[str], tuple[str, ...]], bool] = field(default_factory=dict)
+    answers: dict[tuple[str, frozenset[str]], bool] = field(default_factory=dict)
+    asked: dict[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]], bool] = field(default_factory=dict)
+    told_apart: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    steps: dict[int, bool] = field(default_factory=dict)
     read: dict[int, tuple[Expr, tuple[str, ...]]] = field(default_factory=dict)
 
     def refusal(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
-                loops: Sequence[Sequence[str]]) -> Refusal | None:
+                loops: Sequence[tuple[str, ...]]) -> Refusal | None:
         """Refuse a mapping that does not compute the statement; None when it does.
 
         Parameters
@@ -60,18 +63,37 @@ class IslCheck:
         indexes : per group the operands that it indexes, `output` among them for the result.
         loops : per group its loops, outermost first.
         """
-        mapped = frozenset(name for members in loops for name in members)
-        if sum(len(m) for m in loops) != len(mapped) or not all(self.recoverable(tuple(m)) for m in loops):
+        mapped = frozenset([name for members in loops for name in members])
+        if sum(map(len, loops)) != len(mapped) or not all(map(self.recoverable, loops)):
             return Refusal("two iterations fall on the same place of the instruction", mapped)
-        references = {o: self.references(e) for o, e in operands.items()}
-        for operand, used in (*references.items(), (output, (self.fragment.target,))):
-            hidden = frozenset(n for m, i in zip(loops, indexes, strict=True) if operand not in i for n in m)
-            if not all(self.independent(r, hidden) for r in used):
-                return Refusal(f"operand {operand} would need two elements at one place", hidden)
-        lanes = frozenset(n for m, i in zip(loops, indexes, strict=True) if output in i for n in m)
-        if not self.distinct(lanes & self.written):   # the other lanes hold partial sums, which are added
-            return Refusal("two places of the result would hold the same element, so one sum is lost", lanes)
-        return _padding(self.fragment, operands, set(mapped))
+        for operand, used in (*((o, self.references(e)) for o, e in operands.items()), (output, self.own)):
+            hidden = tuple([m for m, i in zip(loops, indexes, strict=True) if operand not in i])
+            if not self.agree(used, hidden):
+                return Refusal(f"operand {operand} would need two elements at one place", _together(hidden))
+        lanes = tuple([m for m, i in zip(loops, indexes, strict=True) if output in i])
+        if not self.differ(lanes):
+            return Refusal("two places of the result would hold the same element, so one sum is lost",
+                           _together(lanes))
+        return None if self.fragment.is_box else _padding(self.fragment, operands, set(mapped))
+
+    def agree(self, references: tuple[str, ...], hidden: tuple[tuple[str, ...], ...]) -> bool:
+        """The elements of all these accesses are the same in every iteration of the hidden loops."""
+        key = (references, hidden)
+        if key not in self.asked:
+            self.asked[key] = all(self.independent(r, _together(hidden)) for r in references)
+        return self.asked[key]
+
+    def differ(self, lanes: tuple[tuple[str, ...], ...]) -> bool:
+        """Lanes hold different elements, apart from those of partial sums, which are added."""
+        key = ((), lanes)
+        if key not in self.asked:
+            self.asked[key] = self.distinct(_together(lanes) & self.written)
+        return self.asked[key]
+
+    @cached_property
+    def own(self) -> tuple[str]:
+        """The access that the statement writes."""
+        return (self.fragment.target,)
 
     def references(self, e: Expr) -> tuple[str, ...]:
         """The accesses that an expression reads."""
@@ -85,18 +107,24 @@ class IslCheck:
         return frozenset(n for i in self.fragment.indices[self.fragment.target] for n in i.loops)
 
     def recoverable(self, loops: tuple[str, ...]) -> bool:
-        """The fused index tells the iterations of its loops apart."""
-        key = ("recoverable", frozenset[str](), loops)
-        if key not in self.answers:
-            bounds = " and ".join(f"{p.lower} <= {p.name} < {p.lower + p.extent}"
-                                  for p in map(self.fragment.loop, loops)) or "true"
-            text = f"{{ L[{', '.join(loops)}] -> F[{fused_index(self.fragment, loops)}] : {bounds} }}"
-            self.answers[key] = bool(isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).is_injective())
-        return self.answers[key]
+        """The fused index tells the iterations of its loops apart.
+
+        By induction over the loops: the index of all but the last is known, and one step `(f, i) -> f * E + i` with
+        `0 <= i < E` loses nothing, which isl decides once per extent E.
+        """
+        if loops not in self.told_apart:
+            self.told_apart[loops] = all(self._step_recoverable(self.fragment.loop(name).extent) for name in loops)
+        return self.told_apart[loops]
+
+    def _step_recoverable(self, extent: int) -> bool:
+        if extent not in self.steps:
+            text = f"{{ L[f, i] -> F[f * {extent} + i] : 0 <= i < {extent} }}"
+            self.steps[extent] = bool(isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).is_injective())
+        return self.steps[extent]
 
     def independent(self, reference: str, hidden: frozenset[str]) -> bool:
         """The element of an access is a function of the loops that are not hidden."""
-        key = ("independent", hidden, (reference,))
+        key = (reference, hidden)
         if key not in self.answers:
             relation = _projected(self.fragment, self.fragment.relation(reference), hidden)
             self.answers[key] = bool(relation.is_single_valued())
@@ -104,15 +132,24 @@ class IslCheck:
 
     def distinct(self, lanes: frozenset[str]) -> bool:
         """With every other loop at one value, different lanes write different elements."""
-        key = ("distinct", lanes, ())
+        key = ("", lanes)
         if key not in self.answers:
-            relation = self.fragment.relation(self.fragment.target)
-            together = relation.apply_range(relation.reverse())
+            together = self._same_element
             for position, name in enumerate(self.fragment.statement.iterators):
                 if name not in lanes:
                     together = together.equate(isl.dim_type.in_, position, isl.dim_type.out, position)
             self.answers[key] = bool(together.is_subset(isl.Map.identity(together.get_space())))
         return self.answers[key]
+
+    @cached_property
+    def _same_element(self) -> isl.Map:
+        """Pairs of iterations that write the same element."""
+        relation = self.fragment.relation(self.fragment.target)
+        return relation.apply_range(relation.reverse())
+
+
+def _together(groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
+    return frozenset([name for members in groups for name in members])
 
 
 def _projected(fragment: Fragment, relation: isl.Map, hidden: frozenset[str]) -> isl.Map:
@@ -130,8 +167,6 @@ def _map(fragment: Fragment, coordinates: Sequence[str]) -> isl.Map:
 
 def _padding(fragment: Fragment, operands: Mapping[str, Expr], mapped: set[str]) -> Refusal | None:
     """Points of the bounding box outside the domain must have no effect."""
-    if fragment.is_box:
-        return None
     domain, visible = fragment.domain, fragment.box
     position = {name: i for i, name in enumerate(fragment.statement.iterators)}
     outside = frozenset(loop.name for loop in fragment.loops) - mapped

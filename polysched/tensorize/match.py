@@ -20,7 +20,7 @@ from polysched.tensorize.explanation import Explanation, explain
 from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, same_tile_dependence
-from polysched.tensorize.operand_layout import OperandLayout, operand_layout
+from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
 
 COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
 
@@ -55,7 +55,7 @@ class Match:
     ----------
     loops : per group its loops, outermost first; loops of no group run outside.
     assignment : what each input operand holds.
-    known_layouts : shared by all matches of one fragment and instruction.
+    table : layouts, shared by all matches of one fragment and instruction.
     """
 
     fragment: Fragment
@@ -63,7 +63,7 @@ class Match:
     groups: tuple[Group, ...]
     loops: tuple[tuple[str, ...], ...]
     assignment: Assignment
-    known_layouts: dict[object, OperandLayout] = field(default_factory=dict, repr=False)
+    table: LayoutTable = field(repr=False)
 
     @cached_property
     def outer(self) -> tuple[str, ...]:
@@ -76,10 +76,10 @@ class Match:
         part, written = self.groups[group], self.fragment.loops_of(self.result)
         return self.intrinsic.output.name in part.indexes and any(n not in written for n in self.loops[group])
 
-    @cached_property
+    @property
     def result(self) -> Load:
         """The program's element that the instruction's result is."""
-        return Load(self.fragment.target, self.fragment.update.dtype)
+        return self.fragment.result
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Match:
 
     @cached_property
     def _fused_extents(self) -> tuple[int, ...]:
-        return tuple(math.prod(self.fragment.loop(name).extent for name in members) for members in self.loops)
+        return tuple([self.fragment.iterations(members) for members in self.loops])
 
     def extent(self, group: int) -> int:
         """The instruction's extent of a group; for a library call, whatever the loops have."""
@@ -103,28 +103,21 @@ class Match:
     @property
     def executions(self) -> int:
         """How often the instruction is executed."""
-        tiles = math.prod(-(-self.fused_extent(g) // self.extent(g)) for g in range(len(self.groups)))
-        return tiles * math.prod(self.fragment.loop(name).extent for name in self.outer)
+        total = self.fragment.work
+        for part, count in zip(self.groups, self._fused_extents, strict=True):
+            total = total // count * -(-count // (part.extent or count))
+        return total
 
     @property
     def utilisation(self) -> float:
         """Share of the instruction's work that is the program's."""
-        work = math.prod(loop.extent for loop in self.fragment.loops)
-        return work / (self.executions * math.prod(self.extent(g) for g in range(len(self.groups))))
+        return self.fragment.work / (self.executions * math.prod(self.extent(g) for g in range(len(self.groups))))
 
     @cached_property
     def layouts(self) -> tuple[OperandLayout, ...]:
         """How each operand of the instruction lies in the program's arrays, the result first."""
-        return tuple(self._layout(v.name) for v in self.intrinsic.parsed.operands)
-
-    def _layout(self, operand: str) -> OperandLayout:
-        """It depends only on what the operand holds and on the loops in its dimensions, which many matches share."""
-        output = operand == self.intrinsic.output.name
-        held = self.result.reference if output else id(self.assignment.expression(operand))
-        key = (operand, held, tuple(m for g, m in zip(self.groups, self.loops, strict=True) if operand in g.indexes))
-        if key not in self.known_layouts:
-            self.known_layouts[key] = operand_layout(self, operand)
-        return self.known_layouts[key]
+        held = {**self.assignment.held, self.intrinsic.output.name: self.fragment.result}
+        return tuple([self.table.layout(o, held[o.name], self.loops) for o in self.table.operands])
 
     @cached_property
     def cost_cycles(self) -> float:
@@ -134,8 +127,8 @@ class Match:
         """
         work = self.executions * self.intrinsic.cost.issue_cycles
         if self.intrinsic.library:
-            work = math.prod(loop.extent for loop in self.fragment.loops) / 16
-        return work + COPIED_ELEMENT_CYCLES * sum(layout.least_elements for layout in self.layouts) \
+            work = self.fragment.work / 16
+        return work + COPIED_ELEMENT_CYCLES * sum([layout.least_elements for layout in self.layouts]) \
             + self.intrinsic.cost.latency_cycles
 
     @property
@@ -238,11 +231,11 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     checker, indexes = IslCheck(fragment), [g.indexes for g in encoding.groups]
     count = 0
     before = len(refused)
-    layouts: dict[object, OperandLayout] = {}
+    layouts = LayoutTable(fragment, intrinsic, encoding.groups)
     for choice in encoding.solutions() if table and not impossible else ():
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
-                          assignment=table[choice.assignment], known_layouts=layouts)
-        refusal = checker.refusal(dict(candidate.assignment.operands), intrinsic.output.name, indexes, choice.loops) \
+                          assignment=table[choice.assignment], table=layouts)
+        refusal = checker.refusal(candidate.assignment.held, intrinsic.output.name, indexes, choice.loops) \
             or same_tile_dependence(fragment, dependences, extents, choice.loops)
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
@@ -259,9 +252,17 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
 def _up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]:
     """Of every class under the instruction's automorphisms the cheapest; the count does not see layouts."""
     symmetries = automorphisms(intrinsic)
+    if len(symmetries) == 1:
+        yield from found
+        return
+    texts: dict[int, list[tuple[tuple[str, str], ...]]] = {}   # of an assignment under every symmetry
     classes: dict[object, list[Match]] = {}
     for m in found:
-        images = [_image(m, operands, places) for operands, places in symmetries]
+        renamed = texts.get(id(m.assignment))
+        if renamed is None:
+            renamed = texts[id(m.assignment)] = [
+                tuple(sorted((operands[n], t) for n, t in m.assignment.texts.items())) for operands, _ in symmetries]
+        images = [_image(m, text, places) for text, (_, places) in zip(renamed, symmetries, strict=True)]
         classes.setdefault(min(images), []).append(m)
     for members in classes.values():
         yield min(members, key=lambda m: m.cost_cycles)
@@ -295,11 +296,10 @@ def _commutes(update: Expr, inputs: tuple[Any, ...], swap: Mapping[str, str]) ->
     return ideal_text(rebuild(update, rename), {}) == ideal_text(update, {})
 
 
-def _image(m: Match, operands: Mapping[str, str], places: tuple[int, ...]) -> Image:
+def _image(m: Match, texts: tuple[tuple[str, str], ...], places: tuple[int, ...]) -> Image:
     moved: list[tuple[str, ...]] = [()] * len(places)
-    for at, place in enumerate(places):
-        moved[place] = m.loops[at]
-    texts = tuple(sorted((operands[n], text) for n, text in m.assignment.texts.items()))
+    for members, place in zip(m.loops, places, strict=True):
+        moved[place] = members
     return m.fragment.statement.name, tuple(moved), texts
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
-from polysched.scop.body import Load
+from polysched.scop.body import Expr, Load
+from polysched.tensorize.encoding import Group
 from polysched.tensorize.fragment import Fragment
-from polysched.tensorize.intrinsic import LoadMode
-
-if TYPE_CHECKING:
-    from polysched.tensorize.match import Match
+from polysched.tensorize.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.semantics import Element, Variable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,42 +47,6 @@ class OperandLayout:
                 "packed_elements": self.packed_elements}
 
 
-def operand_layout(match: Match, operand: str) -> OperandLayout:
-    """The layout of one operand."""
-    variable = match.intrinsic.parsed.operand(operand)
-    e = Load(match.fragment.target, variable.dtype) if variable.written else match.assignment.expression(operand)
-    element = next(x for x in (match.intrinsic.contraction.output, *match.intrinsic.contraction.inputs)
-                   if x.array == operand)
-    strides: list[int | None] = []
-    for subscript in element.subscripts:
-        group = next((g for g, part in enumerate(match.groups) if subscript.names & set(part.dimensions)), None)
-        strides.append(0 if group is None else _stride(match, e, group, subscript.names) if isinstance(e, Load)
-                       else None)
-    array = match.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
-    mode = _mode(match, operand, strides, e)
-    copied = 0 if mode in (LoadMode.DIRECT, LoadMode.BROADCAST) else _elements(match, operand)
-    return OperandLayout(operand=operand, array=array, mode=mode, strides=tuple(strides), packed_elements=copied,
-                         least_elements=min(copied, _touched(match, e)) if isinstance(e, Load) else copied)
-
-
-def _stride(match: Match, e: Load, group: int, dimensions: frozenset[str]) -> int | None:
-    """Distance in memory between neighbours along one dimension of a group; None when it is not constant."""
-    if len(dimensions) > 1:
-        return None
-    part = match.groups[group]
-    inner = part.dimensions[part.dimensions.index(next(iter(dimensions))) + 1:]
-    extents = {d.name: d.extent for d in match.intrinsic.contraction.dimensions}
-    factor = 1
-    for name in inner:
-        extent = extents[name]
-        if isinstance(extent, str):
-            return None
-        factor *= extent
-    steps = match.fragment.memory_steps[e.reference]
-    step = uniform_step(match.fragment, steps, match.loops[group]) if steps is not None else None
-    return None if step is None else step * factor
-
-
 def uniform_step(fragment: Fragment, steps: Mapping[str, int], loops: Sequence[str]) -> int | None:
     """Elements between neighbours along the fused index of some loops, outermost first; None when that is not constant.
 
@@ -94,48 +58,126 @@ def uniform_step(fragment: Fragment, steps: Mapping[str, int], loops: Sequence[s
     return extents[-1][0] if extents else 0
 
 
-def _mode(match: Match, operand: str, strides: list[int | None], e: object) -> LoadMode:
-    variable = match.intrinsic.parsed.operand(operand)
-    described = match.intrinsic.operand(operand).mode
-    full = all(match.fused_extent(g) % match.extent(g) == 0 for g, part in enumerate(match.groups)
-               if operand in part.indexes)
-    if not isinstance(e, Load):
-        return LoadMode.PACKED
-    if match.intrinsic.library:
-        return described if strides and strides[-1] == 1 and None not in strides else LoadMode.PACKED
-    natural = _natural(variable.shape)
-    fits = tuple(strides) == natural or (described is LoadMode.TILE and None not in strides
-                                         and tuple(strides[1:]) == natural[1:])
-    ragged = variable.written and all(len(part.dimensions) == 1 for part in match.groups if operand in part.indexes)
-    if (full or ragged) and fits:
-        return LoadMode.BROADCAST if described is LoadMode.BROADCAST else LoadMode.DIRECT
-    return LoadMode.PACKED
-
-
 def _natural(shape: tuple[int | str, ...]) -> tuple[int, ...]:
     sizes = [s for s in shape if isinstance(s, int)]
     return tuple(math.prod(sizes[i + 1:]) if sizes[i] > 1 else 0 for i in range(len(sizes)))
 
 
-def _elements(match: Match, operand: str) -> int:
-    """Elements of all tiles of an operand, each packed once."""
-    total = 1
-    for g, part in enumerate(match.groups):
-        if operand in part.indexes:
-            total *= -(-match.fused_extent(g) // match.extent(g)) * match.extent(g)
-    e = Load(match.fragment.target, match.fragment.update.dtype) \
-        if operand == match.intrinsic.output.name else match.assignment.expression(operand)
-    for name in match.outer:
-        if name in match.fragment.loops_of(e):
-            total *= match.fragment.loop(name).extent
-    return total
+@dataclass(frozen=True, eq=False)
+class LayoutTable:
+    """The layouts of all matches of one fragment and one instruction, which share most of their parts.
+
+    A layout depends only on what the operand holds and on the loops in the dimensions that index it; its strides and
+    its padded sizes on one group each; the elements that an access touches on nothing else.
+    """
+
+    fragment: Fragment
+    intrinsic: Intrinsic
+    groups: tuple[Group, ...]
+    layouts: dict[object, OperandLayout] = field(default_factory=dict, repr=False)
+    strides: dict[object, int | None] = field(default_factory=dict, repr=False)
+    touched: dict[str, int] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def operands(self) -> tuple[DescribedOperand, ...]:
+        """The operands of the instruction, the result first."""
+        elements = {e.array: e for e in (self.intrinsic.contraction.output, *self.intrinsic.contraction.inputs)}
+        return tuple(DescribedOperand(self, v, elements[v.name]) for v in self.intrinsic.parsed.operands)
+
+    def layout(self, operand: DescribedOperand, e: Expr, loops: tuple[tuple[str, ...], ...]) -> OperandLayout:
+        """The layout of an operand that holds an expression, with these loops in the groups."""
+        key = (operand.name, id(e), *(loops[g] for g in operand.groups))
+        found = self.layouts.get(key)
+        if found is None:
+            found = self.layouts[key] = self._layout(operand, e, loops)
+        return found
+
+    def _layout(self, operand: DescribedOperand, e: Expr, loops: tuple[tuple[str, ...], ...]) -> OperandLayout:
+        strides = tuple(0 if group is None else self._stride(e, group, factor, loops[group])
+                        if isinstance(e, Load) else None for group, factor in operand.subscripts)
+        counts = [(self.fragment.iterations(loops[g]), self.groups[g].extent) for g in operand.groups]
+        full = all(extent is None or count % extent == 0 for count, extent in counts)
+        mode = operand.mode_of(strides, full=full) if isinstance(e, Load) else LoadMode.PACKED
+        copied = 0
+        if mode not in (LoadMode.DIRECT, LoadMode.BROADCAST):
+            copied = math.prod(count if extent is None else -(-count // extent) * extent for count, extent in counts)
+            inside = {name for members in loops for name in members}
+            copied *= math.prod(self.fragment.loop(n).extent for n in self.fragment.loops_of(e) if n not in inside)
+        array = self.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
+        return OperandLayout(operand=operand.name, array=array, mode=mode, strides=strides, packed_elements=copied,
+                             least_elements=min(copied, self._touched(e.reference)) if isinstance(e, Load) else copied)
+
+    def _stride(self, e: Load, group: int, factor: int | None, loops: tuple[str, ...]) -> int | None:
+        """Distance in memory between neighbours along one dimension of a group; None when it is not constant."""
+        key = (e.reference, group, factor, loops)
+        if key not in self.strides:
+            steps = self.fragment.memory_steps[e.reference]
+            step = None if steps is None or factor is None else uniform_step(self.fragment, steps, loops)
+            self.strides[key] = None if step is None or factor is None else step * factor
+        return self.strides[key]
+
+    def _touched(self, reference: str) -> int:
+        """Elements in the box around all that an access reads."""
+        if reference not in self.touched:
+            self.touched[reference] = math.prod(
+                1 + sum(abs(c) * (self.fragment.loop(n).extent - 1) for n, c in index.coefficients)
+                for index in self.fragment.indices[reference])
+        return self.touched[reference]
 
 
+@dataclass(frozen=True, eq=False)
+class DescribedOperand:
+    """What the description says about one operand, in terms of the groups."""
 
+    table: LayoutTable
+    variable: Variable
+    element: Element
 
-def _touched(match: Match, e: Load) -> int:
-    """Elements in the box around all that an access reads."""
-    total = 1
-    for index in match.fragment.indices[e.reference]:
-        total *= 1 + sum(abs(c) * (match.fragment.loop(n).extent - 1) for n, c in index.coefficients)
-    return total
+    @property
+    def name(self) -> str:
+        return self.variable.name
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """The groups that index it."""
+        return tuple(g for g, part in enumerate(self.table.groups) if self.name in part.indexes)
+
+    @cached_property
+    def subscripts(self) -> tuple[tuple[int | None, int | None], ...]:
+        """Per subscript the group that moves it, and how many steps of the fused index one step of it is."""
+        extents = {d.name: d.extent for d in self.table.intrinsic.contraction.dimensions}
+        found: list[tuple[int | None, int | None]] = []
+        for subscript in self.element.subscripts:
+            group = next((g for g, part in enumerate(self.table.groups) if subscript.names & set(part.dimensions)),
+                         None)
+            if group is None or len(subscript.names) > 1:
+                found.append((group, None))
+                continue
+            part = self.table.groups[group].dimensions
+            inner = [extents[n] for n in part[part.index(next(iter(subscript.names))) + 1:]]
+            found.append((group, None if any(isinstance(e, str) for e in inner) else math.prod(map(int, inner))))
+        return tuple(found)
+
+    @cached_property
+    def _ragged(self) -> bool:
+        """Last tiles may be partly padding: the result, in dimensions of its own."""
+        return self.variable.written and all(len(self.table.groups[g].dimensions) == 1 for g in self.groups)
+
+    @cached_property
+    def _natural(self) -> tuple[int, ...]:
+        return _natural(self.variable.shape)
+
+    @cached_property
+    def _described(self) -> LoadMode:
+        return self.table.intrinsic.operand(self.name).mode
+
+    def mode_of(self, strides: tuple[int | None, ...], *, full: bool) -> LoadMode:
+        """DIRECT or BROADCAST where the array lies as the instruction reads it, otherwise PACKED."""
+        described = self._described
+        if self.table.intrinsic.library:
+            return described if strides and strides[-1] == 1 and None not in strides else LoadMode.PACKED
+        fits = strides == self._natural or (described is LoadMode.TILE and None not in strides
+                                            and strides[1:] == self._natural[1:])
+        if (full or self._ragged) and fits:
+            return LoadMode.BROADCAST if described is LoadMode.BROADCAST else LoadMode.DIRECT
+        return LoadMode.PACKED
