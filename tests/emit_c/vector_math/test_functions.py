@@ -23,8 +23,10 @@ UNARY = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "tanh":
          "nearbyint": np.rint, "fabs": np.abs, "round": None}
 BINARY = {"pow": np.power, "fmin": np.fmin, "fmax": np.fmax, "copysign": np.copysign}
 EXACT = {"sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "fabs", "round", "fmin", "fmax", "copysign"}
+CLANG = next((name for name in ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
+              if shutil.which(name)), "clang")
 BUILDS = [("gcc", "-O2", "-march=native"), ("gcc", "-O1"), ("gcc", "-O3", "-mavx2", "-mfma"),
-          ("clang", "-O2", "-march=native"), ("clang-19", "-O2", "-march=native"), ("clang-19", "-O1")]
+          (CLANG, "-O2", "-march=native"), (CLANG, "-O1")]
 # Without the start files, of which gcc adds one that makes every thread of this process round denormals to zero.
 FINITE_ONLY = ("-O3", "-march=native", "-ffast-math", "-nostartfiles")
 
