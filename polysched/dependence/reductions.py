@@ -101,7 +101,7 @@ def _reduction(statement: Statement) -> Reduction | None:
 
 def _update(statement: Statement, update: Assign) -> Reduction | None:
     """The reduction that a statement of one assignment is, if it is one."""
-    if not statement.access(update.target).exact:
+    if not statement.access(update.target).exact and not _updates_in_place(statement, update):
         return None
     canonical = _canonical(statement)
     old = canonical[update.target]
@@ -121,6 +121,13 @@ def _update(statement: Statement, update: Assign) -> Reduction | None:
         return None  # each step truncates: the order matters
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=reads,
                      dtype=update.dtype, exact=update.dtype.is_integer or operator in ("min", "max"))
+
+
+def _updates_in_place(statement: Statement, update: Assign) -> bool:
+    """`a[e] op= v` where data decide which element it is: written and read at once, and no other element is read."""
+    array = statement.access(update.target).array
+    others = [a for a in statement.accesses if a.array == array and a.reference not in (update.target, update.read)]
+    return update.op is not None and update.read is not None and not others
 
 
 def _place_by_selection(statement: Statement, chosen: tuple[tuple[Assign, Expr], ...], count: int

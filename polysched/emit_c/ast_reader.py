@@ -27,7 +27,19 @@ from polysched.emit_c.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loops import Block, For, If, Let, Local, Node, Packed, RegisterTile, StatementInstance, block
+from polysched.emit_c.loops import (
+    Block,
+    For,
+    If,
+    Let,
+    Local,
+    Node,
+    Packed,
+    RegisterTile,
+    StatementInstance,
+    ThreadReduction,
+    block,
+)
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.marks import LoopMark
 
@@ -176,5 +188,5 @@ def substitute_node(node: Node, values: Mapping[str, Linear]) -> Node:
             raise ValueError("panels are made when all substitutions are done")
         case StatementInstance():
             return replace(node, iterators=tuple(substitute(f, values) for f in node.iterators))
-        case Local():
+        case Local() | ThreadReduction():
             raise ValueError("temporaries are placed when all substitutions are done")

@@ -99,7 +99,11 @@ class ExpressionPrinter:
             return self.panel_element(operand)
         temporary = next((t for t in self.temporaries if t.array == access.array), None)
         if temporary is not None:
-            found = _all([linear_form(s, self.iterators) for s in access.subscripts])
+            forms = [linear_form(s, self.iterators) for s in access.subscripts]
+            if None in forms and temporary.is_whole:
+                return CText(temporary.name + "".join(f"[{self.subscript(s)}]" for s in access.subscripts),
+                             Level.POSTFIX)
+            found = _all(forms)
             return temporary_element(temporary, temporary.subscripts(found), self.index)
         array = self.scop.array(access.array)
         return fill_element(element_template(array, len(access.subscripts), self.local_names),

@@ -23,7 +23,7 @@ from polysched.emit_c.index import (
     Variable,
     variables,
 )
-from polysched.emit_c.loops import For
+from polysched.emit_c.loops import For, ThreadReduction
 
 _MAX_OPERATIONS = 500_000
 
@@ -46,6 +46,13 @@ class Facts:
         here = Linear(((Variable(loop.variable), 1),))
         new = [Comparison(">=", here, arm) for arm in arms_of(loop.lower, "max")]
         new += [Comparison("<", here, arm) for arm in arms_of(loop.upper, "min")]
+        return self.given(*new)
+
+    def inside_part(self, node: ThreadReduction) -> Facts:
+        """What holds in one part of a loop's range."""
+        first, end = Linear(((Variable(node.first), 1),)), Linear(((Variable(node.end), 1),))
+        new = [Comparison(">=", first, arm) for arm in arms_of(node.whole.lower, "max")]
+        new += [Comparison("<=", end, arm) for arm in arms_of(node.whole.upper, "min")]
         return self.given(*new)
 
     def given(self, *conditions: Condition) -> Facts:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.index import Comparison, variable
-from polysched.emit_c.loops import Block, For, If, Let, Local, Node, Packed, RegisterTile, straight
+from polysched.emit_c.loops import Block, For, If, Let, Local, Node, Packed, RegisterTile, ThreadReduction, straight
 
 Promotes = Callable[[RegisterTile, Facts], bool]
 
@@ -36,6 +36,8 @@ def hold_elements(node: Node, facts: Facts, promotes: Promotes) -> Node:
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
             return replace(node, body=hold_elements(node.body, facts.given(known), promotes))
+        case ThreadReduction():
+            return replace(node, loop=hold_elements(node.loop, facts.inside_part(node), promotes))
         case Packed() | Local():
             return replace(node, body=hold_elements(node.body, facts, promotes))
         case _:

@@ -27,16 +27,25 @@ class HelperMacros:
         self._names: dict[str, str] = {}
 
     def use(self, kind: str) -> str:
-        """The name of the macro of this kind (a key of the table above), from now on defined."""
+        """The name of the macro of this kind (a key of the table above, or `threads`), from now on defined."""
         if kind not in self._names:
             self._names[kind] = self._taken.fresh(f"polysched_{kind}")
         return self._names[kind]
 
+    def threads(self) -> str:
+        """The number of threads that a team would have, as an expression; one without OpenMP."""
+        return f"{self.use('threads')}()"
+
     def definitions(self) -> list[str]:
         """One `#define` per used macro, in a fixed order."""
-        return [f"#define {self._names[k]}{args} {body}" for k, (args, body) in _DEFINITIONS.items()
-                if k in self._names]
+        lines = [f"#define {self._names[k]}{args} {body}" for k, (args, body) in _DEFINITIONS.items()
+                 if k in self._names]
+        if "threads" in self._names:
+            lines += ["#ifdef _OPENMP", "int omp_get_max_threads(void);",
+                      f"#define {self._names['threads']}() omp_get_max_threads()", "#else",
+                      f"#define {self._names['threads']}() 1", "#endif"]
+        return lines
 
     def undefinitions(self) -> list[str]:
         """One `#undef` per used macro."""
-        return [f"#undef {self._names[k]}" for k in _DEFINITIONS if k in self._names]
+        return [f"#undef {self._names[k]}" for k in (*_DEFINITIONS, "threads") if k in self._names]

@@ -17,17 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import product
 
-import islpy as isl
-
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
+from polysched.emit_c.carried import carried_pairs
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, depends_on
 from polysched.emit_c.index import Comparison, Remainder, constant, of_atom, variable
-from polysched.emit_c.leaves import Leaf, leaf_relation, leaves_of
+from polysched.emit_c.leaves import Leaf, leaves_of
 from polysched.emit_c.loops import (
     Block,
     Edge,
@@ -39,6 +36,7 @@ from polysched.emit_c.loops import (
     Packed,
     Partial,
     RegisterTile,
+    ThreadReduction,
     block,
     instances,
     straight,
@@ -48,7 +46,6 @@ from polysched.scop.scop import Scop
 
 VECTORS = 4
 """Partial results side by side: an addition takes four cycles, and one can begin in each."""
-CARRIED_OPERATIONS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +90,8 @@ def _rewritten(node: Node, facts: Facts, how: LaneReductions, leaves: tuple[Leaf
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
             return replace(node, body=_rewritten(node.body, facts.given(known), how, leaves, depth + 1))
+        case ThreadReduction():
+            return replace(node, loop=_rewritten(node.loop, facts.inside_part(node), how, leaves, depth + 2))
         case Packed() | Local():
             return replace(node, body=_rewritten(node.body, facts, how, leaves, depth))
         case _:
@@ -107,7 +106,8 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
         return None
     partials = _partials(loop, how)
     own = [x for x in leaves if any(x.instance is i for i in instances(loop.body))]
-    if not partials or len(own) != len(list(instances(loop.body))) or not _carries_updates_only(own, depth, how):
+    if not partials or len(own) != len(list(instances(loop.body))) or any(
+            True for _ in carried_pairs(own, depth, how.dependences, updates_of=how.reductions)):
         return None
     tile = RegisterTile(loops=(replace(loop, body=Block(())),), body=plain[0], private=plain[1], partials=partials,
                         edges=(Edge(variable=loop.variable, base=variable(loop.variable), count=2, simd=True),))
@@ -147,24 +147,3 @@ def _partials(loop: For, how: LaneReductions) -> tuple[Partial, ...]:
         found.append(Partial(array=access.array, operator=reduction.operator,
                              subscripts=tuple(form for form in forms if form is not None)))
     return tuple(found) if len({p.array for p in found}) == len(found) else ()
-
-
-def _carries_updates_only(own: list[Leaf], depth: int, how: LaneReductions) -> bool:
-    """Whether each pair of instances that the loop orders is two updates of one of the reductions."""
-    statements = {x.instance.statement for x in own}
-    for pair in how.dependences.pairs:
-        if not {pair.source, pair.sink} <= statements or (pair.reduction and pair.source in how.reductions):
-            continue
-        for source, sink in product(own, own):
-            if (source.instance.statement, sink.instance.statement) == (pair.source, pair.sink) and with_budget(
-                    CARRIED_OPERATIONS, lambda p=pair, a=source, b=sink: _carried_nowhere(  # type: ignore[misc]
-                        p.relation, a, b, depth, how.scop)) is not True:
-                return False
-    return True
-
-
-def _carried_nowhere(relation: isl.Map, source: Leaf, sink: Leaf, depth: int, scop: Scop) -> bool:
-    reached = leaf_relation(source, scop).apply_range(relation).apply_range(leaf_relation(sink, scop).reverse())
-    for k in range(depth):
-        reached = reached.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
-    return bool(reached.is_subset(reached.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth)))

@@ -9,7 +9,7 @@ import islpy as isl
 
 from polysched.emit_c.facts import Facts, IslNames
 from polysched.emit_c.index import Comparison, variable
-from polysched.emit_c.loops import Block, For, If, Let, Local, Node, StatementInstance
+from polysched.emit_c.loops import Block, For, If, Let, Local, Node, StatementInstance, ThreadReduction
 from polysched.scop.scop import Scop
 
 
@@ -41,6 +41,8 @@ def leaves_of(node: Node, around: tuple[str, ...], facts: Facts) -> Iterator[Lea
                 yield from leaves_of(node.otherwise, around, facts)
         case Local():
             yield from leaves_of(node.body, around, facts)
+        case ThreadReduction():
+            yield from leaves_of(node.loop, (*around, node.first, node.end), facts.inside_part(node))
         case _:
             return
 

@@ -37,6 +37,11 @@ class Temporary:
     extents: tuple[int, ...] = ()
     memory: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the buffer has every element of the array, in its place."""
+        return self.kept == tuple(range(len(self.kept))) and all(b.is_constant and b.constant == 0 for b in self.bases)
+
     def subscripts(self, forms: tuple[Linear, ...]) -> tuple[Linear, ...]:
         """Where in the buffer the element with these subscripts in the array is."""
         return tuple(forms[k] - base for k, base in zip(self.kept, self.bases, strict=True))
@@ -218,6 +223,56 @@ class Partial:
 
 
 @dataclass(frozen=True)
+class PartialElement:
+    """An element by one of its accesses, where a statement instance stood before it got a part of its own."""
+
+    instance: StatementInstance
+    reference: str
+
+
+@dataclass(frozen=True)
+class ThreadPart:
+    """What every thread has to itself while it does its range of a loop that reduces.
+
+    Parameters
+    ----------
+    temporary : stands for the reduced element or array.
+    operator : as `dependence.reductions.Reduction` has it.
+    element : an access of the reduced element, to print it; None for a whole array.
+    places : for `argmin` and `argmax`, the temporaries and accesses of the place.
+    """
+
+    temporary: Temporary
+    operator: str
+    element: PartialElement | None = None
+    places: tuple[tuple[Temporary, PartialElement], ...] = ()
+
+    @property
+    def temporaries(self) -> tuple[Temporary, ...]:
+        return (self.temporary, *(temporary for temporary, _ in self.places))
+
+
+@dataclass(frozen=True)
+class ThreadReduction:
+    """`for part of the range first .. end of a whole loop: loop`, parts combined in the order of the range.
+
+    Parameters
+    ----------
+    whole : the loop as it was.
+    loop : one part of it, from `first` to `end`; its instances reduce into `parts`.
+    first, end, part : C names of the bounds of a part, and of its number.
+    parts : what is reduced.
+    """
+
+    whole: For
+    loop: Node
+    first: str
+    end: str
+    part: str
+    parts: tuple[ThreadPart, ...]
+
+
+@dataclass(frozen=True)
 class RegisterTile:
     """`loops { for every point of the edges: body }`, to be unrolled and held in registers.
 
@@ -242,7 +297,7 @@ class RegisterTile:
     ahead: str | None = None
 
 
-Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed
+Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed | ThreadReduction
 
 
 def as_loops(tile: RegisterTile) -> Node:
@@ -267,6 +322,8 @@ def loop_names(node: Node) -> frozenset[str]:
             names |= {loop.variable for loop in found.panel.loops}
         elif isinstance(found, RegisterTile):
             names |= {loop.variable for loop in found.loops} | {edge.variable for edge in found.edges}
+        elif isinstance(found, ThreadReduction):
+            names |= {found.first, found.end, found.part}
     return frozenset(names)
 
 
@@ -283,6 +340,8 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
             return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
         case StatementInstance():
             return ()
+        case ThreadReduction():
+            return (node.loop,)
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:

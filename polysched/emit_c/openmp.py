@@ -57,7 +57,14 @@ def _sharing_team(loop: For) -> tuple[For, ...]:
 
 
 def _schedule_clause(loop: For) -> str:
-    """Iterations are handed out one after the other where some do more than others, else in equal parts.
+    """Iterations are handed out one after the other where some do more than others, else in equal parts."""
+    if not work_varies(loop):
+        return ""
+    return " schedule(dynamic)" if loop.mark.role is Role.TILE else f" schedule(dynamic, {CHUNK})"
+
+
+def work_varies(loop: For) -> bool:
+    """Whether some iterations do more than others.
 
     The work varies where the length of a loop further in depends on the loop's variable, or on one whose range it
     moves, whatever pair of its bounds holds (a triangle); a point loop cut off at the end does not count.
@@ -71,9 +78,7 @@ def _schedule_clause(loop: For) -> str:
         varies = varies or all(depends_on(high - low, moved) for low in lowers for high in uppers)
         if any(depends_on(bound, moved) for bound in (*lowers, *uppers)):
             moved |= {part.variable}
-    if not varies:
-        return ""
-    return " schedule(dynamic)" if loop.mark.role is Role.TILE else f" schedule(dynamic, {CHUNK})"
+    return varies
 
 
 def _if_clause(loop: For, index: IndexPrinter) -> str:

@@ -25,6 +25,7 @@ from polysched.emit_c.loops import (
     RegisterTile,
     StatementInstance,
     Temporary,
+    ThreadReduction,
     as_loops,
     instances,
 )
@@ -32,9 +33,10 @@ from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.panel_copy import ALIGNMENT_BYTES, PanelCopy
 from polysched.emit_c.statements import INDENT, braced, print_body
+from polysched.emit_c.thread_parts import ThreadParts
 from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, packed_at
 from polysched.emit_c.tile_code import TileCode
-from polysched.emit_c.tracing import LANES, THREADS, instance_call, unordered_loop
+from polysched.emit_c.tracing import LANES, PARTS, THREADS, instance_call, unordered_loop
 from polysched.emit_c.vector_expressions import NotVectorised
 from polysched.emit_c.vector_loops import one_vector
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
@@ -99,8 +101,29 @@ class RegionPrinter:
                 return self._packed(node, place)
             case Local():
                 return [*map(self._declaration, node.temporaries), *self.lines(node.body, place)]
+            case ThreadReduction():
+                return self._thread_reduction(node, place)
             case StatementInstance():
                 return self._instance(node)
+
+    def _thread_reduction(self, node: ThreadReduction, place: Place) -> list[str]:
+        """A loop in parts; for a check of the order, the loop as it was."""
+        if self.options.trace is not None:
+            body = self.lines(node.whole.body, place.inside(node.whole))
+            return unordered_loop(self.options.trace, [PARTS], loop_head(node.whole, self.index), body)
+        used = self.loop_names | {node.first, node.end, node.part}
+        parts = ThreadParts(
+            node=node, scop=self.scop, index=self.index, local_names=self.local_names,
+            fresh=lambda wish: self.taken.fresh(wish, used),
+            element=lambda e: self._printer(e.instance, Point(())).element(
+                self.scop.statement(e.instance.statement).access(e.reference)))
+        inside = Place((*place.above, replace(node.whole, mark=replace(node.whole.mark, parallel=True))),
+                       place.facts.inside_part(node))
+        lines = ["{", *_indent(parts.lines(self.lines(node.loop, inside))), "}"]
+        if not self.options.comments:
+            return lines
+        names = ", ".join(t.array for p in node.parts for t in p.temporaries)
+        return [f"/* partial results of {names} per thread, combined in the order of the threads */", *lines]
 
     def _declaration(self, temporary: Temporary) -> str:
         if temporary.memory:

@@ -40,6 +40,7 @@ from polysched.emit_c.loops import (
     Packed,
     Panel,
     RegisterTile,
+    ThreadReduction,
     block,
     instances,
     walk_nodes,
@@ -99,6 +100,8 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
         case Local():
             return replace(node, body=separate_register_tiles(node.body, facts, how))
         case _:
+        case ThreadReduction():
+            return replace(node, loop=separate_register_tiles(node.loop, facts.inside_part(node), how))
             return node
 
 

@@ -29,6 +29,7 @@ from polysched.emit_c.loops import (
     Packed,
     RegisterTile,
     StatementInstance,
+    ThreadReduction,
     block,
 )
 
@@ -57,6 +58,8 @@ def jam_rows(node: Node, facts: Facts, promotes: Promotes) -> Node:
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
             return replace(node, body=jam_rows(node.body, facts.given(known), promotes))
+        case ThreadReduction():
+            return replace(node, loop=jam_rows(node.loop, facts.inside_part(node), promotes))
         case Packed() | Local():
             return replace(node, body=jam_rows(node.body, facts, promotes))
         case _:

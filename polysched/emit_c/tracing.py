@@ -1,8 +1,9 @@
 """Emission for a check of the order of execution: calls of macros instead of pragmas.
 
 In front of every statement instance stands `NAME_<position>((long)i, (long)j);`, position counting the
-statements of the Scop, with the values of the source's iterators.  A loop that would run on threads (1) or in
-vector lanes (2) becomes `NAME_begin(1); for (...) { NAME_iteration(1); ... } NAME_end(1);`.
+statements of the Scop, with the values of the source's iterators.  A loop that would run on threads (1), in
+vector lanes (2) or on threads with partial results (3) becomes
+`NAME_begin(1); for (...) { NAME_iteration(1); ... } NAME_end(1);`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from polysched.scop.dtypes import INT64
 
 THREADS = 1
 LANES = 2
+PARTS = 3
 
 
 def instance_call(trace: str, position: int, iterators: Sequence[Linear], index: IndexPrinter) -> str:

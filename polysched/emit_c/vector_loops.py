@@ -40,6 +40,7 @@ class Vectorisation:
     ----------
     taken : names that must not be made up.
     width : iterations per vector step for a loop with this body and variable; 0 to leave the loop alone.
+    ThreadReduction,
     calls : whether a body calls functions that have a vector form; single iterations then use the same form.
     """
 
@@ -85,6 +86,8 @@ def _tile(loop: For, edge: Edge) -> RegisterTile:
     return RegisterTile(loops=(), edges=(edge,), body=body, private=private)
 
 
+        case ThreadReduction():
+            return replace(node, loop=vectorise_loops(node.loop, facts.inside_part(node), how))
 def _strips(loop: For, width: int, how: Vectorisation) -> Node:
     lets: list[tuple[str, Linear]] = []
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from polysched.dependence.reductions import find_reductions
 from polysched.errors import IllegalScheduleError
 from polysched.scop.points import fix_parameters, instances_in_order, pairs_of
 from polysched.scop.scop import AccessKind, Scop
@@ -25,7 +26,7 @@ Element: TypeAlias = tuple[str, tuple[int, ...]]
 LoopPath: TypeAlias = tuple[tuple[int, int], ...]
 
 BEGIN, ITERATION, END = -1, -2, -3
-LOOP_KINDS = {1: "parallel", 2: "simd"}
+LOOP_KINDS = {1: "parallel", 2: "simd", 3: "partly reduced"}
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ class ExpectedOrder:
     instances : how often each instance runs.
     conflicts : the pairs whose order has to be kept.
     relaxed : statements that update a reduction whose updates may run in any order, but not at the same time.
+    reducing : statements that update a reduction: partial results of ranges may be computed apart and combined.
     """
 
     scop: Scop
@@ -145,10 +147,16 @@ class ExpectedOrder:
     instances: Counter[Instance]
     conflicts: tuple[Conflict, ...]
     relaxed: frozenset[str] = frozenset()
+    reducing: frozenset[str] = frozenset()
 
     def any_order(self, conflict: Conflict) -> bool:
         """Whether the two are updates of one relaxed reduction."""
         return conflict.earlier[0] == conflict.later[0] and conflict.earlier[0] in self.relaxed
+
+    def allows(self, conflict: Conflict, kind: str) -> bool:
+        """Whether two iterations of such a loop may run the two: updates of a reduction that have partial results."""
+        own = conflict.earlier[0] == conflict.later[0] and conflict.earlier[0] in self.reducing
+        return (kind == LOOP_KINDS[2] and self.any_order(conflict)) or (kind == LOOP_KINDS[3] and own)
 
 
 def expected_order(scop: Scop, parameters: Mapping[str, int], *, relaxed: Iterable[str] = ()) -> ExpectedOrder:
@@ -160,7 +168,8 @@ def expected_order(scop: Scop, parameters: Mapping[str, int], *, relaxed: Iterab
     """
     instances = instances_in_order(scop.domain, scop.schedule, parameters, [s.name for s in scop.statements])
     return ExpectedOrder(scop=scop, parameters=parameters, instances=Counter(instances),
-                         conflicts=tuple(conflicts(scop, parameters)), relaxed=frozenset(relaxed))
+                         conflicts=tuple(conflicts(scop, parameters)), relaxed=frozenset(relaxed),
+                         reducing=frozenset(r.statement for r in find_reductions(scop)))
 
 
 def check_order(scop: Scop, parameters: Mapping[str, int], execution: Execution, *, what: str = "emitted code") -> None:
@@ -189,7 +198,7 @@ def check_expected(expected: ExpectedOrder, execution: Execution, *, what: str =
         if first > second and not any_order:
             raise _refusal(scop, what, parameters, "runs two dependent instances in the wrong order",
                            _pair(conflict))
-        if (kind := _unordered(execution, first, second)) and not (any_order and kind == LOOP_KINDS[2]):
+        if (kind := _unordered(execution, first, second)) and not expected.allows(conflict, kind):
             raise _refusal(scop, what, parameters, f"runs two dependent instances in different iterations of a {kind} "
                            "loop", _pair(conflict))
 

@@ -141,3 +141,16 @@ def test_updates_of_a_relaxed_reduction_may_run_in_any_order_but_not_at_the_same
     parallel = [BEGIN, 1, 1, *(n for i in (3, 2, 1, 0) for n in (ITERATION, 1, 1, 0, 1, i)), END, 1, 1]
     with pytest.raises(IllegalScheduleError, match="different iterations of a parallel loop"):
         check_expected(expected_order(scop, SIZES, relaxed=["S0"]), execution_of(parallel, ["S0"]))
+
+
+def test_partial_results_may_only_be_those_of_a_reduction() -> None:
+    def in_parts(position: int) -> list[int]:
+        return [BEGIN, 1, 3, *(n for k in range(3) for n in (ITERATION, 1, 3, position, 1, k)), END, 1, 3]
+
+    summing = from_c_text("void f(int n, int a[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) a[0] += i;\n"
+                          "#pragma endscop\n}\n")
+    check_expected(expected_order(summing, {"n": 3}), execution_of(in_parts(0), ["S0"]))
+    chain = from_c_text("void f(int n, int a[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) a[0] = i - a[0];\n"
+                        "#pragma endscop\n}\n")
+    with pytest.raises(IllegalScheduleError, match="different iterations of a partly reduced loop"):
+        check_expected(expected_order(chain, {"n": 3}), execution_of(in_parts(0), ["S0"]))

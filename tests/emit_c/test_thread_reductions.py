@@ -1,0 +1,110 @@
+"""Reductions across threads: which loops get partial results per thread, and that the results are right."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.measure.instance_trace import verify_order
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+
+HEAD = """void f(int n, int m, T A[restrict m][m], T x[restrict n], int b[restrict n], T h[restrict m],
+       T c[restrict m][3], T r[restrict 4], int k[restrict 4])
+"""
+N, M = 40_000, 210
+# Body; element type; whether the user has to allow it.
+PROGRAMS = {
+    "sum": ("for (int i = 0; i < n; i++) r[0] += x[i];", "int", False),
+    "sum of doubles": ("for (int i = 0; i < n; i++) r[0] += x[i];", "double", True),
+    "product": ("for (int i = 0; i < n; i++) r[1] *= 2 * x[i] + 1;", "int", False),
+    "and": ("for (int i = 0; i < n; i++) r[0] &= x[i] | 1024;", "int", False),
+    "maximum": ("for (int i = 0; i < n; i++) r[0] = x[i] > r[0] ? x[i] : r[0];", "double", False),
+    "minimum": ("for (int i = 0; i < n; i++) if (x[i] < r[0]) r[0] = x[i];", "float", False),
+    "two at once": ("for (int i = 0; i < n; i++) { r[0] += x[i]; h[1] ^= b[i]; }", "int", False),
+    "a triangle": ("for (int i = 0; i < m; i++) for (int j = 0; j < i; j++) r[0] += A[i][j];", "int", False),
+    "a local accumulator": ("int s = 0; for (int i = 0; i < n; i++) s += x[i] * b[i]; r[0] = s;", "int", False),
+    "first place of the maximum": ("for (int i = 0; i < n; i++) if (x[i] > r[0]) { r[0] = x[i]; k[1] = i; }", "int",
+                                   False),
+    "first place of the minimum of a matrix": (
+        "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++)"
+        " if (A[i][j] < r[0]) { r[0] = A[i][j]; k[0] = i; b[0] = j; }", "double", False),
+    "histogram": ("for (int i = 0; i < n; i++) h[b[i]] += x[i];", "int", False),
+    "largest per class": ("for (int i = 0; i < n; i++) h[b[i]] += x[i];".replace("+= x[i]", "|= x[i]"), "int", False),
+    "rows of classes": ("for (int i = 0; i < n; i++) c[b[i]][i % 3] += x[i];", "double", True),
+}
+REFUSED = {
+    "somebody reads the sum on the way": "for (int i = 0; i < n; i++) { r[0] += x[i]; h[0] = r[0] + h[0] / 2; }",
+    "the value depends on the sum": "for (int i = 0; i < n; i++) r[0] += x[i] * r[0];",
+    "data decide what is read": "for (int i = 0; i < n; i++) h[b[i]] += h[0];",
+    "two statements": "for (int i = 0; i < n; i++) { h[b[i]] += x[i]; h[0] = x[i]; }",
+    "the last of equal values": "for (int i = 0; i < n; i++) if (x[i] >= r[0]) { r[0] = x[i]; k[0] = i; }",
+    "two places in one array": "for (int i = 0; i < n; i++) if (x[i] > r[0]) { r[0] = x[i]; k[0] = i; k[1] = -i; }",
+    "another operator": "for (int i = 0; i < n; i++) { r[0] += x[i]; r[0] *= b[i]; }",
+}
+
+
+def source(body: str, kind: str) -> str:
+    return f"{HEAD.replace('T ', kind + ' ')}{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+def emitted(text: str, **options: bool) -> str:
+    return polysched.optimize(from_c_text(text), polysched.PipelineOptions(vector_bits=256, **options)).text
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_results(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, kind, needs_leave = PROGRAMS[program]
+    text = source(body, kind)
+    region = emitted(text, reassociate=True)
+    assert "combined in the order of the threads" in region
+    assert ("combined in the order of the threads" in emitted(text)) is not needs_leave
+    new = load(f"{text[:text.index('#pragma scop')]}{region}}}\n", tmp_path, flags=("-O1", "-fopenmp"))
+    old = load(text, tmp_path)
+    dtype = {"double": np.float64, "float": np.float32, "int": np.int32}[kind]
+    for n, m in ((N, M), (3, 2), (0, 1)):
+        results = []
+        for library in (new, new, old):
+            random = np.random.default_rng(n)
+            matrix, vector = random.integers(-40, 40, (m, m)).astype(dtype), random.integers(-9, 9, n).astype(dtype)
+            arrays = [matrix, vector, random.integers(0, min(m, 7), max(n, 1)).astype(np.int32),
+                      *(random.integers(-3, 3, shape).astype(dtype) for shape in (m, (m, 3), 4)),
+                      random.integers(0, 9, 4).astype(np.int32)]
+            library.f(ctypes.c_int(n), ctypes.c_int(m), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays)
+        for again, changed, expected in zip(*results, strict=True):
+            np.testing.assert_array_equal(changed, expected)    # small whole numbers: exact in any order
+            np.testing.assert_array_equal(changed, again)
+
+
+@pytest.mark.parametrize("program", REFUSED)
+def test_refused(program: str) -> None:
+    assert "in the order of the threads" not in emitted(source(REFUSED[program], "int"), reassociate=True)
+
+
+@pytest.mark.parametrize("program", ["a triangle", "first place of the maximum", "histogram"])
+def test_the_order_is_checked_with_partial_results(program: str) -> None:
+    scop = from_c_text(source(PROGRAMS[program][0], "int"))
+    assert verify_order(polysched.optimize(scop).tiled)
+
+
+def test_a_nest_that_runs_on_threads_already_gets_no_parts() -> None:
+    text = source("for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) h[i] += A[i][j];", "int")
+    region = emitted(text)
+    assert "omp parallel for" in region
+    assert "in the order of the threads" not in region
+
+
+def test_threads_with_uneven_work_get_several_parts_and_small_work_one() -> None:
+    assert ">= 16384 ? 8 * polysched_threads() : 1;" in emitted(source(PROGRAMS["a triangle"][0], "int"))
+    assert "(double)n >= 16384 ? polysched_threads() : 1;" in emitted(source(PROGRAMS["sum"][0], "int"))
+
+
+def test_an_array_gets_parts_only_for_more_iterations_than_it_has_elements() -> None:
+    region = emitted(source(PROGRAMS["histogram"][0], "int"))
+    assert "(double)n >= 16384 && (double)n >= (double)16 * (long)(m) ? polysched_threads() : 1;" in region
+    assert "h_parts = i_parts > 1 ? aligned_alloc(64, " in region
