@@ -7,10 +7,15 @@ from polysched.scop.scop import Scop
 
 
 def original_lines(scop: Scop) -> list[str]:
-    """The region as it stood in the file, without its pragmas and its indentation, one level in."""
+    """The region as it stood in the file, without its pragmas and its indentation, one level in.
+
+    Where it declares what the code behind it uses, without those declarations.
+    """
     region = scop.source
     if region is None:
         raise ValueError(f"{scop.name} does not come from a C file")
+    if region.declarations:
+        return [INDENT + line for line in region.without_declarations.splitlines()]
     lines = region.text[region.start:region.end].splitlines()
     pragmas = (["pragma", "scop"], ["pragma", "endscop"])
     code = [line for line in lines if line.replace("#", "", 1).split()[:2] not in pragmas]

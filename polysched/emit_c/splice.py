@@ -56,7 +56,7 @@ def _replacement(text: str, source: CSource) -> tuple[int, int, str]:
         raise UsageError(f"the region {source.scop.name!r} does not come from this text", where="splice",
                          hint="pass SourceRegion.text of the regions that are put back")
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [_placed(line, region.indent) for line in source.text.splitlines()]
+    lines = [_placed(line, region.indent) for line in (*region.declarations, *source.text.splitlines())]
     ends_line = region.end > region.start and text[region.end - 1] == "\n"
     before = text[text.rfind("\n", 0, region.start) + 1:region.start]
     if before.strip():

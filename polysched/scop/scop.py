@@ -215,6 +215,8 @@ class SourceRegion:
     indent : the white space before the opening pragma.
     preprocessor : the `-I` and `-D` arguments that the file was read with.
     signature : how the function around the region is called; None for a fragment.
+    declarations : what the emitted region has to declare at its start, because the code behind it uses it.
+    without_declarations : the region as C without these, when there are any.
     """
 
     path: str
@@ -225,6 +227,8 @@ class SourceRegion:
     indent: str = ""
     preprocessor: tuple[str, ...] = ()
     signature: FunctionSignature | None = None
+    declarations: tuple[str, ...] = ()
+    without_declarations: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -241,6 +245,7 @@ class Scop(Shown):
     schedule : the schedule as written, a schedule tree over all domains.
     assumptions : what the extraction took for granted.
     source : the place in a C file, when there is one.
+    notes : what the user should know about the extraction and no result depends on: loops that were kept whole.
     """
 
     name: str
@@ -251,6 +256,7 @@ class Scop(Shown):
     schedule: isl.Schedule
     assumptions: tuple[Assumption, ...] = ()
     source: SourceRegion | None = None
+    notes: tuple[str, ...] = ()
 
     def array(self, name: str) -> Array:
         """The array with this name; KeyError when there is none."""

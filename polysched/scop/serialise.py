@@ -2,7 +2,7 @@
 
     {"name", "context", "parameters", "arrays": [{"name", "dtype", "extents"}],
      "statements": [{"name", "line", "domain", "reads", "may_writes", "must_writes", "body"}],
-     "schedule", "assumptions"}
+     "schedule", "assumptions", "notes"}
 
 Every set, relation and schedule is text that isl parses back to the same value.
 """
@@ -46,6 +46,7 @@ def scop_to_json(scop: Scop) -> dict[str, Any]:
         "statements": [_statement(scop, s) for s in scop.statements],
         "schedule": str(scop.schedule),
         "assumptions": [_assumption(a) for a in scop.assumptions],
+        "notes": list(scop.notes),
     }
 
 

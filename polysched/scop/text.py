@@ -17,6 +17,7 @@ def scop_text(scop: Scop) -> str:
         lines += [f"  {a.kind.value} {a.reference}: {a.relation.gist_domain(statement.domain)}"
                   for a in statement.accesses]
     lines += [f"assumption {a.kind}: {a.text}" for a in scop.assumptions]
+    lines += [f"note: {note}" for note in scop.notes]
     return "".join(f"{line}\n" for line in [*lines, "schedule as written:", isl_tree_text(scop.schedule)])
 
 

@@ -1,7 +1,8 @@
 """Regions without pragmas: the largest runs of statements around loops that can be represented.
 
 In every block the first loop starts a run, which grows statement by statement as long as the whole
-still is a static control part, and ends with a loop.  A loop that is none is searched inside.
+still is a static control part, and ends with a loop.  A loop that is none is searched inside.  Only in a
+file that has no loop to look at do statements without loops make regions.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ def detect(source: SourceFile, tree: c_ast.FileAST,
            extract: Callable[[SyntaxRegion], Scop]) -> tuple[tuple[Scop, ...], UnsupportedScopError | None]:
     """The Scops of every region that is found, in textual order, and the first refusal on the way."""
     search = _Search(source, extract)
-    for function in tree.ext:
-        if isinstance(function, c_ast.FuncDef) and function.coord is not None and function.coord.file == source.path:
+    functions = [f for f in tree.ext if isinstance(f, c_ast.FuncDef) and f.coord and f.coord.file == source.path]
+    for around in (_has_loop, _is_plain):
+        for function in functions:
             for path in _blocks_outermost(function.body, ()):
-                search.block(function, path)
+                search.block(function, path, around)
+        if search.found or search.refusal:
+            break
     return tuple(search.found), search.refusal
 
 
@@ -49,20 +53,22 @@ class _Search:
         self.taken: set[c_ast.Node] = set()
         self.refusal: UnsupportedScopError | None = None
 
-    def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...]) -> None:
-        """Search the statements of one block."""
+    def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...],
+              around: Callable[[c_ast.Node], bool]) -> None:
+        """Search the statements of one block; a run begins and ends with one of which `around` is true."""
         if any(node in self.taken for node in path):
             return
         items = path[-1].block_items or []
         at = 0
         while at < len(items):
-            at = self.run(function, path, items, at) if _has_loop(items[at]) else at + 1
+            at = self.run(function, path, items, at, around) if around(items[at]) else at + 1
 
-    def run(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int) -> int:
+    def run(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int,
+            around: Callable[[c_ast.Node], bool]) -> int:
         """Grow a run from one statement; the index behind it."""
         best: tuple[int, Scop] | None = None
         for end in range(start + 1, len(items) + 1):
-            if not _has_loop(items[end - 1]):
+            if not around(items[end - 1]):
                 continue
             scop = self.attempt(function, path, items, start, end)
             if scop is None:
@@ -77,7 +83,7 @@ class _Search:
     def attempt(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int,
                 end: int) -> Scop | None:
         """The Scop of some statements of a block; None when they are none, or cannot be found in the text."""
-        text_region = self.text_region(items[start], items[end - 1])
+        text_region = self.text_region(items, start, end)
         if text_region is None:
             return None
         region = SyntaxRegion(text_region=text_region, function=function, path=path, before=tuple(items[:start]),
@@ -88,20 +94,35 @@ class _Search:
             self.refusal = self.refusal or refusal
             return None
 
-    def text_region(self, first: c_ast.Node, last: c_ast.Node) -> TextRegion | None:
+    def text_region(self, items: list[c_ast.Node], first: int, behind: int) -> TextRegion | None:
         """Where the statements stand in the file; None when a macro or directive hides it."""
-        start, end = (self.scanner.statement_at(node.coord.line, _keyword(node)) for node in (first, last))
+        start, end = (self._at(items, at) for at in (first, behind - 1))
         if start is None or end is None or self.scanner.has_directive(start[0], end[1]):
             return None
         text = self.source.text
         before = text[text.rfind("\n", 0, start[0]) + 1:start[0]]
-        return TextRegion(start[0], end[1], first.coord.line, text.count("\n", 0, end[1]) + 1,
+        return TextRegion(start[0], end[1], items[first].coord.line, text.count("\n", 0, end[1]) + 1,
                           before if not before.strip() else "")
+
+
+    def _at(self, items: list[c_ast.Node], at: int) -> tuple[int, int] | None:
+        """Where a statement stands: found by its keyword, else it must have its lines to itself."""
+        line = items[at].coord.line
+        keyword = {c_ast.For: "for", c_ast.If: "if"}.get(type(items[at]))
+        if keyword is not None:
+            return self.scanner.statement_at(line, keyword)
+        beside = (*items[max(at - 1, 0):at], *items[at + 1:at + 2])
+        if any(n.coord is not None and n.coord.line == line for n in beside):
+            return None
+        return self.scanner.statement_beginning(line)
 
 
 def _has_loop(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.For | c_ast.If) and any(isinstance(n, c_ast.For) for n in everything(node))
 
 
-def _keyword(node: c_ast.Node) -> str:
-    return "for" if isinstance(node, c_ast.For) else "if"
+def _is_plain(node: c_ast.Node) -> bool:
+    """Whether a statement does something that a region without loops can begin and end with."""
+    increment = isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
+    return (isinstance(node, c_ast.Assignment | c_ast.If | c_ast.While | c_ast.DoWhile | c_ast.For) or increment
+            or (isinstance(node, c_ast.Decl) and node.init is not None))

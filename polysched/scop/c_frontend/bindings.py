@@ -107,13 +107,13 @@ def function_parameters(function: c_ast.FuncDef) -> tuple[c_ast.Decl, ...]:
     return tuple(p for p in head.args.params if isinstance(p, c_ast.Decl) and p.name is not None)
 
 
-def bind(path: str, scope: Scope, region: SyntaxRegion) -> Bindings:
-    """Bind every identifier of a region."""
+def bind(path: str, scope: Scope, region: SyntaxRegion, *, outliving: tuple[c_ast.Decl, ...] = ()) -> Bindings:
+    """Bind every identifier of a region; `outliving` are its declarations that the code behind it uses."""
     bindings = Bindings(path=path, changed_names=frozenset(assigned_names(region.function.body)),
                         addressed=frozenset(addressed_names(region.function.body)))
     for level in scope.levels:
         bindings.visible.update(level.symbols)
-    binder = _Binder(bindings, scope)
+    binder = _Binder(bindings, scope, frozenset(outliving))
     scope.push()
     for item in region.items:
         binder.visit(item)
@@ -125,6 +125,7 @@ def bind(path: str, scope: Scope, region: SyntaxRegion) -> Bindings:
 class _Binder:
     bindings: Bindings
     scope: Scope
+    outliving: frozenset[c_ast.Node]
     active: list[Symbol] = field(default_factory=list)
     in_affine: bool = False
 
@@ -167,7 +168,7 @@ class _Binder:
         before, self.in_affine = self.in_affine, True
         self.extents(node.type)
         self.in_affine = before
-        symbol = self.scope.declare(node, Origin.REGION)
+        symbol = self.scope.declare(node, Origin.LOCAL if node in self.outliving else Origin.REGION)
         assigned = self.visit(node.init) if node.init is not None else frozenset()
         if symbol is None:
             return assigned

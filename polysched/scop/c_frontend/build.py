@@ -15,12 +15,13 @@ from polysched.scop.c_frontend.polyhedra import PARAM
 from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter, Scop, SourceRegion, Statement
 
 
-def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
+def build_scop(x: Extraction, tree: Tree | None, *, name: str, source: SourceRegion,
                assumptions: tuple[Assumption, ...], dead_after: frozenset[str] = frozenset()) -> Scop:
     """The finished value; every isl object has the same parameters in the same order.
 
     Parameters
     ----------
+    tree : the order as written; None for a region in which nothing runs.
     dead_after : names of the arrays that nothing reads after the region.
     """
     delinearise(x)
@@ -29,7 +30,7 @@ def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
     types = x.context_of_types().params().align_params(model)
     statements = {s.name: _statement(s, model, types) for s in x.open_statements}
     used = {a.array for s in statements.values() for a in s.accesses}
-    schedule, scheduled = _schedule(tree, statements)
+    schedule, scheduled = (_nothing(model), []) if tree is None else _schedule(tree, statements)
     assert {s.name for s in scheduled} == set(statements), "every statement has its place in the order as written"
     return Scop(
         name=name,
@@ -40,6 +41,7 @@ def build_scop(x: Extraction, tree: Tree, *, name: str, source: SourceRegion,
         statements=tuple(statements.values()),
         schedule=schedule,
         assumptions=tuple(_assumption(a, model) for a in (*x.assumptions, *assumptions)),
+        notes=tuple(x.notes),
         source=source,
     )
 
@@ -105,6 +107,11 @@ def _schedule(tree: Tree, statements: dict[str, Statement]) -> tuple[isl.Schedul
             schedule, inside = _schedule(tree.child, statements)
             band = reduce(lambda a, b: a.union_add(b), (_counter(s, tree) for s in inside))
             return schedule.insert_partial_schedule(isl.MultiUnionPwAff.from_union_pw_aff(band)), inside
+
+
+def _nothing(model: isl.Space) -> isl.Schedule:
+    """The order of no instances."""
+    return isl.Schedule.from_domain(isl.UnionSet.empty(model))
 
 
 def _counter(statement: Statement, loop: LoopTree) -> isl.UnionPwAff:

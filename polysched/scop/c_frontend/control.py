@@ -26,9 +26,17 @@ from polysched.scop.c_frontend.assignments import (
     open_statement,
 )
 from polysched.scop.c_frontend.expressions import expression
-from polysched.scop.c_frontend.extraction import Affine, Extraction, Guard, Known, LoopExit, NotAffine
+from polysched.scop.c_frontend.extraction import (
+    Affine,
+    Extraction,
+    Guard,
+    Known,
+    LoopExit,
+    NoCountedLoop,
+    NotAffine,
+)
 from polysched.scop.c_frontend.initialisers import initial_assignments
-from polysched.scop.c_frontend.loops import LoopDomain, LoopHead, enter, first_value, loop_head
+from polysched.scop.c_frontend.loops import LoopDomain, LoopHead, enter, first_value, head_text, loop_head
 from polysched.scop.c_frontend.opaque import bounds_depend_on_data, needs_flags, opaque_statement, refused
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
 from polysched.scop.c_frontend.remarks import assume, is_remark
@@ -174,13 +182,20 @@ def _keep_counter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Tree | No
 
 
 def _for(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
-    if x.loops and bounds_depend_on_data(x, node, domain):
-        return opaque_statement(x, node, domain)
-    head = loop_head(x, node, domain)
-    initial = first_value(x, head, domain)
-    trees = [_set_counter(x, head, domain)]
-    forget(x, node)
-    inside = enter(x, head, domain, initial)
+    if x.loops and bounds_depend_on_data(x, node):
+        return _kept_whole(x, node, domain, "its bounds depend on data")
+    saved = x.snapshot()
+    try:
+        head = loop_head(x, node, domain)
+        initial = first_value(x, head, domain)
+        trees = [_set_counter(x, head, domain)]
+        forget(x, node)
+        inside = enter(x, head, domain, initial)
+    except NoCountedLoop as refusal:
+        if not x.whole_loops:
+            raise
+        x.restore(saved)
+        return _kept_whole(x, node, domain, refusal.problem)
     saved = x.snapshot()
     on_break = on_continue = False
     while True:
@@ -205,6 +220,12 @@ def _for(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
         trees.append(LoopTree(len(x.loops), inside.step > 0, body))
     trees.append(_counter_after(x, head, inside, loop_exit))
     return sequence(trees)
+
+
+def _kept_whole(x: Extraction, node: c_ast.For, domain: isl.Set, reason: str) -> Tree | None:
+    """A loop that counts in no affine way: one statement that runs it as C does, whatever it does to its counter."""
+    x.note(f"the loop `{head_text(node)}` is kept whole: {reason}", node)
+    return opaque_statement(x, node, domain)
 
 
 def _body(x: Extraction, node: c_ast.For, inside: LoopDomain, domain: isl.Set, loop_exit: LoopExit, *,

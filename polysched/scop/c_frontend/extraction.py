@@ -41,6 +41,10 @@ class NotAffine(Exception):
         self.reason = reason
 
 
+class NoCountedLoop(UnsupportedScopError):
+    """A loop that no iteration domain describes; where it may, it stands as one statement."""
+
+
 @dataclass(frozen=True, eq=False)
 class Affine:
     """An affine value with the C type that it is computed in."""
@@ -132,11 +136,23 @@ class Extraction:
     counters: int = 0
     deferred: list[Requirement] | None = None
     strict: bool = False
+    whole_loops: bool = True  # whether a loop that counts in no affine way may stand as one statement
+    notes: list[str] = field(default_factory=list)
 
     def refuse(self, problem: str, node: c_ast.Node, hint: str | None = None,
                witness: str | None = None) -> UnsupportedScopError:
         """A refusal at a node; the construct's text is the witness."""
         return UnsupportedScopError(problem, where=place(self.path, node), witness=witness or describe(node), hint=hint)
+
+    def no_counted_loop(self, problem: str, node: c_ast.Node, *, hint: str, witness: str) -> NoCountedLoop:
+        """A refusal of a loop as one that counts."""
+        return NoCountedLoop(problem, where=place(self.path, node), witness=witness, hint=hint)
+
+    def note(self, text: str, node: c_ast.Node) -> None:
+        """Tell the user something about the region that neither its result nor its legality depends on."""
+        line = f"{place(self.path, node)}: {text}"
+        if line not in self.notes:
+            self.notes.append(line)
 
     def loop_of(self, symbol: Symbol) -> Loop | None:
         """The innermost loop around that counts with a symbol."""
@@ -207,8 +223,11 @@ class Extraction:
         allowed = shadow.complement().coalesce()
         context = self.context.intersect(allowed)
         if context.is_empty():
-            raise self.refuse(f"{text}: this holds for no parameter value", node,
-                              hint="use a signed type that holds every value, or another bound"
+            problem = f"{text}: this holds for no parameter value"
+            if kind == "terminates":
+                raise self.no_counted_loop(problem, node, witness=describe(node),
+                                           hint="use a signed type that holds every value, or another bound")
+            raise self.refuse(problem, node, hint="use a signed type that holds every value, or another bound"
                               if kind != "stated" else "correct the assumption, or the declarations that contradict it")
         simplified = allowed.gist(self.context).coalesce()
         self.context = context.coalesce()

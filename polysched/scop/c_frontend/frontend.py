@@ -21,6 +21,7 @@ from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.inline import Inliner
 from polysched.scop.c_frontend.liveness import dead_after, live_after
+from polysched.scop.c_frontend.outliving import at_start, made_assignable, outliving, without_declarations
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse
 from polysched.scop.c_frontend.places import extent_value
 from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
@@ -105,7 +106,8 @@ def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool) -> tuple
     pure = pure | _declared_pure(tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     if autodetect:
-        found, refusal = detect(source, tree, lambda region: _extract(source, tree, region, pure, identifiers))
+        found, refusal = detect(source, tree, lambda region: _extract(source, tree, region, pure, identifiers,
+                                                                                   whole_loops=False))
         if not found:
             raise _nothing_detected(source, refusal)
         return found
@@ -115,9 +117,9 @@ def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool) -> tuple
 
 def _nothing_detected(source: SourceFile, refusal: UnsupportedScopError | None) -> UnsupportedScopError:
     if refusal is None:
-        return UnsupportedScopError("the file has no function with a for loop whose text can be found",
+        return UnsupportedScopError("the file has no function with statements whose text can be found",
                                     where=SourceLocation(source.path), hint=HINT)
-    return UnsupportedScopError(f"no loop of the file can be represented; the first one: {refusal.problem}",
+    return UnsupportedScopError(f"nothing in the file can be represented; the first refusal: {refusal.problem}",
                                 where=refusal.where, witness=refusal.witness, hint=refusal.hint)
 
 
@@ -142,12 +144,17 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure: frozenset[str],
-             identifiers: frozenset[str]) -> Scop:
+             identifiers: frozenset[str], *, whole_loops: bool = True) -> Scop:
     scope = scope_at(tree, region)
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+    kept = outliving(source.path, scope, region)
+    plain = without_declarations(region, kept) if kept else ""
     region = _inlined(region, scope, functions, pure, identifiers)
-    bindings = bind(source.path, scope, region)
+    for declaration in kept:
+        made_assignable(declaration)
+    bindings = bind(source.path, scope, region, outliving=kept)
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
+                   whole_loops=whole_loops,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
     _settle_parameters(x, region, bindings, scope)
     x.materialised = frozenset(
@@ -155,16 +162,15 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
         if s in bindings.read_outside or s in bindings.body_written or live_after(region, s))
     walked = walk_all(x, region.items, polyhedra.universe()).tree
     if walked is None:
-        raise UnsupportedScopError("the region has no statement that ever runs",
-                                   where=SourceLocation(source.path, region.text_region.first_line),
-                                   witness="#pragma scop", hint="remove the pragmas, or check the loop bounds")
+        x.notes.append(f"{source.path}:{region.text_region.first_line}: the region has no statement that ever runs")
     check_pointers(x, region)
     order = {p.name: at for at, p in enumerate(function_parameters(region.function))}
     x.parameters = dict(sorted(x.parameters.items(), key=lambda p: order.get(p[1].spelling, len(order))))
     text = region.text_region
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
                          function=region.function.decl.name, indent=text.indent, preprocessor=source.arguments,
-                         signature=signature_of(region.function, scope))
+                         signature=signature_of(region.function, scope), declarations=tuple(map(at_start, kept)),
+                         without_declarations=plain)
     dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
                      if isinstance(symbol, Symbol) and isinstance(symbol.ctype, Scalar)
                      and dead_after(region, symbol))

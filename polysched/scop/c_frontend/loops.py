@@ -15,6 +15,7 @@ from polysched.scop.c_frontend.extraction import Affine, Extraction, Loop, NotAf
 from polysched.scop.c_frontend.scopes import Symbol
 from polysched.scop.dtypes import DType, Kind
 
+BOUND_HINT = "bounds may use +, -, constants, outer counters and integers that the region does not change"
 FORM_HINT = "write `for (i = lower; i < upper; i += step)` with a constant step"
 
 
@@ -44,24 +45,24 @@ def loop_head(x: Extraction, node: c_ast.For, domain: isl.Set) -> LoopHead:
 
     Raises
     ------
-    UnsupportedScopError : it does not count with one integer variable and a constant step.
+    NoCountedLoop : it does not count with one integer variable and a constant step.
     """
     counter, initial = _counter(x, node)
     ctype = counter.ctype
     if not isinstance(ctype, Scalar) or not ctype.dtype.is_integer or ctype.volatile:
-        raise x.refuse(f"the loop counts with `{counter.name}`, which is no integer variable", node,
-                       witness=_head_text(node), hint="count with an int, or another integer type")
+        raise x.no_counted_loop(f"the loop counts with `{counter.name}`, which is no integer variable", node,
+                                witness=head_text(node), hint="count with an int, or another integer type")
     if counter in x.bindings.assigned.get(node.stmt, ()):
-        raise x.refuse(f"the loop's counter `{counter.name}` is changed inside the loop", node,
-                       witness=_head_text(node), hint="let only the loop's head change its counter")
+        raise x.no_counted_loop(f"the loop's counter `{counter.name}` is changed inside the loop", node,
+                                witness=head_text(node), hint="let only the loop's head change its counter")
     if counter.name in x.bindings.addressed:
-        raise x.refuse(f"the address of the loop's counter `{counter.name}` is taken", node,
-                       witness=_head_text(node), hint="count with a variable of its own")
+        raise x.no_counted_loop(f"the address of the loop's counter `{counter.name}` is taken", node,
+                                witness=head_text(node), hint="count with a variable of its own")
     step = _step(x, node, counter, domain)
     return LoopHead(counter, ctype.dtype, initial, step, node)
 
 
-def _head_text(node: c_ast.For) -> str:
+def head_text(node: c_ast.For) -> str:
     parts = [describe(p) if p is not None else "" for p in (node.init, node.cond, node.next)]
     return f"for ({parts[0].rstrip(';')}; {parts[1]}; {parts[2]})"
 
@@ -71,7 +72,8 @@ def _counter(x: Extraction, node: c_ast.For) -> tuple[Symbol, c_ast.Node | None]
     if isinstance(init, c_ast.DeclList) and len(init.decls) == 1 and init.decls[0] in x.bindings.declared:
         declaration = init.decls[0]
         if declaration.init is None:
-            raise x.refuse("the loop's counter has no first value", node, witness=_head_text(node), hint=FORM_HINT)
+            raise x.no_counted_loop("the loop's counter has no first value", node, witness=head_text(node),
+                                    hint=FORM_HINT)
         return x.bindings.declared[declaration], declaration.init
     if isinstance(init, c_ast.Assignment) and init.op == "=" and isinstance(init.lvalue, c_ast.ID):
         return x.bindings.symbol(init.lvalue), init.rvalue
@@ -81,17 +83,18 @@ def _counter(x: Extraction, node: c_ast.For) -> tuple[Symbol, c_ast.Node | None]
         symbol = x.bindings.symbol(target)
         if name and symbol in x.known:
             return symbol, None
-        raise x.refuse(f"the first value of the loop's counter `{name}` is not known", node,
-                       witness=_head_text(node), hint=FORM_HINT)
-    raise x.refuse("the loop does not begin by setting one counter", node, witness=_head_text(node), hint=FORM_HINT)
+        raise x.no_counted_loop(f"the first value of the loop's counter `{name}` is not known", node,
+                                witness=head_text(node), hint=FORM_HINT)
+    raise x.no_counted_loop("the loop does not begin by setting one counter", node, witness=head_text(node),
+                            hint=FORM_HINT)
 
 
 def _step(x: Extraction, node: c_ast.For, counter: Symbol, domain: isl.Set) -> int:
     """The constant that each iteration adds to the counter."""
     step = node.next
     if step is None or stepped_name(step) != counter.name:
-        raise x.refuse(f"the loop's last part does not step its counter `{counter.name}`", node,
-                       witness=_head_text(node), hint=FORM_HINT)
+        raise x.no_counted_loop(f"the loop's last part does not step its counter `{counter.name}`", node,
+                                witness=head_text(node), hint=FORM_HINT)
     if isinstance(step, c_ast.UnaryOp):
         return 1 if "++" in step.op else -1
     amount = _constant(x, step.rvalue, domain) if step.op in ("+=", "-=") else None
@@ -104,9 +107,9 @@ def _step(x: Extraction, node: c_ast.For, counter: Symbol, domain: isl.Set) -> i
             amount = _constant(x, right, domain)
             sign = -1 if step.rvalue.op == "-" else 1
     if amount is None:
-        raise x.refuse("the loop's step is not a constant", node, witness=_head_text(node), hint=FORM_HINT)
+        raise x.no_counted_loop("the loop's step is not a constant", node, witness=head_text(node), hint=FORM_HINT)
     if amount == 0:
-        raise x.refuse("the loop's step is zero: it never ends", node, witness=_head_text(node), hint=FORM_HINT)
+        raise x.no_counted_loop("the loop's step is zero: it never ends", node, witness=head_text(node), hint=FORM_HINT)
     return sign * amount
 
 
@@ -147,7 +150,7 @@ def enter(x: Extraction, head: LoopHead, domain: isl.Set, initial: isl.PwAff) ->
     ends = polyhedra.project_out(fails, [loop.isl_name])
     x.loops.pop()
     x.require(domain, ends, kind="terminates", node=head.node,
-              text=f"the loop `{_head_text(head.node)}` ends without its counter wrapping around")
+              text=f"the loop `{head_text(head.node)}` ends without its counter wrapping around")
     x.loops.append(loop)
     body = holds.intersect(reached).intersect(ends).coalesce()
     return LoopDomain(loop, body, initial, head.step)
@@ -158,7 +161,7 @@ def first_value(x: Extraction, head: LoopHead, domain: isl.Set) -> isl.PwAff:
 
     Raises
     ------
-    UnsupportedScopError : it is not affine.
+    NoCountedLoop : it is not affine.
     """
     if head.initial is None:
         return x.known[head.counter].affine.value
@@ -166,10 +169,9 @@ def first_value(x: Extraction, head: LoopHead, domain: isl.Set) -> isl.PwAff:
         value: Affine = affine(x, head.initial, domain)
         return convert(x, value, head.dtype, domain, head.initial).value
     except NotAffine as reason:
-        raise x.refuse(f"the loop's lower bound is not affine: {reason.reason}", head.node,
-                       witness=f"{_head_text(head.node)}, at `{describe(reason.node)}`",
-                       hint="bounds may use +, -, constants, outer counters and integers that the region does not "
-                            "change") from None
+        raise x.no_counted_loop(f"the loop's lower bound is not affine: {reason.reason}", head.node,
+                                witness=f"{head_text(head.node)}, at `{describe(reason.node)}`",
+                                hint=BOUND_HINT) from None
 
 
 def _condition(x: Extraction, head: LoopHead, base: isl.Set) -> isl.Set:
@@ -178,10 +180,9 @@ def _condition(x: Extraction, head: LoopHead, base: isl.Set) -> isl.Set:
     try:
         return condition(x, head.node.cond, base)
     except NotAffine as reason:
-        raise x.refuse(f"the loop's bound is not affine: {reason.reason}", head.node,
-                       witness=f"{_head_text(head.node)}, at `{describe(reason.node)}`",
-                       hint="bounds may use +, -, constants, outer counters and integers that the region does not "
-                            "change") from None
+        raise x.no_counted_loop(f"the loop's bound is not affine: {reason.reason}", head.node,
+                                witness=f"{head_text(head.node)}, at `{describe(reason.node)}`",
+                                hint=BOUND_HINT) from None
 
 
 def _shown(x: Extraction, wanted: str) -> str:

@@ -157,20 +157,18 @@ def _pass(b: StatementBuilder, node: c_ast.For | c_ast.While | c_ast.DoWhile, do
 
 
 def _test(b: StatementBuilder, node: c_ast.For | c_ast.While | c_ast.DoWhile, domain: isl.Set) -> Expr:
-    """A loop's condition; not evaluated any more once `break` was reached."""
+    """A loop's condition, true where there is none; not evaluated any more once `break` was reached."""
     loop = b.x.opaque_loops[-1]
-    test = expression(b, node.cond, domain)
+    test = None if node.cond is None else expression(b, node.cond, domain)
     if loop.running is None:
-        return test
-    return Binary("&&", b.read(identifier(b.x, loop.running, node), domain), test, dtypes.INT32)
+        return test or Literal("1", 1, dtypes.INT32)
+    running = b.read(identifier(b.x, loop.running, node), domain)
+    return running if test is None else Binary("&&", running, test, dtypes.INT32)
 
 
 def _counted(b: StatementBuilder, node: c_ast.For, domain: isl.Set) -> tuple[BodyStatement, ...]:
     """A `for` loop as the `while` loop that it stands for (C11 6.8.5.3); its counter is a variable like any other."""
     x = b.x
-    if node.cond is None:
-        raise x.refuse("a loop without a condition", node.init or node, witness="for (;;)",
-                       hint="give the loop a condition")
     forget(x, node)
     stored = x.stored_counters
     x.stored_counters = stored | x.bindings.assigned.get(node, frozenset())
@@ -184,7 +182,7 @@ def _counted(b: StatementBuilder, node: c_ast.For, domain: isl.Set) -> tuple[Bod
     return (*before, *start, While(test, body))
 
 
-def bounds_depend_on_data(x: Extraction, node: c_ast.For, domain: isl.Set) -> bool:
+def bounds_depend_on_data(x: Extraction, node: c_ast.For) -> bool:
     """Whether a loop's first value or condition reads memory or a scalar that the region changes, or calls a function.
 
     Bounds that are not affine in parameters and counters alone are no such case: they are refused.

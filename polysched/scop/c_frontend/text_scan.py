@@ -41,6 +41,16 @@ class Scanner:
             return None
         return self.tokens[found[0]][1], self.tokens[behind - 1][2]
 
+    def statement_beginning(self, line: int) -> tuple[int, int] | None:
+        """Start and end of the statement that begins with the first token of a line; None when none does."""
+        first = bisect_left(self.lines, line)
+        if first >= len(self.tokens) or self.lines[first] != line or self.tokens[first][0] == "#":
+            return None
+        if first and self.tokens[first - 1][0] not in (";", "{", "}", "#"):
+            return None
+        behind = self._statement(first)
+        return None if behind is None else (self.tokens[first][1], self.tokens[behind - 1][2])
+
     def has_directive(self, start: int, end: int) -> bool:
         """Whether a preprocessor directive other than a pragma stands between two offsets."""
         return any(t[0] == "#" and start <= t[1] < end and not self.text[t[1]:t[2]].lstrip(" \t#").startswith("pragma")

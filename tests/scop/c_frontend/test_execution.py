@@ -5,6 +5,39 @@ import pytest
 from polysched.scop import from_c_text
 
 PROGRAMS = {
+    "loops that are kept whole": """
+void f(int n, double x[n], int z[n]) {
+  int i, j;
+#pragma scop
+  for (i = 0; i * i < n; i++) x[i] += 1;
+  for (i = 0, j = n - 1; i < j; i++, j--) { double t = x[i]; x[i] = x[j]; x[j] = t; }
+  for (i = 1; i < n; i *= 2) x[i] *= 3;
+  for (;;) { x[0] += 1; if (x[0] > 9) break; }
+  for (i = 0; ; i += 2) { if (i >= n) break; if (z[i] == 2) continue; z[i] += i; }
+  for (i = 0; i < n; i++) { z[i] += 1; if (z[i] > 3) i++; }
+  for (float y = 0; y < 2; y += .5f) x[0] += y;
+  for (i = n - 1; i < n; ) { x[i] -= 1; i = n; }
+  j = 3;
+  for (; j < n; j++) { x[j] += j; n = n > 5 ? n - 1 : n; }
+#pragma endscop
+}""",
+    "counters that wrap around on purpose": """
+void f(int n, int z[256], unsigned u) {
+  unsigned char a, b, k; unsigned w;
+#pragma scop
+  for (k = 252; k % 9 <= 5; ++k) z[k] += 1;
+  for (a = 0; a < 3; a++) for (b = 254; b != 2; b++) z[b] += a;
+  for (k = 0; k != 16; k += 80) z[k] += 2;
+  for (w = 5; w < 9; w--) z[w] += w;
+#pragma endscop
+}""",
+    "no loop": """
+void f(int n, double x[n]) {
+  int i;
+#pragma scop
+  x[0] = n; i = n - 1; x[i] += x[0];
+#pragma endscop
+}""",
     "triangular, two counters declared outside": """
 void f(int n, double A[n][n], double x[n]) {
   int i, j;

@@ -1,5 +1,6 @@
 """Where regions stand in the text: comments, conditional compilation, line ends, several of them."""
 
+import islpy as isl
 import pytest
 
 from polysched.scop import all_from_c_file, all_from_c_text, from_c_text
@@ -112,9 +113,33 @@ def test_detected_regions_are_the_largest():
     assert [len(s.statements) for s in scops] == [4, 1]
 
 
+STRAIGHT = """int main(void) {
+  int a, b = 3; double A[3];
+  a = 3;
+  if (a > 0)
+    b = 5;
+  int c = b;
+  A[0] = 1; A[1] = A[0];
+  printf("%d", c);
+  A[1] += 2;
+  return a + b + c;
+}
+"""
+
+
+def test_statements_without_loops_make_regions_where_there_is_no_loop():
+    scops = all_from_c_text(STRAIGHT, autodetect=True)
+    covered = [STRAIGHT[s.source.start:s.source.end] for s in scops]
+    assert covered == ["a = 3;\n  if (a > 0)\n    b = 5;\n  int c = b;", "A[1] += 2;"]
+    assert scops[0].source.declarations == ("int c;",)
+    assert all(s.domain.dim(isl.dim_type.set) == 0 for scop in scops for s in scop.statements)
+    loop = STRAIGHT.replace("A[1] += 2;", "for (int i = 0; i < 3; i++) A[i] += 2;")
+    assert len(all_from_c_text(loop, autodetect=True)) == 1
+
+
 def test_nothing_detected_says_why():
-    with pytest.raises(Exception, match=r"can be represented; the first one: .*affine") as caught:
+    with pytest.raises(Exception, match=r"can be represented; the first refusal: .*affine") as caught:
         all_from_c_text("void f(int n, int *x) {\n for (int i = 0; i < n * n; i++) x[i] = 1;\n}\n", autodetect=True)
     assert caught.value.where.line == 2
-    with pytest.raises(Exception, match="no function with a for loop"):
+    with pytest.raises(Exception, match="no function with statements"):
         all_from_c_text("int x;\n", autodetect=True)
