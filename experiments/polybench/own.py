@@ -174,7 +174,7 @@ def contenders(kernel: OwnKernel, threads: Sequence[int], options: Sequence[str]
     def transformed(tool: str, name: str) -> Program:
         output = kernel.folder / f"{tool}_{kernel.file.name}"
         if not output.exists():
-            suite.translate(tool, plain, output, (), options, kernel.folder)
+            suite.translate(tool, plain, output, (), options, kernel.folder, kernel.sizes)
         return library(kernel, name, output, [suite.tool("gcc"), *config["gcc_flags"], "-fopenmp"], ())
 
     def polly(name: str) -> Program:

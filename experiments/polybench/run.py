@@ -23,6 +23,7 @@ from polysched.experiment.contest_results import (
     peers_of,
     standings_of,
 )
+from polysched.experiment.listings import peak_values, report_values
 from polysched.experiment.standings import geometric_mean
 from polysched.experiment.tables import markdown_table
 
@@ -77,7 +78,16 @@ def measure_in(folder: Path, case: Case, settings: Settings, report: Report) -> 
         made = [c for c in made if c.name == "gcc" or c.name.partition("@")[0] in wanted]
     rules = Rules(reference="gcc", ours=(ours_at(threads),), budget_seconds=settings.budget_seconds, view=view,
                   tolerance=tolerance, limit_factor=config["limit_factor"], limit_seconds=config["limit_seconds"])
-    return {"contest": run_contest(made, rules, folder, report).to_json(), "threads": list(threads), **about}
+    contest = run_contest(made, rules, folder, report).to_json()
+    return {"contest": contest, "threads": list(threads), **about, **transformation(folder, max(threads))}
+
+
+def transformation(folder: Path, threads: int) -> dict[str, Any]:
+    """Schedule, C and work of our variant, and the machine's peaks; nothing where it has none."""
+    found = folder / suite.REPORT
+    if not found.exists():
+        return {}
+    return report_values(found) | peak_values("float64", threads)
 
 
 def ours_at(threads: Sequence[int]) -> str:

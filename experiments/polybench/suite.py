@@ -22,6 +22,8 @@ INITIALISATION = re.compile(r"^(\s*)init_array\s*\(", re.MULTILINE)
 IVDEP = re.compile(r"#pragma\s+ivdep\b")
 VECTOR_ALWAYS = re.compile(r"#pragma\s+vector\s+always\s*\n")
 TOOL_SECONDS = 300
+REPORT = "polysched.json"
+HEADING = re.compile(r"void\s+kernel_\w+\s*\(([^{]*)\{")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,14 +124,16 @@ def compiled(kernel: Kernel, name: str, compiler: str, flags: Sequence[str], lin
 
 
 def translate(name: str, source: Path, output: Path, include: Sequence[str], options: Sequence[str],
-              folder: Path) -> None:
+              folder: Path, sizes: Mapping[str, int] | None = None) -> None:
     """Source to source by polysched, Pluto or PPCG.
 
+    polysched also writes what a record keeps of the transformation: REPORT, with the work at these sizes.
     Pluto's pragma is respelled as gcc reads it; gcc ignores Pluto's own spelling, and says nothing.
     """
     if name == "polysched":
-        call([sys.executable, "-m", "polysched", "c2c", source, "-o", output, *include, *options], "polysched c2c",
-             folder)
+        call([sys.executable, "-m", "polysched", "c2c", source, "-o", output, "--json", folder / REPORT, *include,
+              *(word for name, value in (sizes or {}).items() for word in ("--size", f"{name}={value}")), *options],
+             "polysched c2c", folder)
     elif name == "pluto":
         call([tool("polycc"), source, "--tile", "--parallel", "--noprevector", "-o", output], "polycc", folder)
         output.write_text(respelled(output.read_text()))
@@ -147,7 +151,7 @@ def translated(kernel: Kernel, tool_name: str, options: Sequence[str], name: str
     output = kernel.folder / f"{tool_name}.c"
     if not output.exists():
         translate(tool_name, kernel.source(), output, (*kernel.include, f"-D{kernel.dataset}_DATASET"), options,
-                  kernel.folder)
+                  kernel.folder, sizes_of(kernel))
     return build(kernel, output, name, [tool("gcc"), *kernel.config["gcc_flags"], "-fopenmp"])
 
 
@@ -176,6 +180,13 @@ def macros(kernel: Kernel) -> dict[str, int]:
     text = call([tool("gcc"), "-E", "-dM", *kernel.include, f"-D{kernel.dataset}_DATASET", kernel.source()],
                 "preprocessing", kernel.folder)
     return {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)$", text, re.MULTILINE)}
+
+
+def sizes_of(kernel: Kernel) -> dict[str, int]:
+    """The parameters of the kernel's function that are sizes of the data set: `n` has the value of the macro `N`."""
+    heading, found = HEADING.search(kernel.file.read_text()), macros(kernel)
+    names = re.findall(r"\bint\s+(\w+)", heading[1]) if heading is not None else []
+    return {name: found[name.upper()] for name in names if name.upper() in found}
 
 
 def determined(kernel: Kernel) -> Callable[[dict[str, Any]], dict[str, Any]]:

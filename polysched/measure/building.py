@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,9 +73,17 @@ def compiles(text: str, *, folder: Path, compiler: Compiler, preprocessor: Seque
     return compiler.run(["-fsyntax-only", "-w", *preprocessor, str(source)], folder=folder).returncode == 0
 
 
+_PATH = re.compile(r"(?<![\w./-])/(?:[\w.+~-]+/)+(?=[\w.+~-])")
+_CRASH_REPORT = re.compile(r"PLEASE submit|Stack dump|\s*#\d+\s+0x|\d+\.\s+(?:Program arguments|<eof> parser|\S+ parser at)")
+
+
 def first_lines(message: str, folder: str) -> str:
-    """The start of a compiler's message without the private folder's name, errors first."""
-    lines = [line.replace(f"{folder}/", "") for line in message.strip().splitlines()]
+    """The start of a compiler's message, errors first, and with nothing of the machine that it came from.
+
+    Folders are left out of paths, and of a compiler that crashed its report with its command line and its stack.
+    """
+    plain = [_PATH.sub("", line.replace(f"{folder}/", "")) for line in message.strip().splitlines()]
+    lines = [line for line in plain if not _CRASH_REPORT.match(line)]
     errors = [i for i, line in enumerate(lines) if "error" in line or "undefined reference" in line]
     start = errors[0] if errors else 0
     return "\n    ".join(lines[start:start + MESSAGE_LINES])

@@ -10,6 +10,7 @@ import pytest
 
 from polysched.experiment.contest_results import standings_of
 from polysched.experiment.folders import load_module
+from polysched.experiment.listings import unpack
 from polysched.experiment.record import read
 from polysched.experiment.standings import Status
 from tests.cli.command import polysched
@@ -94,6 +95,9 @@ def test_a_kernel_of_a_suite_is_verified_and_timed(suite: Path, tmp_path: Path) 
                      folder=tmp_path, environment={"PATH": f"{tools}:{os.environ['PATH']}"})
     assert done.returncode == 0, done.stderr
     (record,) = read(tmp_path / "r.jsonl")
+    assert record.values["flop_count"] == 2 * 40 * 40
+    assert record.values["bytes_moved"] == 8 * (40 * 40 + 2 * 40)
+    assert "x[i]" in unpack(record.values["listings"])[0].transformed
     standings = standings_of(record)
     status = {v.name: v.status for v in standings.variants}
     assert status == {"gcc": Status.VERIFIED, "polysched@1": Status.VERIFIED, "polysched@2": Status.VERIFIED,

@@ -54,6 +54,18 @@ def test_long_messages_start_at_the_first_error() -> None:
     assert len(first_lines(message, "/t").splitlines()) == 12
 
 
+def test_the_report_of_a_crash_says_nothing_of_the_machine() -> None:
+    message = """PLEASE submit a bug report to https://example.org/ and include the crash backtrace.
+Stack dump:
+0.\tProgram arguments: /usr/lib/clang/bin/clang -cc1 -I /home/somebody/suite -o /tmp/x-1.o
+1.\t<eof> parser at end of file
+ #0 0x00007f5a /usr/lib/libLLVM.so.19.1(+0x1)
+clang: error: clang frontend command failed; /home/somebody/suite/adi.c is next to it
+"""
+    assert first_lines(message, "/t") == "clang: error: clang frontend command failed; adi.c is next to it"
+    assert first_lines("a.c:1: error: a / b and c//d", "/t") == "a.c:1: error: a / b and c//d"
+
+
 def test_a_workspace_is_private_and_goes_away() -> None:
     seen = []
 
