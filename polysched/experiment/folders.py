@@ -20,6 +20,8 @@ from polysched.experiment.definition import Experiment
 
 CONFIG = "experiment.toml"
 RUN = "run.py"
+PREFIX = "polysched_experiment_"
+_LOADED_FROM: set[str] = set()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,19 +118,31 @@ def load(folder: Path) -> Experiment:
 def load_module(path: Path) -> ModuleType:
     """Execute a Python file of an experiment; the files beside it can be imported by it.
 
+    Files of the same name in another experiment that was loaded before are other modules: they are forgotten first.
+
     Raises
     ------
     UsageError : there is no such file.
     """
-    name = f"polysched_experiment_{path.parent.name}_{path.stem}"
+    name = f"{PREFIX}{path.parent.name}_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
     specification = importlib.util.spec_from_file_location(name, path)
     if specification is None or specification.loader is None or not path.is_file():
         raise UsageError("the experiment has no such file", where=str(path))
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
+    _come_first(path.parent)
     module = importlib.util.module_from_spec(specification)
     sys.modules[name] = module
     specification.loader.exec_module(module)
     return module
+
+
+def _come_first(folder: Path) -> None:
+    """Let imports find the files of this folder, and not those of experiments that were loaded before."""
+    others = {entry for entry in sys.path if entry in _LOADED_FROM and entry != str(folder)}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is not None and str(Path(file).parent) in others and not name.startswith(PREFIX):
+            del sys.modules[name]
+    sys.path[:] = [str(folder), *(entry for entry in sys.path if entry not in others and entry != str(folder))]
+    _LOADED_FROM.add(str(folder))

@@ -1,4 +1,7 @@
-"""Results as LaTeX tables that a paper reads by `\\input`; they need the package booktabs."""
+"""Results as LaTeX tables that a paper reads by `\\input`; they need the packages booktabs and graphicx.
+
+A table that is wider than the line is made smaller; one with many variants is cut into several files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ SPECIAL = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "×": r"$\times$", "…": r"\dots{}", "→": r"$\rightarrow$"}
 
-NEEDS = r"% made by polysched report; needs \usepackage{booktabs}"
+NEEDS = r"% made by polysched report; needs \usepackage{booktabs,graphicx}"
+MOST_VARIANTS = 4
+BEGIN = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def escaped(text: str) -> str:
@@ -24,41 +29,50 @@ def escaped(text: str) -> str:
 
 
 def latex_tables(results: Results) -> dict[str, str]:
-    """Every table by the name of its file: one per experiment, `measurements`, and `provenance`."""
+    """Every table by the name of its file: one per experiment, `measurements`, and `provenance`.
+
+    Of an experiment with many variants NAME has the first of them, `NAME-2` the next, and so on.
+    """
     found = {"provenance": provenance_table([e.provenance for e in results.entries])}
     for section in sections(results):
         if section.timed:
-            found[section.anchor] = results_table(section.timed)
+            parts = enumerate(results_tables(section.timed), 1)
+            found |= {section.anchor + (f"-{n}" if n > 1 else ""): table for n, table in parts}
         elif tables := plain_tables(section.own_table):
             found[section.anchor] = tables
     return found
 
 
-def results_table(entries: Sequence[Entry]) -> str:
+def results_tables(entries: Sequence[Entry]) -> list[str]:
     """One row per kernel: the reference's time, and each variant's time and speed-up with its interval."""
     names = list(dict.fromkeys(v.name for e in entries for v in e.variants if v.name != e.reference))
-    headings = ["kernel", "size", "reference (s)"]
-    for name in names:
-        headings += [rf"\multicolumn{{2}}{{c}}{{{escaped(name)}}}"]
-    lines = [NEEDS, rf"\begin{{tabular}}{{llr{'rl' * len(names)}}}",
-             r"\toprule", _row(headings), _below(names), r"\midrule"]
-    lines += [_row(_cells(entry, names)) for entry in entries if entry.variants]
+    return [_part(entries, names[at:at + MOST_VARIANTS]) for at in range(0, max(1, len(names)), MOST_VARIANTS)]
+
+
+def _part(entries: Sequence[Entry], names: Sequence[str]) -> str:
+    """The table of some variants."""
+    headings = ["kernel", "size", "reference (s)", *(rf"\multicolumn{{2}}{{c}}{{{escaped(name)}}}" for name in names)]
+    rows = [_below(names), r"\midrule", *(_row(_cells(entry, names)) for entry in entries if entry.variants)]
     means = geometric_means(entries)
     if means:
-        lines += [r"\midrule", _row(["geometric mean", "", "", *(cell for name in names for cell in (
+        rows += [r"\midrule", _row(["geometric mean", "", "", *(cell for name in names for cell in (
             "", f"{means[name][0]:.2f} ({means[name][1]})" if name in means else "--"))])]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+    return _tabular("llr" + "rl" * len(names), headings, rows)
+
+
+def _tabular(columns: str, headings: Sequence[str], rows: Sequence[str]) -> str:
+    return "\n".join([NEEDS, BEGIN, rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _row(headings), *rows,
+                      r"\bottomrule", r"\end{tabular}}", ""])
 
 
 def plain_tables(markdown: str) -> str:
     """The tables of a Markdown text, as LaTeX; empty when there is none."""
-    return "\n".join(_plain(rows[0], rows[1:]) for rows in tables_of(markdown))
+    return "\\par\\medskip\n".join(_plain(rows[0], rows[1:]) for rows in tables_of(markdown))
 
 
 def _plain(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [NEEDS, rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}", r"\toprule", _row([*map(escaped, headings)]),
-             r"\midrule", *(_row([*map(escaped, row)]) for row in rows), r"\bottomrule", r"\end{tabular}", ""]
-    return "\n".join(lines)
+    return _tabular("l" + "r" * (len(headings) - 1), [*map(escaped, headings)],
+                    [r"\midrule", *(_row([*map(escaped, row)]) for row in rows)])
 
 
 def provenance_table(provenances: Sequence[Provenance]) -> str:
@@ -70,8 +84,9 @@ def provenance_table(provenances: Sequence[Provenance]) -> str:
                             ("libraries", ", ".join(f"{k} {v}" for k, v in p.libraries.items()))):
             if value and value not in facts.setdefault(name, []):
                 facts[name].append(value)
-    rows = [_row([name, escaped("; ".join(values))]) for name, values in facts.items() if values]
-    return "\n".join([NEEDS, r"\begin{tabular}{lp{0.75\linewidth}}", r"\toprule", *rows, r"\bottomrule",
+    rows = [_row([name, rf"{{\raggedright {escaped('; '.join(values))}\par}}"]) for name, values in facts.items()
+            if values]
+    return "\n".join([NEEDS, r"\begin{tabular}{@{}lp{0.75\linewidth}@{}}", r"\toprule", *rows, r"\bottomrule",
                       r"\end{tabular}", ""])
 
 

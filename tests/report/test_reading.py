@@ -7,6 +7,7 @@ import pytest
 
 from polysched.errors import UsageError
 from polysched.experiment import record as records
+from polysched.experiment.folders import load_module
 from polysched.measure import results
 from polysched.report import read_results
 from tests.report.made_results import MACHINE, PEAKS, contest, measured, record
@@ -124,3 +125,13 @@ def test_what_is_no_result_is_refused(path: Path) -> None:
         read_results([path])
     with pytest.raises(UsageError, match="cannot be read"):
         read_results([path.with_name("nowhere")])
+
+
+def test_experiments_whose_files_have_the_same_names_are_loaded_side_by_side(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "workloads.py").write_text(f"NAME = '{name}'\n")
+        (folder / "run.py").write_text("import workloads\n")
+    loaded = [load_module(tmp_path / name / "run.py") for name in ("one", "two", "one")]
+    assert [module.workloads.NAME for module in loaded] == ["one", "two", "one"]
