@@ -195,7 +195,7 @@ def _for(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
         if not x.whole_loops:
             raise
         x.restore(saved)
-        return _kept_whole(x, node, domain, refusal.problem)
+        return _kept_whole(x, node, domain, f"{refusal.problem}; to have it transformed, {refusal.hint}")
     saved = x.snapshot()
     on_break = on_continue = False
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,6 +32,7 @@ from polysched.scop.c_frontend.sharing import check_pointers, no_alias
 from polysched.scop.scop import Scop, SourceRegion
 from polysched.target import find_compiler
 
+_LOG = logging.getLogger(__name__)
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
@@ -98,6 +100,14 @@ def _only(scops: tuple[Scop, ...], path: str, function: str | None) -> Scop:
 
 
 def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool) -> tuple[Scop, ...]:
+    """Every region, with its notes logged."""
+    scops = _regions(source, pure, autodetect=autodetect)
+    for note in dict.fromkeys(note for scop in scops for note in scop.notes):
+        _LOG.warning("%s", note)
+    return scops
+
+
+def _regions(source: SourceFile, pure: frozenset[str], *, autodetect: bool) -> tuple[Scop, ...]:
     preprocessed = preprocess(source)
     regions = () if autodetect else find_regions(source.path, source.text, preprocessed)
     if not regions and not autodetect:
