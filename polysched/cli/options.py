@@ -81,6 +81,9 @@ def add_instructions(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("instructions")
     group.add_argument("--intrinsic", metavar="NAME|auto", help="compute statements by a described instruction, or by "
                        "the best that this machine executes; parameters need a value, --size")
+    group.add_argument("--measure-plans", action="store_true",
+                       help="with --intrinsic: of the models' register blocks and tiles take those that run fastest "
+                            "on this machine")
     group.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
                        help="a file that describes further instructions")
     group.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush",
@@ -200,7 +203,8 @@ def tensorize_options(arguments: argparse.Namespace) -> TensorizeOptions | None:
     if getattr(arguments, "intrinsic", None) is None:
         return None
     return TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics),
-                            sizes=dict(arguments.size), numerics=numerics(arguments.allow))
+                            measure=arguments.measure_plans, sizes=dict(arguments.size),
+                            numerics=numerics(arguments.allow))
 
 
 def numerics(allowed: str) -> Numerics:

@@ -33,8 +33,8 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, before: CSou
     if program.match.intrinsic.library:
         arrays, own = _library(program, name)
     else:
-        emitted = emit_match(program.match, name, EmissionOptions(parallel=parallel, zero=program.zero,
-                                                                  emulated=emulated))
+        emitted = emit_match(program.match, name, EmissionOptions(
+            parallel=parallel, zero=program.zero, emulated=emulated, choice=program.choice))
         arrays, own = emitted.arrays, preamble(emitted)
     call = _call(scop, name, arrays)
     lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name} */"]

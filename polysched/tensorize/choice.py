@@ -52,6 +52,17 @@ def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: Match
     return cheapest(found, target or host(), probe=intrinsics is None)
 
 
+def best_few(matches: Iterable[Match], target: Target, *, count: int) -> list[Match]:
+    """The matches of one instruction with the cheapest plans, cheapest first; what can only cost more is left out."""
+    found: list[tuple[float, Match]] = []
+    for candidate in sorted(matches, key=lambda m: m.cost_cycles):
+        if len(found) >= count and candidate.cost_cycles >= found[count - 1][0]:
+            break
+        found.append((plan_cycles(make_plan(candidate, emulated=False, target=target), target), candidate))
+        found.sort(key=lambda f: f[0])
+    return [m for _, m in found[:count]]
+
+
 def cheapest(matches: Iterable[Match], target: Target, *, probe: bool) -> Match | None:
     """The match whose plan costs least; with `probe` only of instructions that are found to execute here."""
     best: tuple[float, Match] | None = None

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polysched.dependence import analyse
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.bodies import Numerics
-from polysched.tensorize.choice import executes_here, may_execute_here
+from polysched.tensorize.choice import best_few, executes_here, may_execute_here
 from polysched.tensorize.emission.cost import plan_cycles
 from polysched.tensorize.emission.library import library_call
 from polysched.tensorize.emission.plan import make_plan
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.match import Match, MatchOptions, match
+from polysched.tensorize.measured import measured_plans
 from polysched.tensorize.program import TensorizedProgram, tensorize
 from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics
 
 AUTO = "auto"
+MEASURED_MATCHES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +37,14 @@ class TensorizeOptions:
     files : Python files that describe further instructions.
     sizes : values of the program's parameters; the code is made for them, other sizes take the ordinary code.
     numerics : what may change in floating-point results.
+    measure : of the models' plans for the chosen instruction take the one that runs fastest here.
     """
 
     intrinsic: str = AUTO
     files: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     numerics: Numerics = field(default_factory=Numerics)
+    measure: bool = False
 
     def considered(self) -> list[Intrinsic]:
         """The instructions to look at.
@@ -128,9 +132,24 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         chosen = best[1].match.intrinsic
         emulated = not chosen.library and not executes_here(chosen)
         note = ", by its emulator: nothing here executes it" if emulated else ""
-        return Decision(program=best[1], reasons=(best[2] + note,), emulated=emulated)
+        program = best[1]
+        if options.measure and not emulated and not chosen.library:
+            program, told = _fastest(program, found, target)
+            note += told
+        return Decision(program=program, reasons=(best[2] + note,), emulated=emulated)
     reasons = [*tied.values(), *(f"{n}: no instruction is worth it ({t})" for n, (_, t) in slower.items()), *why]
     return Decision(program=None, reasons=tuple(reasons or ["no instruction that this machine executes matches"]))
+
+
+def _fastest(program: TensorizedProgram, found: list[Match], target: Target) -> tuple[TensorizedProgram, str]:
+    """The program with the plan that runs fastest here, among those of the best matches of the same statement."""
+    own = program.match
+    same = [m for m in found if (m.intrinsic, m.fragment.statement) == (own.intrinsic, own.fragment.statement)]
+    rivals = best_few([m for m in same if m is not own], target, count=MEASURED_MATCHES - 1)
+    ranked = measured_plans([own, *rivals], target=target, zero=program.zero)
+    best = ranked[0]
+    told = f", measured: {best} (slowest of {len(ranked)} plans {1e6 * ranked[-1].median_seconds:.1f} us)"
+    return replace(program, match=best.match, choice=best.choice), told
 
 
 def _cycles(candidate: Match, target: Target) -> float:

@@ -157,16 +157,37 @@ class Fragment:
             found[reference] = steps if strides is not None and all(i.affine for i in indices) else None
         return found
 
-    def _strides(self, name: str) -> tuple[int, ...] | None:
-        extents = self.scop.array(name).extents
+    def array_elements(self, name: str) -> int:
+        """Elements of an array up to the last one that the statement accesses, whole rows of it.
+
+        Raises
+        ------
+        UsageError : its extents are not known.
+        """
+        sizes = self._extents(name)
+        if sizes is None:
+            raise UsageError(f"the extents of {name} are not known", where=self.scop.name)
+        relations = [self.relation(a.reference) for a in self.statement.accesses if a.array == name]
+        rows = max((int(r.range().dim_max_val(0).get_num_si()) + 1 for r in relations if r.dim(isl.dim_type.out)),
+                   default=1)
+        return rows * math.prod(sizes)
+
+    def _extents(self, name: str) -> list[int] | None:
+        """Extents of an array at these sizes, without the outermost."""
         sizes: list[int] = []
-        for extent in extents[1:]:
+        for extent in self.scop.array(name).extents[1:]:
             if extent is None:
                 return None
             values = isl.Set.from_pw_aff(extent) if extent.dim(isl.dim_type.in_) == 0 else None
             assert values is not None
             sizes.append(int(fix_parameters(values, self.sizes).dim_max_val(0).get_num_si()))
-        return tuple(math.prod(sizes[i:]) for i in range(len(extents)))
+        return sizes
+
+    def _strides(self, name: str) -> tuple[int, ...] | None:
+        sizes = self._extents(name)
+        if sizes is None:
+            return None
+        return tuple(math.prod(sizes[i:]) for i in range(len(self.scop.array(name).extents)))
 
     def constant(self, subscript: Expr) -> int:
         """The constant part of an affine subscript."""

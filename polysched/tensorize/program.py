@@ -15,6 +15,7 @@ from polysched.errors import IllegalScheduleError
 from polysched.scop.body import Assign, Cast, Expr, Literal
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
+from polysched.tensorize.emission.plan import PlanChoice
 from polysched.tensorize.isl_check import loops_kept_outside
 from polysched.tensorize.match import Match
 
@@ -26,12 +27,14 @@ class TensorizedProgram:
     Parameters
     ----------
     zero : the statement that cleared the result is gone from `before`: the nest starts its sums at zero.
+    choice : of the plan, where it was measured; None for the models' best.
     """
 
     match: Match
     before: Scop | None
     after: Scop | None
     zero: bool = False
+    choice: PlanChoice | None = None
 
 
 def tensorize(match: Match, *, dependences: Dependences | None = None) -> TensorizedProgram:

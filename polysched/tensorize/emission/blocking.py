@@ -24,15 +24,17 @@ CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams t
 WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
 
 
-def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int] | None) -> list[NestLoop]:
+def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int] | None,
+                    rank: int = 0) -> list[NestLoop]:
     """Unroll the two spatial loops that save the most loads within the register budget.
 
     Parameters
     ----------
     wanted : iterations unrolled of the two loops, as the nest orders them; by the model when None.
+    rank : which of the model's blocks, 0 for the best; the last one where there are fewer.
     """
     spatial = [loop for loop in loops if not loop.reduction]
-    best: tuple[float, tuple[NestLoop, ...]] = (math.inf, ())
+    found: list[tuple[float, tuple[NestLoop, ...]]] = []
     for pair in [*itertools.combinations(spatial, 2), *((loop,) for loop in spatial)]:
         for factors in itertools.product(*(_factors(loop) for loop in pair)):
             if wanted is not None and factors != wanted[: len(factors)]:
@@ -42,8 +44,9 @@ def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int]
             if registers <= min(o.register.count for o in match.intrinsic.operands):
                 wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
                 wasted *= math.prod(_ragged_cost(match, loop) for loop in chosen if loop.count % loop.unroll)
-                best = min(best, ((loads + starved) * wasted, chosen), key=lambda b: b[0])
-    names = {loop.name: loop for loop in best[1]}
+                found.append(((loads + starved) * wasted, chosen))
+    found.sort(key=lambda f: f[0])
+    names = {loop.name: loop for loop in found[min(rank, len(found) - 1)][1]} if found else {}
     return [names.get(loop.name, loop) for loop in loops]
 
 

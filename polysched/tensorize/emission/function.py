@@ -13,7 +13,7 @@ from polysched.tensorize.emission.nest import content_of
 from polysched.tensorize.emission.nest_c import nest_c, operand_type
 from polysched.tensorize.emission.packing import pack_c, unpack_c
 from polysched.tensorize.emission.place import Place
-from polysched.tensorize.emission.plan import Plan, make_plan
+from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
 from polysched.tensorize.emulator import emulator_c
 from polysched.tensorize.exact_arithmetic import PRELUDE
 from polysched.tensorize.match import Match
@@ -37,6 +37,7 @@ class EmissionOptions:
     emulated : call the plain-C emulator in place of the instruction.
     parallel : `omp parallel for` on the outermost spatial loop.
     unroll : register block, in iterations of the two unrolled loops; by the register budget when None.
+    choice : of register block and tiling; the models' best when None.
     target : the machine whose caches decide the order of loops and the tiles; this one when None.
     zero : results start at zero instead of what memory holds, which is then not read.
     keep : input operands that are constant: `NAME_prepare_OPERAND(arrays...)` packs one into a buffer that stays, and
@@ -46,6 +47,7 @@ class EmissionOptions:
     emulated: bool = False
     parallel: bool = True
     unroll: tuple[int, int] | None = None
+    choice: PlanChoice | None = None
     target: Target | None = None
     zero: bool = False
     keep: tuple[str, ...] = ()
@@ -58,6 +60,7 @@ class Emitted:
     Parameters
     ----------
     name : of the function; its arguments are pointers to `arrays`, in this order.
+    preparations : calls that pack the constant operands, to be made once.
     headers, flags : what the real instruction needs.
     shared : headers and helpers, the same for all functions of one translation unit.
     emulator : plain C of the instruction, where it stands for it.
@@ -67,6 +70,7 @@ class Emitted:
     name: str
     plan: Plan
     arrays: tuple[str, ...]
+    preparations: tuple[str, ...]
     headers: tuple[str, ...]
     flags: tuple[str, ...]
     shared: str
@@ -95,7 +99,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     if match.intrinsic.library:
         raise UsageError(f"{match.intrinsic.name} is a library function", hint="use library_call")
     plan = make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
-                     target=chosen.target, parallel=chosen.parallel)
+                     target=chosen.target, parallel=chosen.parallel, choice=chosen.choice)
     arrays = _arrays(match)
     output = match.intrinsic.output.name
     packed = [p for p in plan.places if p.packed]
@@ -109,8 +113,10 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE + ZEROS
     emulator = emulator_c(match.intrinsic.parsed, name=f"emulated_{match.intrinsic.name}") if chosen.emulated else ""
-    return Emitted(name=name, plan=plan, arrays=arrays, headers=headers, shared=prelude, emulator=emulator,
-                   text="\n".join(parts),
+    preparations = tuple(f"{name}_prepare_{p.operand}({', '.join(operand_sources(match, p.operand))})"
+                         for p in packed if p.operand in chosen.keep)
+    return Emitted(name=name, plan=plan, arrays=arrays, preparations=preparations, headers=headers, shared=prelude,
+                   emulator=emulator, text="\n".join(parts),
                    flags=() if chosen.emulated else match.intrinsic.isa.flags)
 
 
@@ -140,7 +146,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         lines += [f"    static _Thread_local {kind} *{buffer};", f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p)};",
                   f"    {kind} *packed_{p.operand} = {buffer};"]
         if p.operand != output or not options.zero:
-            sources = ", ".join([f"packed_{p.operand}", *_sources(match, p.operand)])
+            sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand)])
             lines.append(f"    {name}_pack_{p.operand}({sources});")
     arguments = []
     for p in plan.places:
@@ -155,7 +161,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     return "\n".join([*lines, "}", ""])
 
 
-def _sources(match: Match, operand: str) -> list[str]:
+def operand_sources(match: Match, operand: str) -> list[str]:
     """The arrays that an operand is packed from."""
     return sorted({match.fragment.statement.access(e.reference).array for e in walk(content_of(match, operand))
                    if isinstance(e, Load)})
@@ -174,7 +180,7 @@ def _kept_c(plan: Plan, name: str, keep: tuple[str, ...], packed: list[Place]) -
         if place.operand not in keep:
             continue
         kind, operand = operand_type(plan, place.operand), place.operand
-        sources = _sources(plan.match, operand)
+        sources = operand_sources(plan.match, operand)
         arrays = {a: C_NAMES[plan.match.fragment.scop.array(a).dtype.name] for a in sources}
         lines += [f"static {kind} *{name}_kept_{operand};",
                   f"void {name}_prepare_{operand}({', '.join(f'const {t} *{a}' for a, t in arrays.items())})", "{",

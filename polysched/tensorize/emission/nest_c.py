@@ -13,6 +13,7 @@ from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.semantics import C_NAMES
 
 EDGE = "ps_edge"
+FAR_ROWS_BYTES = 256
 
 
 def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool) -> str:
@@ -127,9 +128,9 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
     """Loads of the accumulators, the unrolled executions, stores."""
     intrinsic, output = plan.match.intrinsic, plan.match.intrinsic.output.name
     names = _Registers(plan)
-    before, body, after = [], [], []
-    points = [dict(zip((loop.name for loop in plan.unrolled), p, strict=True))
-              for p in itertools.product(*(range(loop.unroll) for loop in plan.unrolled))]
+    before, after = [], []
+    body = list(_announced_results(plan, names))
+    points = list(_visited(plan, turning=bool(names.numbers)))
     first = _first_block(plan)
     for at in names.points(output):
         register = names.name(output, at)
@@ -141,21 +142,56 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
         else:
             before.append(load)
         after.append(store)
-    loaded: set[tuple[str, str]] = set()
+    held: dict[str, tuple[str, str]] = {}   # what each register holds
     inputs = [o.name for o in intrinsic.operands if o.name != output]
     for at in points:
         registers = {output: names.name(output, at)}
         for operand in inputs:
             register = registers[operand] = names.name(operand, at)
             key = (operand, str(sorted((k, v) for k, v in at.items() if k in names.loops(operand))))
-            if key not in loaded:
-                loaded.add(key)
+            if held.get(register) != key:
+                held[register] = key
                 body += names.declare(operand, register)
                 place = plan.place(operand)
                 body.append(fill_in(intrinsic.operand(operand).register.load, register=register,
                                     pointer=pointer(plan, place, at), stride=str(place.row_stride_bytes)))
         body.append(fill_in(intrinsic.template, **registers))
     return before, body, after
+
+
+def _visited(plan: Plan, *, turning: bool) -> Iterator[dict[str, int]]:
+    """The unrolled points; when turning each is one loop away from the one before, whose other operand stays loaded."""
+    loops = plan.unrolled
+    for at in itertools.product(*(range(loop.unroll) for loop in loops)):
+        turned, number = {}, 0
+        for loop, i in zip(loops, at, strict=True):
+            turned[loop.name] = loop.unroll - 1 - i if turning and number % 2 else i
+            number = number * loop.unroll + i
+        yield turned
+
+
+def _announced_results(plan: Plan, names: _Registers) -> Iterator[str]:
+    """Prefetches for writing of the lines that the tiles will be stored to, spread over the innermost loop.
+
+    Rows of a tile that lie in lines of their own are stored by one instruction, which would wait for all of them.
+    """
+    output = plan.match.intrinsic.output
+    place, inner = plan.place(output.name), next((loop for loop in reversed(plan.loops) if loop.reduction), None)
+    rows = int(output.shape[0]) if len(output.shape) > 1 else 1
+    if plan.match.intrinsic.operand(output.name).register.c_type or place.packed or inner is None or inner.tiles > 1 \
+            or place.row_stride_bytes < FAR_ROWS_BYTES or inner.blocks < 2:
+        return
+    each = -(-rows // inner.blocks)
+    row = inner.name if each == 1 else f"({inner.name} * {each} + ps_row)"
+    if each > 1:
+        yield f"for (long ps_row = 0; ps_row < {each}; ps_row++)"
+    guards = [f"{loop.name} == 0" for loop in plan.loops if loop.reduction and loop is not inner and loop.blocks > 1]
+    guards += [f"{row} < {rows}"] if inner.blocks * each > rows else []
+    yield f"if ({' && '.join(guards)}) {{" if guards else "{"
+    for at in names.points(output.name):
+        line = f"(const char *)({pointer(plan, place, at)}) + {row} * {place.row_stride_bytes}"
+        yield f"    __builtin_prefetch({line}, 1);"
+    yield "}"
 
 
 def _accumulator(plan: Plan, register: str, at: dict[str, int]) -> tuple[str, str]:
@@ -237,13 +273,16 @@ class _Registers:
                 self._number(operand.name)
 
     def _number(self, operand: str) -> None:
-        """Numbers for an operand's registers; an input that the outer unrolled loop changes is reloaded into one."""
-        outer = self.plan.unrolled[:1] if len(self.plan.unrolled) > 1 else ()
-        changes = any(self.plan.uses(operand, loop) for loop in outer)
-        transient = changes and operand != self.plan.match.intrinsic.output.name
+        """Numbers for an operand's registers; inputs are reloaded into the same few, as the plan says.
+
+        A processor renames few tile registers: each name that is not used lets the loads of one step overlap with the
+        executions of the one before.
+        """
         first = max(self.numbers.values(), default=-1) + 1
-        for offset, at in enumerate(self.points(operand)):
-            self.numbers[self._label(operand, at)] = first if transient else first + offset
+        if operand == self.plan.match.intrinsic.output.name:
+            self.numbers |= {self._label(operand, at): first + i for i, at in enumerate(self.points(operand))}
+        else:
+            self.numbers |= {self._label(operand, at): first for at in self.points(operand)}
 
     def loops(self, operand: str) -> tuple[str, ...]:
         return tuple(loop.name for loop in self.plan.unrolled if self.plan.uses(operand, loop))

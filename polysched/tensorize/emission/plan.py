@@ -8,23 +8,62 @@ nest visits them, or the array itself in another order of dimensions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 
 from polysched.target import Target, host
 from polysched.tensorize.emission.blocking import cache_blocks, register_blocks, register_order
+from polysched.tensorize.emission.data_volume import searched_tiles
 from polysched.tensorize.emission.nest import NestLoop, nest_loops, uses
 from polysched.tensorize.emission.place import Place, place_of
 from polysched.tensorize.match import Match
 
 
+class Tiling(Enum):
+    """Who chooses order and tiles: this room's sum over all caches, or the tiling room's search for one of them."""
+
+    CACHES = "caches"
+    DATA_VOLUME = "data volume"
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanChoice:
+    """What of a plan is open to choice.
+
+    Parameters
+    ----------
+    tiling : who chooses the order of the loops and their tiles.
+    block : which of the register blocks that the model finds, 0 for the best.
+    """
+
+    tiling: Tiling = Tiling.CACHES
+    block: int = 0
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plan:
-    """Loops in the order in which they run, the place of every operand, and whether threads share the work."""
+    """Loops in the order in which they run, the place of every operand, and whether threads share the work.
+
+    Parameters
+    ----------
+    binding : the limits that the tiles fill, where a search chose them.
+    """
 
     match: Match
     loops: tuple[NestLoop, ...]
     places: tuple[Place, ...]
     parallel: bool = False
+    tiling: Tiling = Tiling.CACHES
+    binding: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The loops from outside to inside, with their register blocks and tiles."""
+        parts = [f"{loop.name}: {loop.count}" + (f" by {loop.unroll}" if loop.unroll > 1 else "")
+                 + (f", in tiles of {loop.tile}" if loop.tile else "") for loop in self.loops]
+        packed = ", ".join(p.operand for p in self.places if p.packed)
+        limits = f"; fills the {', the '.join(self.binding)}" if self.binding else ""
+        return f"{'; '.join(parts) or 'no loops'}; packed: {packed or 'nothing'}; tiles by {self.tiling.value}{limits}"
 
     @property
     def unrolled(self) -> tuple[NestLoop, ...]:
@@ -40,7 +79,8 @@ class Plan:
 
 
 def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None,
-              target: Target | None = None, parallel: bool = False) -> Plan:
+              target: Target | None = None, parallel: bool = False,
+              choice: PlanChoice | None = None) -> Plan:
     """Choose loops, unrolling, tiles and operand places.
 
     Parameters
@@ -49,11 +89,19 @@ def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = 
     unroll : iterations unrolled of the two loops, as the nest orders them; by the register budget when None.
     target : the machine whose caches decide the order of the loops and their tiles; this one when None.
     parallel : packing and nest are shared by threads.
+    choice : of register block and tiling; the models' best when None.
     """
-    machine = target or host()
+    machine, chosen = target or host(), choice or PlanChoice()
+    tiling = chosen.tiling
     loops = cache_blocks(match, nest_loops(match), machine) if unroll is not None else nest_loops(match)
     if not emulated and all("{register}" in o.register.load for o in match.intrinsic.operands):
-        loops = register_blocks(match, loops, unroll)
-    loops = cache_blocks(match, loops, machine)
+        loops = register_blocks(match, loops, unroll, chosen.block)
+    binding: tuple[str, ...] = ()
+    if tiling is Tiling.DATA_VOLUME and (found := searched_tiles(match, loops, machine)) is not None:
+        loops, binding = found[0], found[1].binding
+    elif tiling is Tiling.NONE:
+        loops = [replace(loop, tile=0) for loop in cache_blocks(match, loops, machine)]
+    else:
+        loops, tiling = cache_blocks(match, loops, machine), Tiling.CACHES
     places = tuple(place_of(match, v.name, loops, emulated=emulated) for v in match.intrinsic.parsed.operands)
-    return Plan(match=match, loops=tuple(loops), places=places, parallel=parallel)
+    return Plan(match=match, loops=tuple(loops), places=places, parallel=parallel, tiling=tiling, binding=binding)

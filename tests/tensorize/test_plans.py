@@ -1,0 +1,74 @@
+"""Plans: the tiling room's tiles around an instruction, register blocks by rank, and the choice by measurement."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.target import host
+from polysched.tensorize import find_intrinsic, match, operators
+from polysched.tensorize.choice import best_few, executes_here
+from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
+from polysched.tensorize.match import Match
+from polysched.tensorize.measured import candidate_plans, kept_operands, measured_plans
+from tests.tensorize.compiled import call, compiled
+
+BYTES = {"dtype": "uint8", "right_dtype": "int8", "accumulator": "int32"}
+
+
+def product(name: str, *, m: int, n: int, k: int) -> Match:
+    """The cheapest match of an instruction in a product of bytes."""
+    return match(operators.gmm(m=m, n=n, k=k, **BYTES), find_intrinsic(name)).matches[0]
+
+
+def plan(found: Match, tiling: Tiling) -> Plan:
+    return make_plan(found, emulated=False, target=host(), choice=PlanChoice(tiling=tiling))
+
+
+def test_tiles_of_the_tiling_room_are_whole_register_blocks_and_fit() -> None:
+    found = product("tdpbusd", m=4096, n=4096, k=4096)
+    made = plan(found, Tiling.DATA_VOLUME)
+    assert any(loop.tile for loop in made.loops)
+    for loop in made.loops:
+        assert 0 <= loop.tile < loop.blocks
+    sides = {loop.group: (loop.tile or loop.blocks) * loop.unroll * found.extent(loop.group) for loop in made.loops}
+    inputs = sum(np.prod([sides[g] for g, part in enumerate(found.groups) if v.name in part.indexes]) * v.dtype.bytes
+                 for v in found.intrinsic.inputs)
+    assert inputs <= host().caches[1].size_bytes
+    assert "tiles by data volume" in str(made)
+
+
+def test_register_blocks_are_ranked() -> None:
+    found = product("vpdpbusd", m=64, n=256, k=64)
+    plans = [make_plan(found, emulated=False, target=host(), choice=PlanChoice(block=b)) for b in range(3)]
+    blocks = {tuple((loop.name, loop.unroll) for loop in sorted(p.loops, key=lambda x: x.name)) for p in plans}
+    assert len(blocks) == 3
+
+
+@pytest.mark.parametrize("name", ["vpdpbusd", "tdpbusd"])
+def test_every_plan_computes_the_same(name: str, tmp_path: Path) -> None:
+    if not executes_here(find_intrinsic(name)):
+        pytest.skip(f"this machine does not execute {name}")
+    chooser = np.random.default_rng(3)
+    found = product(name, m=67, n=131, k=70)
+    a, b = chooser.integers(0, 256, (67, 70), np.uint8), chooser.integers(-128, 128, (70, 131), np.int8)
+    wanted = a.astype(np.int32) @ b.astype(np.int32)
+    emitted = [emit_match(found, f"plan{i}", EmissionOptions(zero=True, choice=choice))
+               for i, (choice, _) in enumerate(candidate_plans(found, target=host(), blocks=2))]
+    library = compiled(emitted, tmp_path)
+    for function in emitted:
+        arrays = {"C": np.full((67, 131), 9, np.int32), "A": a, "B": b}
+        call(library, function, arrays)
+        np.testing.assert_array_equal(arrays["C"], wanted, err_msg=str(function.plan))
+
+
+def test_the_fastest_of_several_matches_is_measured() -> None:
+    if not executes_here(find_intrinsic("vpdpbusd")):
+        pytest.skip("this machine does not execute vpdpbusd")
+    found = match(operators.gmm(m=32, n=32, k=32, **BYTES), find_intrinsic("vpdpbusd"))
+    ranked = measured_plans(best_few(found.with_mirrors, host(), count=2), target=host(), zero=True, constant=("B",),
+                            compile_flags=("-O1",))
+    assert [m.median_seconds for m in ranked] == sorted(m.median_seconds for m in ranked)
+    assert len({str(m.plan) for m in ranked}) > 1
+    assert kept_operands(ranked[0].match, ("B",)) == ("B",)
