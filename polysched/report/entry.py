@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from polysched.experiment.standings import Status
 from polysched.measure.machine import Machine
 from polysched.measure.measurement import Listing, Work
 from polysched.measure.peak import Peaks
@@ -39,6 +40,11 @@ class Variant:
     note: str = ""
     largest_relative: float | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether its tool was not on the machine."""
+        return self.problem.partition(":")[0] == Status.MISSING.value
 
 
 @dataclass(frozen=True, kw_only=True)

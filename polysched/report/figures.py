@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polysched.report.entry import Entry, TileTime, Variant
+from polysched.report.entry import OURS, Entry, TileTime, Variant
 from polysched.report.extras import required
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ INK, FAINT, PAPER = "#010203", "#040506", "#070809"
 """Stand-ins in the SVG for the page's text colour, line colour and background."""
 WIDTH_INCHES = 5.4
 ROW_INCHES = 0.2
+MOST_BARS = 40
+MANY_MARKS = 2000
 STYLE = {"font.size": 9, "font.family": "sans-serif", "svg.fonttype": "none", "pdf.fonttype": 42, "axes.linewidth": 0.6,
          "axes.spines.top": False, "axes.spines.right": False, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
 
@@ -99,14 +101,57 @@ def _speed_ups(entries: Sequence[Entry]) -> Iterator[Plot]:
                   and e.compared()]
         title = " ".join(part for part in (group, f"{threads} thread{'s' * (threads > 1)}") if part)
         yield Plot(
-            name="speed-up" + (f"-{slug(title)}" if len(keys) > 1 else ""), figure=_bars(chosen, reference),
-            caption=f"Speed-up over {reference}, {title}: the median of the paired ratios; the black line is its "
+            name="speed-up" + (f"-{slug(title)}" if len(keys) > 1 else ""), figure=_compared(chosen, reference),
+            caption=f"Speed-up over {reference}, {title}: the median of the paired ratios; the thin line is its "
                     f"confidence interval. Further to the right is faster; at 1 both take the same time.")
+
+
+def _compared(entries: Sequence[Entry], reference: str) -> Figure:
+    """Bars, or dots where bars would fill a page."""
+    names = list(dict.fromkeys(v.name for e in entries for v in e.compared()))
+    return _bars(entries, reference) if len(names) * len(entries) <= MOST_BARS else _dots(entries, reference, names)
+
+
+def _dots(entries: Sequence[Entry], reference: str, names: Sequence[str]) -> Figure:
+    """One row per result, a dot per variant, ours in the foreground.
+
+    Source: W. S. Cleveland, The Elements of Graphing Data, 1985.
+    """
+    figure, (axes,) = _new(ROW_INCHES * len(entries) + 1.1)
+    colours = _colours(names)
+    values = [v.speed_up or 0.0 for e in entries for v in e.compared()]
+    ink = axes.xaxis.label.get_color()
+    for at, entry in enumerate(entries):
+        axes.axhline(at, color=axes.xaxis.get_gridlines()[0].get_color(), linewidth=0.5, zorder=0)
+        for variant in entry.compared():
+            ours = variant.name.partition("@")[0] == OURS
+            front = 4 if ours else 3
+            if variant.interval is not None:
+                axes.plot([max(variant.interval.low, min(values) / 2), variant.interval.high], [at, at], zorder=front,
+                          color=colours[variant.name], linewidth=1.2)
+            axes.plot(variant.speed_up or 0.0, at, "o", color=colours[variant.name], markersize=5.5 if ours else 4,
+                      zorder=front, markeredgecolor=ink if ours else "none", markeredgewidth=0.7)
+    axes.set_yticks(range(len(entries)), [_shortened(entry.title) for entry in entries])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(entries) - 0.4, -0.6)
+    axes.axvline(1, linewidth=0.8, color=ink, zorder=1)
+    axes.set_xlabel(f"times as fast as {reference}")
+    _logarithmic(axes, max(min(values), 1e-3), max(values) * 1.3)
+    _legend(figure, colours)
+    return figure
+
+
+def _colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour per variant; ours has the first one in every plot."""
+    ours_first = sorted(names, key=lambda name: name.partition("@")[0] != OURS)
+    chosen = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(ours_first)}
+    return {name: chosen[name] for name in names}
 
 
 def _bars(entries: Sequence[Entry], reference: str) -> Figure:
     """One row per result and variant."""
     names = list(dict.fromkeys(v.name for e in entries for v in e.compared()))
+    colours = _colours(names)
     rows = sum(len(names) + 0.6 for _ in entries)
     figure, (axes,) = _new(ROW_INCHES * rows + 0.9)
     at, ticks = 0.0, []
@@ -118,7 +163,7 @@ def _bars(entries: Sequence[Entry], reference: str) -> Figure:
         for number, name in enumerate(names):
             variant = next((v for v in entry.compared() if v.name == name), None)
             if variant is not None:
-                _bar(axes, at + number, variant, COLOURS[number % len(COLOURS)], logarithmic)
+                _bar(axes, at + number, variant, colours[name], logarithmic)
         at += len(names) + 0.6
     axes.set_yticks([place for place, _ in ticks], [_shortened(title) for _, title in ticks])
     axes.tick_params(axis="y", length=0)
@@ -130,7 +175,7 @@ def _bars(entries: Sequence[Entry], reference: str) -> Figure:
     else:
         axes.set_xlim(0, largest * 1.15)
     if len(names) > 1:
-        _legend(figure, {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)})
+        _legend(figure, colours)
     return figure
 
 
@@ -150,7 +195,8 @@ def _logarithmic(axes: Axes, low: float, high: float) -> None:
     """A logarithmic axis with round numbers on it."""
     axes.set_xscale("log")
     axes.set_xlim(low * 0.8, high)
-    marks = [mantissa * 10.0**power for power in range(-4, 6) for mantissa in (1, 2, 5)
+    mantissas = (1, 2, 5) if high / low < MANY_MARKS else (1,)
+    marks = [mantissa * 10.0**power for power in range(-4, 6) for mantissa in mantissas
              if low * 0.8 <= mantissa * 10.0**power <= high]
     axes.set_xticks(marks, [f"{m:g}" for m in marks])
     axes.minorticks_off()
@@ -191,7 +237,7 @@ def _roofline(entries: Sequence[Entry]) -> Figure:
     for name, bandwidth in roofs(first):
         _roof(axes, name, bandwidth / 1e9, peak, low)
     names = list(dict.fromkeys(v.name for _, v, _, _ in points if v.name != first.reference))
-    colours = {first.reference: "none"} | {n: COLOURS[i % len(COLOURS)] for i, n in enumerate(names)}
+    colours = {first.reference: "none"} | _colours(names)
     for _, variant, x, y in points:
         axes.scatter(x, y, s=26, facecolor=colours.get(variant.name, "none"), zorder=3, linewidth=0.8,
                      edgecolor=ink if variant.name == first.reference else colours[variant.name])

@@ -45,19 +45,25 @@ def latex_tables(results: Results) -> dict[str, str]:
 
 def results_tables(entries: Sequence[Entry]) -> list[str]:
     """One row per kernel: the reference's time, and each variant's time and speed-up with its interval."""
-    names = list(dict.fromkeys(v.name for e in entries for v in e.variants if v.name != e.reference))
+    names = list(dict.fromkeys(v.name for e in entries for v in e.variants
+                               if v.name != e.reference and not v.is_missing))
     return [_part(entries, names[at:at + MOST_VARIANTS]) for at in range(0, max(1, len(names)), MOST_VARIANTS)]
 
 
 def _part(entries: Sequence[Entry], names: Sequence[str]) -> str:
     """The table of some variants."""
-    headings = ["kernel", "size", "reference (s)", *(rf"\multicolumn{{2}}{{c}}{{{escaped(name)}}}" for name in names)]
-    rows = [_below(names), r"\midrule", *(_row(_cells(entry, names)) for entry in entries if entry.variants)]
+    sized = any(size_text(entry) for entry in entries)
+    headings = ["kernel", *(["size"] if sized else []), "reference (s)",
+                *(rf"\multicolumn{{2}}{{c}}{{{escaped(name)}}}" for name in names)]
+    empty = [""] * (2 + sized)
+    below = _row([*empty, *(word for _ in names for word in ("time (s)", "speed-up"))])
+    rows = [below, r"\midrule",
+            *(_row(_cells(entry, names, sized=sized)) for entry in entries if entry.variants)]
     means = geometric_means(entries)
     if means:
-        rows += [r"\midrule", _row(["geometric mean", "", "", *(cell for name in names for cell in (
+        rows += [r"\midrule", _row(["geometric mean", *empty[1:], *(cell for name in names for cell in (
             "", f"{means[name][0]:.2f} ({means[name][1]})" if name in means else "--"))])]
-    return _tabular("llr" + "rl" * len(names), headings, rows)
+    return _tabular(("llr" if sized else "lr") + "rl" * len(names), headings, rows)
 
 
 def _tabular(columns: str, headings: Sequence[str], rows: Sequence[str]) -> str:
@@ -90,15 +96,10 @@ def provenance_table(provenances: Sequence[Provenance]) -> str:
                       r"\end{tabular}", ""])
 
 
-def _below(names: Sequence[str]) -> str:
-    """The second line of the head: what the two columns of each variant are."""
-    return _row(["", "", "", *(word for _ in names for word in ("time (s)", "speed-up"))])
-
-
-def _cells(entry: Entry, names: Sequence[str]) -> list[str]:
+def _cells(entry: Entry, names: Sequence[str], *, sized: bool) -> list[str]:
     by_name = {v.name: v for v in entry.variants}
     reference = by_name.get(entry.reference)
-    cells = [escaped(entry.kernel), escaped(size_text(entry)),
+    cells = [escaped(entry.kernel), *([escaped(size_text(entry))] if sized else []),
              "--" if reference is None or reference.seconds is None else seconds_text(reference.seconds)]
     for name in names:
         cells += _times(by_name.get(name))

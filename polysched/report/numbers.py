@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from polysched.report.entry import Entry
 
@@ -29,6 +30,31 @@ def size_text(entry: Entry) -> str:
     shown = [f"{name}={value}" for name, value in entry.sizes.items() if isinstance(value, int | float | str)
              and len(str(value)) <= 16]
     return ", ".join(shown)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """The geometric mean of a variant's speed-ups over one reference in one experiment.
+
+    Parameters
+    ----------
+    count : over how many kernels.
+    """
+
+    group: str
+    reference: str
+    variant: str
+    value: float
+    count: int
+
+
+def means_by_experiment(entries: Sequence[Entry]) -> list[Mean]:
+    """Means of what can be compared: one per experiment, reference and variant."""
+    groups = dict.fromkeys((e.group, e.reference) for e in entries)
+    return [Mean(group=group, reference=reference, variant=name, value=value, count=count)
+            for group, reference in groups
+            for name, (value, count) in geometric_means(
+                [e for e in entries if (e.group, e.reference) == (group, reference)]).items()]
 
 
 def geometric_means(entries: Sequence[Entry]) -> dict[str, tuple[float, int]]:

@@ -11,7 +11,7 @@ from polysched.report.entry import Entry
 from polysched.report.extras import required
 from polysched.report.figures import plots, slug, svg_of
 from polysched.report.markdown import markdown_html
-from polysched.report.numbers import geometric_means, quantity, seconds_text, size_text
+from polysched.report.numbers import means_by_experiment, quantity, seconds_text, size_text
 from polysched.report.reading import Results
 from polysched.report.sections import Section, sections
 from polysched.version import __version__
@@ -41,7 +41,7 @@ def page_html(results: Results, *, title: str) -> str:
     drawn = [{"caption": p.caption, "svg": safe(svg_of(p))} for p in plots(results.entries)]
     found: str = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         title=title, version=__version__, results=results, facts=facts(results), warnings=warnings(results),
-        means=geometric_means(results.entries), plots=drawn, styles=safe(code_styles()), listed=listed,
+        means=means_by_experiment(results.entries), plots=drawn, styles=safe(code_styles()), listed=listed,
         sections=[_marked(s, safe) for s in sections(results)], open_listings=len(listed) <= OPEN_LISTINGS,
         failed=[e for e in results.entries if e.problem])
     return found

@@ -38,8 +38,15 @@ class Section:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variants beside the references."""
-        return tuple(dict.fromkeys(v.name for e in self.entries for v in e.variants if v.name != e.reference))
+        """The variants beside the references, without those that could be measured nowhere."""
+        return tuple(dict.fromkeys(v.name for e in self.entries for v in e.variants
+                                   if v.name != e.reference and not v.is_missing))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The variants whose tool was not there."""
+        every = dict.fromkeys(v.name for e in self.entries for v in e.variants if v.is_missing)
+        return tuple(name for name in every if name not in self.names)
 
     @property
     def ours(self) -> str:
