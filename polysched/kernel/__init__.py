@@ -22,12 +22,13 @@ from types import ModuleType
 from typing import Any, overload
 
 from polysched.kernel.cache import cache_folder
+from polysched.kernel.choosing import Choice, Code
 from polysched.kernel.decorated import FallbackWarning, Kernel, SharedMemoryError
 from polysched.kernel.timing import KernelTiming
 from polysched.pipeline import PipelineOptions
 from polysched.tensorize.decision import TensorizeOptions
 
-__all__ = ["FallbackWarning", "Kernel", "KernelTiming", "SharedMemoryError", "cache_folder", "kernel"]
+__all__ = ["Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming", "SharedMemoryError", "cache_folder", "kernel"]
 
 
 @overload
@@ -36,11 +37,12 @@ def kernel(function: Callable[..., Any], /) -> Kernel: ...
 
 @overload
 def kernel(*, options: PipelineOptions | None = None, fallback: bool = False,
-           intrinsics: str | None = None) -> Callable[[Callable[..., Any]], Kernel]: ...
+           intrinsics: str | None = None, safe: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
 def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOptions | None = None,
-           fallback: bool = False, intrinsics: str | None = None) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+           fallback: bool = False, intrinsics: str | None = None,
+           safe: bool = False) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Make a Python function a kernel, with or without options.
 
     Parameters
@@ -49,6 +51,8 @@ def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOp
     fallback : run as plain Python what cannot be a kernel, and report it.
     intrinsics : the name of a described instruction that may compute statements, or `auto` for the best that this
         machine executes; the code is then made for the sizes of each call. The same as `options.tensorize`.
+    safe : run what is fastest for sizes of about these: the transformed code, the loops as written, or the Python
+        function. The first call of such sizes measures them on copies of its arguments. The same as `options.safe`.
 
     Raises
     ------
@@ -58,6 +62,8 @@ def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOp
         wanted = TensorizeOptions(intrinsic=intrinsics)
         wanted.considered()
         options = replace(options or PipelineOptions(), tensorize=wanted)
+    if safe:
+        options = replace(options or PipelineOptions(), safe=True)
     if function is None:
         return lambda function: Kernel(function, options=options, fallback=fallback)
     return Kernel(function, options=options, fallback=fallback)

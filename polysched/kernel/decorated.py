@@ -14,6 +14,7 @@ import numpy as np
 
 from polysched.errors import BudgetExceededError, NoCompilerError, UnsupportedScopError, UsageError
 from polysched.kernel import arguments as checks
+from polysched.kernel.choosing import Choice, Code, measured_choice
 from polysched.kernel.specialisation import FLAGS, Specialisation, array_arguments
 from polysched.kernel.timing import KernelTiming, time_call
 from polysched.pipeline import Optimized, PipelineOptions
@@ -46,6 +47,7 @@ class Kernel:
     Attributes
     ----------
     fallback_reason : why the last call ran as plain Python; None when it did not.
+    choice : which code the last call ran and how long each takes; None unless the options are `safe`.
     """
 
     def __init__(self, function: Callable[..., Any], *, options: PipelineOptions | None = None,
@@ -55,6 +57,7 @@ class Kernel:
         self.options = options or PipelineOptions()
         self.fallback = fallback
         self.fallback_reason: str | None = None
+        self.choice: Choice | None = None
         self._lock = threading.RLock()
         self._known: dict[object, Specialisation] = {}
         self._variants: dict[object, list[Specialisation]] = {}
@@ -85,10 +88,24 @@ class Kernel:
         if sizes is None:
             return self.function(*args, **kwargs)
         self.fallback_reason = None
+        if self.options.safe:
+            self.choice = self._chosen(found, values, sizes)
+            if self.choice.code is Code.PYTHON:
+                return self.function(*args, **kwargs)
+            found = found.as_written if self.choice.code is Code.AS_WRITTEN else found
         call = found.prepare(values, sizes)
         call.run()
         call.copy_back()
         return call.returned()
+
+    def _chosen(self, found: Specialisation, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Choice:
+        """What a call runs: measured when sizes between the same powers of two come for the first time."""
+        with self._lock:
+            about = tuple(size.bit_length() for size in sizes.values())
+            if about not in found.choices:
+                found.choices[about] = measured_choice(found, self.function, values, sizes)
+                logger.info("%s with %s runs as %s", self.function.__name__, dict(sizes), found.choices[about])
+            return found.choices[about]
 
     def _plain(self, reason: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Run as plain Python, and say so."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from polysched.scop.python_frontend import PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType
 from polysched.scop.scop import Array, Storage
 from polysched.target import Compiler, find_compiler
+
+if TYPE_CHECKING:
+    from polysched.kernel.choosing import Choice
 
 FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
 LIBRARY = "kernel"
@@ -39,6 +42,10 @@ class Specialisation:
     options : of the pipeline.
     key_parts : what names the specialisation beyond the compiler: source, types, options.
     types, same : of the arguments, and which of them are the same array.
+
+    Attributes
+    ----------
+    choices : by the lengths of the sizes in bits, which code is the fastest; for `safe` kernels.
     """
 
     def __init__(self, python: PythonScop, options: PipelineOptions, key_parts: Mapping[str, object],
@@ -48,11 +55,18 @@ class Specialisation:
         self.python = python
         self.options = options
         self.key_parts = key_parts
+        self.choices: dict[tuple[int, ...], Choice] = {}
 
     @cached_property
     def optimized(self) -> Optimized:
         """All stages of the pipeline."""
         return optimize(self.python.scop, self.options)
+
+    @cached_property
+    def as_written(self) -> Specialisation:
+        """The same function with its loops as they are written, on one thread."""
+        plain = PipelineOptions(scheduler="original", tile="off", parallel=False, expand=False, cc=self.options.cc)
+        return Specialisation(self.python, plain, {**self.key_parts, "options": "as written"}, self.types, self.same)
 
     @cached_property
     def c_function(self) -> CFunction:
