@@ -318,12 +318,12 @@ def loop_names(node: Node) -> frozenset[str]:
     for found in walk_nodes(node):
         if isinstance(found, For | Let):
             names.add(found.variable)
+        elif isinstance(found, ThreadReduction):
+            names |= {found.first, found.end, found.part}
         elif isinstance(found, Packed):
             names |= {loop.variable for loop in found.panel.loops}
         elif isinstance(found, RegisterTile):
             names |= {loop.variable for loop in found.loops} | {edge.variable for edge in found.edges}
-        elif isinstance(found, ThreadReduction):
-            names |= {found.first, found.end, found.part}
     return frozenset(names)
 
 
@@ -336,12 +336,12 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
             return (node.body,)
         case Packed():
             return (node.body,)
+        case ThreadReduction():
+            return (node.loop,)
         case If():
             return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
         case StatementInstance():
             return ()
-        case ThreadReduction():
-            return (node.loop,)
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:

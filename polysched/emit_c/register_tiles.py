@@ -97,11 +97,11 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
             return replace(node, body=separate_register_tiles(node.body, facts.given(known), how))
+        case ThreadReduction():
+            return replace(node, loop=separate_register_tiles(node.loop, facts.inside_part(node), how))
         case Local():
             return replace(node, body=separate_register_tiles(node.body, facts, how))
         case _:
-        case ThreadReduction():
-            return replace(node, loop=separate_register_tiles(node.loop, facts.inside_part(node), how))
             return node
 
 

@@ -24,6 +24,7 @@ from polysched.emit_c.loops import (
     Node,
     Packed,
     RegisterTile,
+    ThreadReduction,
     block,
     straight,
 )
@@ -40,7 +41,6 @@ class Vectorisation:
     ----------
     taken : names that must not be made up.
     width : iterations per vector step for a loop with this body and variable; 0 to leave the loop alone.
-    ThreadReduction,
     calls : whether a body calls functions that have a vector form; single iterations then use the same form.
     """
 
@@ -67,6 +67,8 @@ def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
             return replace(node, body=vectorise_loops(node.body, facts.given(known), how))
+        case ThreadReduction():
+            return replace(node, loop=vectorise_loops(node.loop, facts.inside_part(node), how))
         case Packed() | Local():
             return replace(node, body=vectorise_loops(node.body, facts, how))
         case _:
@@ -86,8 +88,6 @@ def _tile(loop: For, edge: Edge) -> RegisterTile:
     return RegisterTile(loops=(), edges=(edge,), body=body, private=private)
 
 
-        case ThreadReduction():
-            return replace(node, loop=vectorise_loops(node.loop, facts.inside_part(node), how))
 def _strips(loop: For, width: int, how: Vectorisation) -> Node:
     lets: list[tuple[str, Linear]] = []
 
