@@ -59,7 +59,24 @@ class Choice:
     otherwise: Linear
 
 
-Atom: TypeAlias = Variable | Quotient | Remainder | Extreme | Choice
+@dataclass(frozen=True)
+class ToBoundary:
+    """How many elements lie between an element of an array and the next address that is a multiple of some bytes.
+
+    At least one, and as many as fit between two boundaries for an element that lies on one.
+
+    Parameters
+    ----------
+    template : how C spells an element: a `str.format` template with one `{}` per subscript, each in brackets.
+    """
+
+    template: str
+    subscripts: tuple[Linear, ...]
+    element_bytes: int
+    boundary_bytes: int
+
+
+Atom: TypeAlias = Variable | Quotient | Remainder | Extreme | Choice | ToBoundary
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +228,8 @@ def _substitute_atom(atom: Atom, values: Mapping[str, Linear]) -> Linear:
             return remainder(substitute(atom.numerator, values), atom.divisor)
         case Extreme():
             return extreme(atom.kind, (substitute(a, values) for a in atom.arms))
+        case ToBoundary():
+            return of_atom(replace(atom, subscripts=tuple(substitute(s, values) for s in atom.subscripts)))
         case Choice():
             return of_atom(Choice(substitute_condition(atom.condition, values),
                                   substitute(atom.then, values), substitute(atom.otherwise, values)))
@@ -250,6 +269,9 @@ def _atom_variables(atom: Atom) -> Iterator[str]:
         case Extreme():
             for arm in atom.arms:
                 yield from _variables(arm)
+        case ToBoundary():
+            for subscript in atom.subscripts:
+                yield from _variables(subscript)
         case Choice():
             yield from _variables(atom.condition)
             yield from _variables(atom.then)

@@ -23,6 +23,7 @@ from polysched.emit_c.index import (
     Linear,
     Quotient,
     Remainder,
+    ToBoundary,
     Variable,
 )
 from polysched.scop.dtypes import INT32, INT64, DType, Kind
@@ -101,6 +102,8 @@ class IndexPrinter:
                                  (-atom.divisor, atom.divisor))
             case Extreme():
                 return self._extreme(atom)
+            case ToBoundary():
+                return self._to_boundary(atom)
             case Choice():
                 sides = [self.form(atom.then), self.form(atom.otherwise)]
                 text = conditional(self.condition(atom.condition), sides[0].text, sides[1].text)
@@ -126,6 +129,13 @@ class IndexPrinter:
         arms = [self.form(arm) for arm in atom.arms]
         text = reduce(lambda left, right: call(macro, [left, right]), (arm.text for arm in arms))
         return TypedText(text, _wider(*arms), _hull(*arms))
+
+    def _to_boundary(self, atom: ToBoundary) -> TypedText:
+        element = atom.template.format(*(self.form(s).text.code for s in atom.subscripts))
+        boundary = CText(str(atom.boundary_bytes))
+        past = binary("%", cast("unsigned long", CText(f"&{element}", Level.UNARY)), boundary)
+        left = binary("/", binary("-", boundary, past), CText(str(atom.element_bytes)))
+        return TypedText(cast(INT64.c_name, left), INT64, (1, atom.boundary_bytes // atom.element_bytes))
 
     def _scaled(self, piece: TypedText, factor: int) -> TypedText:
         if factor == 1:

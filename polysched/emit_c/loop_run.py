@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from polysched.emit_c.index import Atom, Choice, Comparison, Condition, Extreme, Linear, Quotient, Remainder, Variable
+from polysched.emit_c.index import (
+    Atom,
+    Choice,
+    Comparison,
+    Condition,
+    Extreme,
+    Linear,
+    Quotient,
+    Remainder,
+    ToBoundary,
+    Variable,
+)
 from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance
 
 Instance: TypeAlias = tuple[str, tuple[int, ...]]
@@ -110,6 +121,8 @@ def _atom(atom: Atom, names: _Names) -> str:
         case Choice():
             return (f"(({_value(atom.then, names)}) if {_condition(atom.condition, names)} else "
                     f"({_value(atom.otherwise, names)}))")
+        case ToBoundary():
+            raise ValueError("loops as they are generated know no addresses")
 
 
 def _condition(condition: Condition, names: _Names) -> str:

@@ -13,7 +13,18 @@ from collections.abc import Iterator, Mapping
 
 import islpy as isl
 
-from polysched.emit_c.index import Atom, Choice, Comparison, Condition, Extreme, Linear, Quotient, Remainder, Variable
+from polysched.emit_c.index import (
+    Atom,
+    Choice,
+    Comparison,
+    Condition,
+    Extreme,
+    Linear,
+    Quotient,
+    Remainder,
+    ToBoundary,
+    Variable,
+)
 from polysched.emit_c.loop_run import LoopRun, compile_loops
 from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance
 from polysched.scop.points import fix_parameters, points_of
@@ -183,5 +194,5 @@ def _atom(atom: Atom, known: dict[str, str]) -> str:
             return f"({_text(atom.numerator, known)} mod {atom.divisor})"
         case Extreme():
             return f"{atom.kind}({', '.join(_text(arm, known) for arm in atom.arms)})"
-        case Choice():
+        case Choice() | ToBoundary():
             raise _NoText

@@ -3,6 +3,13 @@
 Rewrite:  for (j = a; j < b; j++) S(j)
       ->  for (j = a; j + W <= b; j += W) S(j ... j + W - 1) in vectors;  the last (b - a) % W iterations: S(j)
 
+Iterations that may run twice (nothing that the loop writes is read in it) need no scalar tail:
+
+          S(a ... a + W - 1);  for (j = next boundary of whole vectors in memory; j + W < b; j += W) S(j ... j + W - 1)
+          S(b - W ... b - 1)
+
+so that the vectors between the first and the last one lie on cache lines of their own.
+
 Where every access stays in place or moves by one element per iteration, and where a function of math.h is
 computed: else what would be gathered is left to the compiler's own judgement.
 """
@@ -13,7 +20,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.facts import Facts, arms_of
-from polysched.emit_c.index import Comparison, Linear, Remainder, constant, of_atom, variable
+from polysched.emit_c.index import (
+    Comparison,
+    Linear,
+    Remainder,
+    ToBoundary,
+    constant,
+    of_atom,
+    substitute,
+    variable,
+)
 from polysched.emit_c.loops import (
     Block,
     Edge,
@@ -42,11 +58,14 @@ class Vectorisation:
     taken : names that must not be made up.
     width : iterations per vector step for a loop with this body and variable; 0 to leave the loop alone.
     calls : whether a body calls functions that have a vector form; single iterations then use the same form.
+    anchor : how far the element that the loop writes at its variable is from the next vector's boundary; None where
+        iterations must not run twice.
     """
 
     taken: TakenNames
     width: Callable[[For, Facts], int]
     calls: Callable[[Node], bool]
+    anchor: Callable[[For, int], ToBoundary | None]
 
 
 def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
@@ -99,10 +118,46 @@ def _strips(loop: For, width: int, how: Vectorisation) -> Node:
         return variable(name)
 
     lower, upper = short(loop.lower, "max", "first"), short(loop.upper, "min", "end")
+    anchor = how.anchor(loop, width)
+    node = _repeated(loop, lower, upper, width, anchor, how) if anchor is not None else _cut(
+        loop, lower, upper, width, how)
+    for name, value in reversed(lets):
+        node = Let(name, value, node)
+    return node
+
+
+def _repeated(loop: For, lower: Linear, upper: Linear, width: int, anchor: ToBoundary, how: Vectorisation) -> Node:
+    """The first and the last vector wherever they lie, the others from the first boundary on.
+
+    An iteration that two vectors have gives the same both times.
+    """
+    first = _tile(loop, Edge(variable=loop.variable, base=lower, count=width, simd=True))
+    last = _tile(loop, Edge(variable=loop.variable, base=upper - width, count=width, simd=True))
+    aligned = lower + substitute(of_atom(anchor), {loop.variable: lower})
+    between = replace(loop, lower=aligned, upper=upper - width, step=width, mark=replace(loop.mark, simd=False),
+                      body=one_vector(loop, width))
+    length = upper - lower
+    if length.is_constant and length.constant < width:
+        return _cut(loop, lower, upper, width, how)
+    if length.is_constant and length.constant <= 2 * width:
+        return block((first, last) if length.constant > width else (first,))
+    node = block((first, between, last))
+    if length.is_constant:
+        return node
+    return If(Comparison(">=", length, constant(width)), node, _cut(loop, lower, upper, width, how, short=True))
+
+
+def _cut(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation, *, short: bool = False) -> Node:
+    """Whole vectors from the first iteration on, then halves, quarters, and single iterations.
+
+    Parameters
+    ----------
+    short : there are fewer iterations than a whole vector has.
+    """
     length = upper - lower
     plain = replace(loop.mark, simd=False)
-    parts: list[Node] = [replace(loop, lower=lower, upper=upper - (width - 1), step=width, mark=plain,
-                                 body=one_vector(loop, width))]
+    parts: list[Node] = [] if short else [replace(
+        loop, lower=lower, upper=upper - (width - 1), step=width, mark=plain, body=one_vector(loop, width))]
     half = width // 2
     while half >= NARROWEST_TAIL and not (length.is_constant and length.constant % width == 0):
         rest = of_atom(Remainder(length, 2 * half))
@@ -114,7 +169,4 @@ def _strips(loop: For, width: int, how: Vectorisation) -> Node:
         single = Edge(variable=loop.variable, base=variable(loop.variable), count=1, simd=False)
         parts.append(replace(loop, lower=upper - of_atom(Remainder(length, 2 * half)), upper=upper, mark=plain,
                              body=_tile(loop, single) if how.calls(loop.body) else loop.body))
-    node = block(tuple(parts))
-    for name, value in reversed(lets):
-        node = Let(name, value, node)
-    return node
+    return block(tuple(parts))

@@ -15,7 +15,7 @@ import islpy as isl
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Scop, Statement
-from polysched.tiling.distribute import statement_names
+from polysched.tiling.distribute import sets_of, statement_names
 from polysched.tiling.loops import has_loops
 from polysched.tiling.position import Position, branch, inside, is_independent
 from polysched.tiling.strides import Stride, advance, strides
@@ -50,7 +50,7 @@ def order_cost(scop: Scop, position: Position, node: Node) -> float:
 
 def _innermost_cost(scop: Scop, position: Position, independent: bool) -> float:
     statements = [scop.statement(name) for name in statement_names(position.domain)]
-    guarded = len({_fixed_loops(statement, position) for statement in statements}) > 1
+    guarded = len({_fixed_loops(statement, position) for statement in statements}) > 1 or _ranges_differ(position)
     cost = LOOP_OVERHEAD
     for statement in statements:
         per_instance = _statement_cost(scop, statement, position.path, independent and not guarded)
@@ -60,6 +60,18 @@ def _innermost_cost(scop: Scop, position: Position, independent: bool) -> float:
 
 def _fixed_loops(statement: Statement, position: Position) -> tuple[bool, ...]:
     return tuple(advance(statement, position.path, loop) is None for loop in range(len(position.path)))
+
+
+def _ranges_differ(position: Position) -> bool:
+    """Whether one statement runs at iterations of the loops where another does not."""
+    ranges: list[isl.Set] = []
+    for part in sets_of(position.domain):
+        values = isl.Map.from_domain(part)
+        for member in position.path:
+            row = isl.UnionMap.from_union_pw_aff(member).intersect_domain(isl.UnionSet.from_set(part))
+            values = values.flat_range_product(isl.Map.from_union_map(row))
+        ranges.append(values.range())
+    return any(not other.is_equal(ranges[0]) for other in ranges[1:])
 
 
 def _statement_cost(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...], independent: bool) -> float:

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from polysched.target.target import Target
+from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.lower_bound import lower_bound
 from polysched.tiling.nest import Nest
-from polysched.tiling.plan import BandPlan, plan_structure
 from polysched.tiling.strides import Stride
 from polysched.tiling.tile_search import row_cycles
 from polysched.tiling.traffic import Level, traffic_bytes
@@ -64,31 +64,50 @@ class Projected:
     def seconds(self, plan: BandPlan) -> float:
         structure = plan_structure(plan)
         core = self.core_cycles(plan, structure) / self.target.frequency_hz
-        return max(core, sum(self.transfer_seconds(plan, structure)))
+        return self.together(plan, structure, core, block=plan.shape is not None)
+
+    def together(self, plan: BandPlan, structure: tuple[Level, ...], core_seconds: float, *, block: bool) -> float:
+        """Arithmetic beside everything else; loads of whole rows and transfers between caches one after the other.
+
+        A register block loads so little that its loads hide behind its arithmetic too.
+        """
+        loads = 0.0 if block else self.load_cycles(plan, structure) / self.target.frequency_hz
+        return max(core_seconds, loads + sum(self.transfer_seconds(plan, structure)))
 
     def core_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
         """Arithmetic and loads of all instances spread over the pipes, starts of rows, and waiting along them."""
-        nest, ports, shape = plan.nest, self.target.ports, plan.shape
-        instances = nest.instances * nest.density
+        nest, shape = plan.nest, plan.shape
         last = structure[-1].loop if shape is None else shape.inner[-1]
         edge = min(nest.extents[last], plan.edges[last] or nest.extents[last])
-        beside = row_cycles(nest, shape, last, edge, self.target)
+        beside = _iterations(nest) * row_cycles(nest, shape, last, edge, self.target)
         if shape is not None:
             lanes = self.target.lanes(8 * _element_bytes(nest))
-            return instances * (shape.cycles * nest.operations / 2 / lanes + beside)
-        strides = [r.stride(last) for r in nest.references]
-        vector = nest.row_independent[last] and Stride.OTHER not in strides
-        lanes = self.target.lanes(8 * _element_bytes(nest)) if vector else 1
-        loads = sum(s is not Stride.INVARIANT for s in strides) + sum(r.writes for r in nest.references)
-        pipes = max(nest.operations / ports.fma_pipes, loads / ports.loads_per_cycle)
-        return instances * (pipes / lanes + beside)
+            return _iterations(nest) * shape.cycles * nest.operations / 2 / lanes + beside
+        return max(self.arithmetic_cycles(plan, structure), self.load_cycles(plan, structure)) + beside
+
+    def arithmetic_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
+        """Arithmetic of all instances spread over the pipes, outside register blocks."""
+        nest = plan.nest
+        return (_iterations(nest) * nest.instructions / self.target.ports.fma_pipes
+                / self._lanes(nest, structure[-1].loop))
+
+    def load_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
+        """Loads and stores of all instances between the first cache and the registers."""
+        nest, last = plan.nest, structure[-1].loop
+        moving = [r for r in nest.references if r.stride(last) is not Stride.INVARIANT]
+        accesses = sum(r.places for r in moving) + sum(r.writes for r in nest.references)
+        return _iterations(nest) * accesses / self.target.ports.loads_per_cycle / self._lanes(nest, last)
+
+    def _lanes(self, nest: Nest, last: int) -> int:
+        vector = nest.row_independent[last] and Stride.OTHER not in [r.stride(last) for r in nest.references]
+        return self.target.lanes(8 * _element_bytes(nest)) if vector else 1
 
     def transfer_seconds(self, plan: BandPlan, structure: tuple[Level, ...]) -> list[float]:
         """Per cache level, the time in which the next level out delivers what it needs."""
         times = []
         for cache, outer in zip(self.target.caches, (*(c.level for c in self.target.caches[1:]), 0), strict=True):
             moved = sum(traffic_bytes(plan.nest, structure, cache.size_bytes // cache.shared_by, cache.line_bytes))
-            times.append(moved * min(1.0, plan.nest.density) / self.target.bandwidth(outer))
+            times.append(moved * min(1.0, _occupied(plan.nest)) / self.target.bandwidth(outer))
         return times
 
 
@@ -104,7 +123,17 @@ class Profiled:
 
 
 def _operations(nest: Nest) -> float:
-    return nest.instances * nest.density / max(1, len(nest.deepest)) * nest.operations
+    return _iterations(nest) * nest.operations
+
+
+def _iterations(nest: Nest) -> float:
+    """Points of the loops where the deepest statements run, one instance of each."""
+    return nest.instances * _occupied(nest)
+
+
+def _occupied(nest: Nest) -> float:
+    """The share of the bounding box that has instances."""
+    return nest.density / max(1, len(nest.deepest))
 
 
 def _element_bytes(nest: Nest) -> int:

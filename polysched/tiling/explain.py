@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import sympy
 
 from polysched.target.target import Target
+from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.lower_bound import LowerBound, lower_bound
 from polysched.tiling.nest import Nest
-from polysched.tiling.plan import BandPlan, plan_structure
 from polysched.tiling.references import Reference
 from polysched.tiling.tiled_schedule import TiledSchedule
 from polysched.tiling.traffic import coupled, traffic_bytes, transfers

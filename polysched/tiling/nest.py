@@ -8,7 +8,7 @@ from math import prod
 
 import islpy as isl
 
-from polysched.scop.body import Binary, BodyStatement, Call, Unary, assignments, statement_expressions, walk
+from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.tiling.distribute import sets_of, statement_names
@@ -34,6 +34,7 @@ class Nest:
     deepest : the statements inside all loops; the models count these.
     row_independent : per loop, whether a row of one statement along it carries no dependence: lanes may share it.
     operations : arithmetic operations of one instance of each of the deepest statements, added up.
+    instructions : what these take, a product that is added to something being part of the addition.
     fixed : per loop, whether the extent holds for all parameter values.
     density : statement instances per point of the bounding box: a half for a triangle, two for two statements.
     """
@@ -45,6 +46,7 @@ class Nest:
     deepest: tuple[str, ...] = ()
     row_independent: tuple[bool, ...] = ()
     operations: int = 2
+    instructions: int = 1
     fixed: tuple[bool, ...] = ()
     density: float = 1.0
 
@@ -83,6 +85,8 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
                 row_independent=tuple(_row_is_independent(position, members, k) for k in range(len(members))),
                 operations=sum(operation_count(scop.statement(n).body) for n in names
                                if scop.statement(n).depth == depth),
+                instructions=sum(instruction_count(scop.statement(n).body) for n in names
+                                 if scop.statement(n).depth == depth),
                 fixed=tuple(not _is_parametric(position.domain, member) for member in members))
 
 
@@ -101,6 +105,17 @@ def operation_count(body: tuple[BodyStatement, ...]) -> int:
     """Arithmetic operators and calls of one execution of a body."""
     counted = sum(isinstance(e, Binary | Unary | Call) for top in statement_expressions(body) for e in walk(top))
     return counted + sum(a.op is not None for a in assignments(body))
+
+
+def instruction_count(body: tuple[BodyStatement, ...]) -> int:
+    """As `operation_count`, where a product that is added to something takes no instruction of its own."""
+    fused = sum(_takes_a_product(e.op, (e.left, e.right)) for top in statement_expressions(body) for e in walk(top)
+                if isinstance(e, Binary))
+    return operation_count(body) - fused - sum(_takes_a_product(a.op, (a.value,)) for a in assignments(body))
+
+
+def _takes_a_product(operator: str | None, operands: tuple[Expr, ...]) -> bool:
+    return operator in ("+", "-") and any(isinstance(e, Binary) and e.op == "*" for e in operands)
 
 
 def assumed_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:

@@ -10,66 +10,26 @@ import islpy as isl
 from polysched.dependence.dependences import Dependences
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
+from polysched.tiling.band_plan import BandPlan, TileLevel, plan_structure
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.loops import has_loops
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.position import Position, branch, inside, is_independent, top
 from polysched.tiling.register_shape import RegisterShape, register_shapes
+from polysched.tiling.skewed_tiles import choose_skewed_tile
 from polysched.tiling.tile_search import (
     USABLE,
-    TileChoice,
     TileProblem,
     choose_tile,
     innermost_choice,
     is_skewed,
     tile_problem,
 )
-from polysched.tiling.traffic import Level, structure_of, traffic_bytes
+from polysched.tiling.traffic import traffic_bytes
 
 WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
 LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
-
-
-@dataclass(frozen=True)
-class TileLevel:
-    """One level of tiles: the edge per member (None where it has no loop at this level) and the order of the loops."""
-
-    edges: tuple[int | None, ...]
-    order: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BandPlan:
-    """How one band is tiled.
-
-    Parameters
-    ----------
-    nest : the band as the models see it.
-    edges : tile edge per member; None where the member gets no tile loop.
-    order : the members that get tile loops, outermost first.
-    outer : further levels of tiles around these, the outermost level first.
-    shape : the register block inside; None for plain point loops.
-    rows_first : the block loop of the rows stands outside that of the columns.
-    problem, choice : the search that found the edges; None when they were given.
-    """
-
-    nest: Nest
-    edges: tuple[int | None, ...]
-    order: tuple[int, ...]
-    outer: tuple[TileLevel, ...] = ()
-    shape: RegisterShape | None = None
-    rows_first: bool = True
-    problem: TileProblem | None = None
-    choice: TileChoice | None = None
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The edges with 1 tile for members without a tile loop; empty when no member has one."""
-        if not self.order:
-            return ()
-        return tuple(extent if edge is None else edge
-                     for edge, extent in zip(self.edges, self.nest.extents, strict=True))
 
 
 def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
@@ -167,17 +127,22 @@ class _Planner:
         level = max((c.level for c in target.caches if c.shared_by == 1), default=target.caches[0].level)
         problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,
                                parallel=free, wavefront=threads and not free, threads=target.cores)
-        choice = choose_tile(problem)
+        skewed = problem.wavefront and is_skewed(nest) and shape is None
+        choice = choose_skewed_tile(problem, target) if skewed else choose_tile(problem)
         if choice is None:
             return _without_tiles(nest, shape, self.options)
-        edges = tuple(None if nest.fixed[loop] and edge >= nest.extents[loop] else edge
+        edges = tuple(None if (skewed or nest.fixed[loop]) and edge >= nest.extents[loop] else edge
                       for loop, edge in enumerate(choice.edges))
         plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
                                      order=tuple(loop for loop in choice.order if edges[loop] is not None)),
                             self.options)
+        if skewed and not position.path:
+            return plan    # only its wavefronts run on threads
         bare = _without_tiles(nest, shape, self.options)
         before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem)
-        return self.with_outer_level(plan, problem) if _traffic(plan, problem) < (1 - LEAST_GAIN) * before else bare
+        packs = shape is not None and nest.is_box     # panels need a tile around the loop that reads them again
+        saves = _traffic(plan, problem) < (1 - LEAST_GAIN) * before
+        return self.with_outer_level(plan, problem) if packs or saves else bare
 
     def with_outer_level(self, plan: BandPlan, inner: TileProblem) -> BandPlan:
         """The plan with tiles of tiles for the next cache out, where they save traffic from memory.
@@ -229,17 +194,3 @@ def _with_blocks(plan: BandPlan, options: TilingOptions) -> BandPlan:
     orders = [replace(plan, rows_first=rows_first) for rows_first in (True, False)]
     element = min((r.element_bytes for r in plan.nest.references), default=1)
     return min(orders, key=lambda p: sum(traffic_bytes(p.nest, plan_structure(p), first.size_bytes, element)))
-
-
-def plan_structure(plan: BandPlan) -> tuple[Level, ...]:
-    """The loops that the plan makes, for the traffic model."""
-    tiles = tuple(Level(loop, level.edges[loop] or plan.nest.extents[loop])
-                  for level in (*plan.outer, TileLevel(plan.edges, plan.order)) for loop in level.order)
-    if plan.shape is None:
-        last = innermost_choice(plan.nest)
-        points = (*(k for k in range(plan.nest.depth) if k != last), last)
-        return (*tiles, *structure_of((), (points,), plan.nest.depth))
-    shape = plan.shape
-    blocks = [Level(shape.rows, shape.row_count), Level(shape.columns, shape.column_count)]
-    return (*tiles, *(Level(loop, 1) for loop in shape.outer), *(blocks if plan.rows_first else reversed(blocks)),
-            *(Level(loop, 1) for loop in (*shape.inner, shape.rows, shape.columns)))

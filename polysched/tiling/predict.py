@@ -16,11 +16,11 @@ from polysched.dependence.dependences import Dependences
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, from_isl
 from polysched.scheduling.marks import Role
 from polysched.target.target import Target
+from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.loops import has_loops
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
-from polysched.tiling.plan import BandPlan, plan_structure
 from polysched.tiling.position import Position, branch, top
 from polysched.tiling.traffic import Level, traffic_bytes
 
@@ -132,7 +132,7 @@ def _predicted(names: tuple[str, ...], nest: Nest, levels: tuple[Level, ...], ta
     return NestPrediction(
         statements=names, nest=nest, structure=levels,
         traffic=tuple(sum(traffic_bytes(nest, levels, c.size_bytes, c.line_bytes)) for c in target.caches),
-        seconds=max(core, sum(model.transfer_seconds(plan, levels))))
+        seconds=model.together(plan, levels, core, block=core_seconds is not None))
 
 
 def _leaves(node: Node, position: Position, loops: tuple[Band, ...]) -> Iterator[_Leaf]:

@@ -33,6 +33,7 @@ class Reference:
     reads, writes : what the accesses do, counted together.
     statements : names of the statements that hold the accesses.
     whole : nothing is known about how the subscripts move: any element may be touched at any time.
+    places : elements at different distances that one iteration touches.
     """
 
     array: str
@@ -44,6 +45,7 @@ class Reference:
     writes: bool
     statements: tuple[str, ...]
     whole: bool = False
+    places: int = 1
 
     def moves_with(self, loop: int) -> bool:
         """Another iteration of the loop touches other elements."""
@@ -147,11 +149,12 @@ class _Group:
     reference: Reference
     low: tuple[int, ...]
     high: tuple[int, ...]
+    places: frozenset[tuple[int, ...]]
 
     def closed(self) -> Reference:
         spans = tuple(h - w for h, w in zip(self.high, self.low, strict=True))
         reach = tuple(most + span for most, span in zip(self.reference.reach, spans, strict=True))
-        return replace(self.reference, spans=spans, reach=reach)
+        return replace(self.reference, spans=spans, reach=reach, places=max(1, len(self.places)))
 
 
 def _add(groups: list[_Group], timed: isl.Map, new: Reference) -> None:
@@ -166,6 +169,6 @@ def _add(groups: list[_Group], timed: isl.Map, new: Reference) -> None:
                          reads=old.reads or new.reads, writes=old.writes or new.writes,
                          statements=tuple(dict.fromkeys((*old.statements, *new.statements))))
         groups[index] = _Group(group.leader, merged, tuple(map(min, group.low, apart)),
-                               tuple(map(max, group.high, apart)))
+                               tuple(map(max, group.high, apart)), group.places | {apart})
         return
-    groups.append(_Group(timed, new, new.spans, new.spans))
+    groups.append(_Group(timed, new, new.spans, new.spans, frozenset({new.spans})))

@@ -11,9 +11,9 @@ import islpy as isl
 
 from polysched.scheduling.loop_tree import Leaf, Node, Sequence, multi_union_pw_aff
 from polysched.scheduling.marks import Role
+from polysched.tiling.band_plan import BandPlan
 from polysched.tiling.distribute import sets_of, statement_groups
 from polysched.tiling.loops import Loop, enter, nest
-from polysched.tiling.plan import BandPlan
 from polysched.tiling.position import Position, is_legal
 
 PART = 8    # iterations of a sum that are told apart when statements share a block

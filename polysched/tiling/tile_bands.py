@@ -26,13 +26,14 @@ from polysched.scheduling.loop_tree import (
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
+from polysched.tiling.band_plan import BandPlan, TileLevel
 from polysched.tiling.cost import order_cost
 from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
 from polysched.tiling.loops import Loop, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.options import TilingOptions
-from polysched.tiling.plan import BandPlan, TileLevel, plan_bands
+from polysched.tiling.plan import plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal, top
 from polysched.tiling.register_tiles import block_of, register_nest
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule

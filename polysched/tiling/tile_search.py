@@ -186,14 +186,14 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
     shared = order[:2] if problem.wavefront else order[:1]
     if problem.threads > 1 and loop in shared:
         least = 2 * problem.threads if problem.wavefront else problem.threads
-        side = _unskewed_extent(problem.nest, loop) if problem.wavefront else extent
+        side = unskewed_extent(problem.nest, loop) if problem.wavefront else extent
         balanced = [(edge, n) for edge, n in pairs
                     if -(-side // edge) >= least and (problem.wavefront or _idle_share(n, problem.threads) <= 0.13)]
         pairs = balanced or [max(pairs, key=lambda pair: pair[1])]
     return pairs
 
 
-def _unskewed_extent(nest: Nest, loop: int) -> int:
+def unskewed_extent(nest: Nest, loop: int) -> int:
     """Iterations of a loop at one value of the loops that skew it: as many as subscripts that it moves."""
     sides = [most // abs(row[loop]) for r in nest.references for row, most in zip(r.coefficients, r.reach, strict=True)
              if row[loop]]

@@ -8,7 +8,7 @@ import islpy as isl
 
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.shown import Shown
-from polysched.tiling.plan import BandPlan
+from polysched.tiling.band_plan import BandPlan
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -41,7 +41,7 @@ def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
     source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=bits))
     assert "vector_size" in source.text, "no vectors were printed"
     original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
-    for n, m in ((1, 1), (2, 3), (3, 15), (2, 16), (2, 17), (3, 31), (1, 47), (2, 0)):
+    for n, m in ((1, 1), (2, 3), (3, 15), (2, 16), (2, 17), (3, 31), (17, 32), (17, 33), (1, 47), (2, 65), (2, 0)):
         rng = np.random.default_rng(m)
         shape = (n, m + 2)
         arrays = [rng.standard_normal(shape).astype(np.float32), rng.standard_normal(shape).astype(np.float32),
@@ -52,6 +52,14 @@ def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
             function(n, m, *(ctypes.c_void_p(c.ctypes.data) for c in copies))
             results.append([c.tobytes() for c in copies])
         assert results[0] == results[1], f"{(n, m)}\n{source.text}"
+
+
+@pytest.mark.parametrize(("body", "twice"), [
+    ("A[i][j] = B[i][j];", True), ("A[i][j] = B[i][j] < 0.0f ? B[i][j + 1] : K[i][j];", True),
+    ("A[i][j] += B[i][j];", False), ("A[i][j] = A[i][j + 1] + B[i][j];", False)])
+def test_only_loops_that_read_nothing_they_write_repeat_iterations(body: str, twice: bool) -> None:
+    source = emit(marked(from_c_text(program(body)), LOOPS), options=EmitOptions(vector_bits=512))
+    assert ("(unsigned long)&A[i][0] % 64" in source.text) is twice
 
 
 @pytest.mark.parametrize("body", [

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from polysched.target.target import CacheLevel, Target
+from polysched.tiling.band_plan import BandPlan
 from polysched.tiling.cost_models import CostModel, Profiled, Projected, SpeedOfLight
 from polysched.tiling.nest import Nest
-from polysched.tiling.plan import BandPlan
 from polysched.tiling.register_shape import register_shapes
 from tests.tiling.test_traffic import product_nest, reference
 

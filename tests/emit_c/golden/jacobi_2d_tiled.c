@@ -17,48 +17,90 @@
               if (m >= i + 2) {
                 const long j_first = polysched_max(32 * j_tile - 2 * t, 1);
                 const long j_end = polysched_min(32 * j_tile - 2 * t + 32, n - 1);
-                for (long j = j_first; j < j_end - 7; j += 8) {
-                  const polysched_f64x8 a_0 = *(polysched_f64x8 *)&a[i][j];
-                  const polysched_f64x8 a_1 = *(polysched_f64x8 *)&a[i][j - 1];
-                  const polysched_f64x8 a_2 = *(polysched_f64x8 *)&a[i][j + 1];
-                  const polysched_f64x8 a_3 = *(polysched_f64x8 *)&a[i - 1][j];
-                  const polysched_f64x8 a_4 = *(polysched_f64x8 *)&a[i + 1][j];
-                  *(polysched_f64x8 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
+                if (j_end - j_first >= 8) {
+                  {
+                    const long j = j_first;
+                    const polysched_f64x8 a_0 = *(polysched_f64x8 *)&a[i][j];
+                    const polysched_f64x8 a_1 = *(polysched_f64x8 *)&a[i][j - 1];
+                    const polysched_f64x8 a_2 = *(polysched_f64x8 *)&a[i][j + 1];
+                    const polysched_f64x8 a_3 = *(polysched_f64x8 *)&a[i - 1][j];
+                    const polysched_f64x8 a_4 = *(polysched_f64x8 *)&a[i + 1][j];
+                    *(polysched_f64x8 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
+                  }
+                  for (long j = j_first + (long)((64 - (unsigned long)&b[i][j_first] % 64) / 8); j < j_end - 8; j += 8) {
+                    const polysched_f64x8 a_0 = *(polysched_f64x8 *)&a[i][j];
+                    const polysched_f64x8 a_1 = *(polysched_f64x8 *)&a[i][j - 1];
+                    const polysched_f64x8 a_2 = *(polysched_f64x8 *)&a[i][j + 1];
+                    const polysched_f64x8 a_3 = *(polysched_f64x8 *)&a[i - 1][j];
+                    const polysched_f64x8 a_4 = *(polysched_f64x8 *)&a[i + 1][j];
+                    *(polysched_f64x8 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
+                  }
+                  {
+                    const long j = j_end - 8;
+                    const polysched_f64x8 a_0 = *(polysched_f64x8 *)&a[i][j];
+                    const polysched_f64x8 a_1 = *(polysched_f64x8 *)&a[i][j - 1];
+                    const polysched_f64x8 a_2 = *(polysched_f64x8 *)&a[i][j + 1];
+                    const polysched_f64x8 a_3 = *(polysched_f64x8 *)&a[i - 1][j];
+                    const polysched_f64x8 a_4 = *(polysched_f64x8 *)&a[i + 1][j];
+                    *(polysched_f64x8 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
+                  }
+                } else {
+                  if ((j_end - j_first) % 8 >= 4) {
+                    const long j = j_end - (j_end - j_first) % 8;
+                    const polysched_f64x4 a_0 = *(polysched_f64x4 *)&a[i][j];
+                    const polysched_f64x4 a_1 = *(polysched_f64x4 *)&a[i][j - 1];
+                    const polysched_f64x4 a_2 = *(polysched_f64x4 *)&a[i][j + 1];
+                    const polysched_f64x4 a_3 = *(polysched_f64x4 *)&a[i - 1][j];
+                    const polysched_f64x4 a_4 = *(polysched_f64x4 *)&a[i + 1][j];
+                    *(polysched_f64x4 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
+                  }
+                  for (long j = j_end - (j_end - j_first) % 4; j < j_end; j++)
+                    b[i][j] = 0.2 * (a[i][j] + a[i][j - 1] + a[i][j + 1] + a[i - 1][j] + a[i + 1][j]);
                 }
-                if ((j_end - j_first) % 8 >= 4) {
-                  const long j = j_end - (j_end - j_first) % 8;
-                  const polysched_f64x4 a_0 = *(polysched_f64x4 *)&a[i][j];
-                  const polysched_f64x4 a_1 = *(polysched_f64x4 *)&a[i][j - 1];
-                  const polysched_f64x4 a_2 = *(polysched_f64x4 *)&a[i][j + 1];
-                  const polysched_f64x4 a_3 = *(polysched_f64x4 *)&a[i - 1][j];
-                  const polysched_f64x4 a_4 = *(polysched_f64x4 *)&a[i + 1][j];
-                  *(polysched_f64x4 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
-                }
-                for (long j = j_end - (j_end - j_first) % 4; j < j_end; j++)
-                  b[i][j] = 0.2 * (a[i][j] + a[i][j - 1] + a[i][j + 1] + a[i - 1][j] + a[i + 1][j]);
               }
               if (i >= 2) {
                 const long j_first = polysched_max(32 * j_tile - 2 * t - 1, 1);
                 const long j_end = polysched_min(32 * j_tile - 2 * t + 31, n - 1);
-                for (long j = j_first; j < j_end - 7; j += 8) {
-                  const polysched_f64x8 b_0 = *(polysched_f64x8 *)&b[i - 1][j];
-                  const polysched_f64x8 b_1 = *(polysched_f64x8 *)&b[i - 1][j - 1];
-                  const polysched_f64x8 b_2 = *(polysched_f64x8 *)&b[i - 1][j + 1];
-                  const polysched_f64x8 b_3 = *(polysched_f64x8 *)&b[i - 2][j];
-                  const polysched_f64x8 b_4 = *(polysched_f64x8 *)&b[i][j];
-                  *(polysched_f64x8 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
+                if (j_end - j_first >= 8) {
+                  {
+                    const long j = j_first;
+                    const polysched_f64x8 b_0 = *(polysched_f64x8 *)&b[i - 1][j];
+                    const polysched_f64x8 b_1 = *(polysched_f64x8 *)&b[i - 1][j - 1];
+                    const polysched_f64x8 b_2 = *(polysched_f64x8 *)&b[i - 1][j + 1];
+                    const polysched_f64x8 b_3 = *(polysched_f64x8 *)&b[i - 2][j];
+                    const polysched_f64x8 b_4 = *(polysched_f64x8 *)&b[i][j];
+                    *(polysched_f64x8 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
+                  }
+                  for (long j = j_first + (long)((64 - (unsigned long)&a[i - 1][j_first] % 64) / 8); j < j_end - 8; j += 8) {
+                    const polysched_f64x8 b_0 = *(polysched_f64x8 *)&b[i - 1][j];
+                    const polysched_f64x8 b_1 = *(polysched_f64x8 *)&b[i - 1][j - 1];
+                    const polysched_f64x8 b_2 = *(polysched_f64x8 *)&b[i - 1][j + 1];
+                    const polysched_f64x8 b_3 = *(polysched_f64x8 *)&b[i - 2][j];
+                    const polysched_f64x8 b_4 = *(polysched_f64x8 *)&b[i][j];
+                    *(polysched_f64x8 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
+                  }
+                  {
+                    const long j = j_end - 8;
+                    const polysched_f64x8 b_0 = *(polysched_f64x8 *)&b[i - 1][j];
+                    const polysched_f64x8 b_1 = *(polysched_f64x8 *)&b[i - 1][j - 1];
+                    const polysched_f64x8 b_2 = *(polysched_f64x8 *)&b[i - 1][j + 1];
+                    const polysched_f64x8 b_3 = *(polysched_f64x8 *)&b[i - 2][j];
+                    const polysched_f64x8 b_4 = *(polysched_f64x8 *)&b[i][j];
+                    *(polysched_f64x8 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
+                  }
+                } else {
+                  if ((j_end - j_first) % 8 >= 4) {
+                    const long j = j_end - (j_end - j_first) % 8;
+                    const polysched_f64x4 b_0 = *(polysched_f64x4 *)&b[i - 1][j];
+                    const polysched_f64x4 b_1 = *(polysched_f64x4 *)&b[i - 1][j - 1];
+                    const polysched_f64x4 b_2 = *(polysched_f64x4 *)&b[i - 1][j + 1];
+                    const polysched_f64x4 b_3 = *(polysched_f64x4 *)&b[i - 2][j];
+                    const polysched_f64x4 b_4 = *(polysched_f64x4 *)&b[i][j];
+                    *(polysched_f64x4 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
+                  }
+                  for (long j = j_end - (j_end - j_first) % 4; j < j_end; j++)
+                    a[i - 1][j] = 0.2 * (b[i - 1][j] + b[i - 1][j - 1] + b[i - 1][j + 1] + b[i - 2][j] + b[i][j]);
                 }
-                if ((j_end - j_first) % 8 >= 4) {
-                  const long j = j_end - (j_end - j_first) % 8;
-                  const polysched_f64x4 b_0 = *(polysched_f64x4 *)&b[i - 1][j];
-                  const polysched_f64x4 b_1 = *(polysched_f64x4 *)&b[i - 1][j - 1];
-                  const polysched_f64x4 b_2 = *(polysched_f64x4 *)&b[i - 1][j + 1];
-                  const polysched_f64x4 b_3 = *(polysched_f64x4 *)&b[i - 2][j];
-                  const polysched_f64x4 b_4 = *(polysched_f64x4 *)&b[i][j];
-                  *(polysched_f64x4 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
-                }
-                for (long j = j_end - (j_end - j_first) % 4; j < j_end; j++)
-                  a[i - 1][j] = 0.2 * (b[i - 1][j] + b[i - 1][j - 1] + b[i - 1][j + 1] + b[i - 2][j] + b[i][j]);
               }
             }
           }

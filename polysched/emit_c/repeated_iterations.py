@@ -1,0 +1,53 @@
+"""Loops whose iterations may run twice, and where in memory they write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polysched.emit_c.expressions import element_template, linear_form
+from polysched.emit_c.index import ToBoundary
+from polysched.emit_c.loops import For, StatementInstance, instances, straight
+from polysched.emit_c.tile_accesses import Lanes, reach
+from polysched.scop.scop import Access, Scop
+
+
+def anchor(scop: Scop, local_names: Mapping[str, str], loop: For, width: int) -> ToBoundary | None:
+    """How far the first element that is written at the loop's variable is from a boundary of `width` elements.
+
+    None when an iteration that runs a second time would give something else: when the loop reads an array that it
+    writes; when something is written that no vector is stored to; and for temporaries, which have a place of their
+    own.
+    """
+    plain = straight(loop.body)
+    if plain is None:
+        return None
+    own = {temporary.array for temporary in plain[1]}
+    places: list[ToBoundary] = []
+    read: set[str] = set()
+    written: set[str] = set()
+    for instance in instances(loop.body):
+        for access in scop.statement(instance.statement).accesses:
+            if access.array in own:
+                continue
+            (written if access.is_write else read).add(access.array)
+            if access.is_write:
+                place = _place(scop, local_names, loop, instance, access, width)
+                if place is None:
+                    return None
+                places.append(place)
+    return places[0] if places and not written & read else None
+
+
+def _place(scop: Scop, local_names: Mapping[str, str], loop: For, instance: StatementInstance, access: Access,
+           width: int) -> ToBoundary | None:
+    array, statement = scop.array(access.array), scop.statement(instance.statement)
+    iterators = dict(zip(statement.iterators, instance.iterators, strict=True))
+    where = reach(array, access, iterators, loop.variable, width)
+    forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
+    template = element_template(array, len(forms), local_names)
+    buffered = any(temporary.array == access.array for temporary in instance.temporaries)
+    if where.lanes is not Lanes.UNIT or buffered or template.count("[{}]") != len(forms):
+        return None
+    size = array.dtype.bytes
+    return ToBoundary(template=template, subscripts=tuple(form for form in forms if form is not None),
+                      element_bytes=size, boundary_bytes=size * width)

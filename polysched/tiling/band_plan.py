@@ -1,0 +1,65 @@
+"""BandPlan: how one band is tiled, and the loops that this makes for the models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.tiling.nest import Nest
+from polysched.tiling.register_shape import RegisterShape
+from polysched.tiling.tile_search import TileChoice, TileProblem, innermost_choice
+from polysched.tiling.traffic import Level, structure_of
+
+
+@dataclass(frozen=True)
+class TileLevel:
+    """One level of tiles: the edge per member (None where it has no loop at this level) and the order of the loops."""
+
+    edges: tuple[int | None, ...]
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BandPlan:
+    """How one band is tiled.
+
+    Parameters
+    ----------
+    nest : the band as the models see it.
+    edges : tile edge per member; None where the member gets no tile loop.
+    order : the members that get tile loops, outermost first.
+    outer : further levels of tiles around these, the outermost level first.
+    shape : the register block inside; None for plain point loops.
+    rows_first : the block loop of the rows stands outside that of the columns.
+    problem, choice : the search that found the edges; None when they were given.
+    """
+
+    nest: Nest
+    edges: tuple[int | None, ...]
+    order: tuple[int, ...]
+    outer: tuple[TileLevel, ...] = ()
+    shape: RegisterShape | None = None
+    rows_first: bool = True
+    problem: TileProblem | None = None
+    choice: TileChoice | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The edges with 1 tile for members without a tile loop; empty when no member has one."""
+        if not self.order:
+            return ()
+        return tuple(extent if edge is None else edge
+                     for edge, extent in zip(self.edges, self.nest.extents, strict=True))
+
+
+def plan_structure(plan: BandPlan) -> tuple[Level, ...]:
+    """The loops that the plan makes, for the traffic model."""
+    tiles = tuple(Level(loop, level.edges[loop] or plan.nest.extents[loop])
+                  for level in (*plan.outer, TileLevel(plan.edges, plan.order)) for loop in level.order)
+    if plan.shape is None:
+        last = innermost_choice(plan.nest)
+        points = (*(k for k in range(plan.nest.depth) if k != last), last)
+        return (*tiles, *structure_of((), (points,), plan.nest.depth))
+    shape = plan.shape
+    blocks = [Level(shape.rows, shape.row_count), Level(shape.columns, shape.column_count)]
+    return (*tiles, *(Level(loop, 1) for loop in shape.outer), *(blocks if plan.rows_first else reversed(blocks)),
+            *(Level(loop, 1) for loop in (*shape.inner, shape.rows, shape.columns)))

@@ -1,0 +1,118 @@
+"""Tiles of skewed nests: every combination of edges, priced by the projected model and by how wavefronts fill threads.
+
+The bounds of skewed tiles tie the loops together, so the volume that moves is no product that an integer program
+takes well; there are few combinations, though, since edges are powers of two.  The innermost loop may stay whole: then
+it needs no tile loop, every row of the data is walked from end to end, and its first element stays where it is in
+memory from row to row.
+
+Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from polysched.target.target import Target
+from polysched.tiling.band_plan import BandPlan, plan_structure
+from polysched.tiling.cost_models import Projected
+from polysched.tiling.tile_search import USABLE, TileChoice, TileProblem, candidate_edges, unskewed_extent
+from polysched.tiling.traffic import working_set_bytes
+
+ROW_CYCLES = 40
+"""What a row costs beside its iterations: bounds, a first and a last vector that repeat iterations of others."""
+
+TEAM_SECONDS = 5e-6
+"""Start and end of a team of threads: two barriers of a few cores."""
+
+
+def choose_skewed_tile(problem: TileProblem, target: Target) -> TileChoice | None:
+    """The edges with the least projected time on all threads; None when no tile fits the cache.
+
+    An edge as long as the loop's extent leaves the loop without tiles; a shorter one is shorter than a row of the data.
+    The first of equal choices is the one with the shorter edges.
+    """
+    model = Projected(target=replace(target, caches=tuple(
+        replace(cache, size_bytes=int(cache.size_bytes * USABLE)) for cache in target.caches)))
+    order = problem.orders[0]
+    best: tuple[float, TileChoice] | None = None
+    for edges in _combinations(problem, order):
+        plan = BandPlan(nest=problem.nest, edges=tuple(
+            None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
+            order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
+        seconds = wavefront_seconds(plan, full_tiles_seconds(plan, model), problem.threads)
+        if best is None or seconds < best[0]:
+            lines = int(seconds * target.bandwidth(0) / problem.line_bytes)
+            best = seconds, TileChoice(edges=edges, order=order, cost_lines=lines, binding=(), optimal=True)
+    return None if best is None else best[1]
+
+
+def full_tiles_seconds(plan: BandPlan, model: Projected) -> float:
+    """The time of all iterations on one thread.
+
+    At one value of the loop that skews the others a tile is a box, so one tile is projected as a nest of its own.  Its
+    data come in anew from all caches that do not hold everything.
+    """
+    nest = plan.nest
+    extents = tuple(min(edge or extent, unskewed_extent(nest, loop) if loop else extent)
+                    for loop, (edge, extent) in enumerate(zip(plan.edges, nest.extents, strict=True)))
+    count = max(1, len(nest.deepest))
+    tile = BandPlan(nest=replace(nest, extents=extents, density=float(count)), edges=(None,) * nest.depth, order=())
+    structure = plan_structure(tile)
+    tiles = nest.instances * nest.density / count / prod(extents)
+    once = model.transfer_seconds(BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), ())
+    moved = sum(
+        whole if working_set_bytes(nest, nest.extents, cache.line_bytes) <= cache.size_bytes else tiles * one
+        for cache, one, whole in zip(model.target.caches, model.transfer_seconds(tile, structure), once, strict=True))
+    frequency = model.target.frequency_hz
+    starts = prod(extents) / extents[structure[-1].loop] * count * ROW_CYCLES
+    arithmetic, loads = model.arithmetic_cycles(tile, structure), model.load_cycles(tile, structure)
+    return max(tiles * arithmetic / frequency, tiles * loads / frequency + moved) + tiles * starts / frequency
+
+
+def _combinations(problem: TileProblem, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    choices = []
+    for loop in range(problem.nest.depth):
+        edges = [edge for edge, _ in candidate_edges(problem, loop, order)]
+        if loop == problem.innermost and loop not in order[:2]:
+            edges = [edge for edge in edges if edge < unskewed_extent(problem.nest, loop)]
+            edges.append(problem.nest.extents[loop])
+        choices.append(sorted(set(edges)))
+    return product(*choices)
+
+
+def wavefront_seconds(plan: BandPlan, seconds: float, threads: int) -> float:
+    """The time of a nest on all threads, with the tiles of one wavefront after the other shared out.
+
+    Parameters
+    ----------
+    plan : tiles whose first two loops make the wavefronts.
+    seconds : the time on one thread.
+    """
+    if threads < 2 or len(plan.order) < 2:
+        return seconds
+    first, second = plan.order[:2]
+    tiles, rounds, waves = 0, 0, 0
+    for width in wavefront_widths(plan, first, second):
+        tiles += width
+        rounds += -(-width // threads)
+        waves += 1
+    return seconds * rounds / tiles + waves * TEAM_SECONDS
+
+
+def wavefront_widths(plan: BandPlan, first: int, second: int) -> list[int]:
+    """How many tiles each wavefront has, along the two loops that make it.
+
+    The second loop is skewed by the first one, so its tiles move on from one tile of the first to the next.
+    """
+    extents, edges = plan.nest.extents, plan.edges
+    first_edge, second_edge = edges[first] or extents[first], edges[second] or extents[second]
+    side = unskewed_extent(plan.nest, second)
+    skew = (extents[second] - side) // max(1, extents[first] - 1)
+    rows = -(-extents[first] // first_edge)
+    long = -(-(side + skew * (first_edge - 1)) // second_edge)
+    starts = [row + row * skew * first_edge // second_edge for row in range(rows)]
+    last = starts[-1] + long
+    return [sum(start <= wave < start + long for start in starts) for wave in range(last)]
