@@ -30,15 +30,15 @@ from polysched.emit_c.names import identifier_of, local_array_names, name_loops,
 from polysched.emit_c.packing import TileBlock, panels_for
 from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
-from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.pivot_loops import split_at_pivots
-from polysched.emit_c.register_tiles import Separation, separate_register_tiles
+from polysched.emit_c.region import Place, RegionPrinter
 from polysched.emit_c.repeated_iterations import anchor
+from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.row_jam import jam_rows
 from polysched.emit_c.statements import INDENT
+from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
 from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
-from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.scop import Array, Scop
@@ -126,16 +126,16 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     loops = name_loops(unskew(scanned.loops), taken=taken,
                        iterators={s.name: s.iterators for s in scop.statements})
     facts = Facts(context=guard.context)
+    loops = split_at_pivots(loops, facts, tiled.schedule.dependences)
     local_names = local_array_names(scop, taken)
     if options.trace is None:
-    loops = split_at_pivots(loops, facts, tiled.schedule.dependences)
         loops = contract(loops, tiled.schedule.dependences, guard.context, local_names, memory_name=(
             lambda array: taken.fresh(f"{identifier_of(array)}_parts")) if per_thread else None)
-    placed = contracted(loops)
-    local_names |= {a.name: taken.fresh(f"{identifier_of(a.name)}_copies") for a in scop.arrays
     if options.openmp:
         loops = reduce_on_threads(loops, facts, ThreadReductions(
             dependences=tiled.schedule.dependences, reductions=_reductions_in_parts(scop, options), taken=taken))
+    placed = contracted(loops)
+    local_names |= {a.name: taken.fresh(f"{identifier_of(a.name)}_copies") for a in scop.arrays
                     if a.name in local_names and a.name not in placed and is_expanded(a)}
     macros = HelperMacros(taken)
     index = IndexPrinter(parameters=parameter_ranges(scop, guard.context), spellings=parameter_spellings(scop),
@@ -181,14 +181,14 @@ def _free_reductions(scop: Scop, options: EmitOptions) -> dict[str, Reduction]:
             if r.operator in OPERATORS and (r.exact or options.reassociate)}
 
 
-def _separation(printer: RegionPrinter) -> Separation:
-    def panels(tiles: TileBlock, facts: Facts) -> tuple[Panel, ...]:
-        return panels_for(printer.scop, tiles, facts, printer.taken) if printer.options.packing else ()
 def _reductions_in_parts(scop: Scop, options: EmitOptions) -> dict[str, Reduction]:
     """The reductions that ranges of iterations can compute apart, to be combined in order."""
     places = {r.statement: r for r in find_reductions(scop) if r.operator in PLACES}
     return _free_reductions(scop, options) | places
 
 
+def _separation(printer: RegionPrinter) -> Separation:
+    def panels(tiles: TileBlock, facts: Facts) -> tuple[Panel, ...]:
+        return panels_for(printer.scop, tiles, facts, printer.taken) if printer.options.packing else ()
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels)
