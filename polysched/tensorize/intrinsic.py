@@ -95,6 +95,7 @@ class Isa:
     runner : program and arguments that run a binary of that machine elsewhere (qemu-user); empty when none can.
     prepare : C statements run once per process before the first instruction; `{refuse};` where the processor or
         the system refuses.  What flags claim is never trusted.
+    qualifier : C in front of functions that hold the instruction.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Isa:
     compilers: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
     prepare: str = ""
+    qualifier: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

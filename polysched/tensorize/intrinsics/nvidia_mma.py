@@ -1,4 +1,8 @@
-"""NVIDIA tensor cores: WMMA 16x16x16 and MMA m16n8k16 (k8 for tf32), per warp.
+"""NVIDIA tensor cores: WMMA 16x16x16 (16x16x8 for tf32) and MMA 16x8x16 (16x8x8), one instruction per warp.
+
+The C is CUDA device code for clang, which has WMMA as builtins and needs no CUDA toolkit.  The fragments of MMA are
+documented (PTX ISA, 9.7.14.5): with g = lane / 4 and t = lane % 4, a lane holds rows g and g + 8 and the columns from
+t times what fills 32 bits.
 
 The order and rounding of the inner additions are not documented (PTX ISA, mma: "accumulation order is unspecified");
 the text adds in increasing k with one rounding each, and a match reports the reassociation like any other.
@@ -6,18 +10,74 @@ the text adds in increasing k with one rounding each, and a match reports the re
 
 from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 
-ISA = Isa(name="nvidia_mma", machine="cuda", headers=("mma.h",), flags=("-arch=sm_80",),
-          compilers=("nvcc",), manual="PTX ISA 8.x")
-FRAGMENT = Register(c_type="fragment", load="nvcuda::wmma::load_matrix_sync({register}, {pointer}, {stride});",
-                    store="nvcuda::wmma::store_matrix_sync({pointer}, {register}, {stride}, mem_row_major);",
-                    zero="nvcuda::wmma::fill_fragment({register}, 0);", count=8)
-OPERANDS = tuple(Operand(name=n, register=FRAGMENT, mode=LoadMode.TILE, alignment_bytes=32,
-                         stride="leading dimension a multiple of 16 bytes") for n in "CAB")
+ISA = Isa(name="nvidia_mma", machine="cuda", manual="PTX ISA 8.x", compilers=("clang-19", "clang"),
+          flags=("-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib"),
+          qualifier="__attribute__((device))")
 _TYPES = {"": ("f16", "float"), "_bf16": ("bf16", "float"), "_tf32": ("float", "float"),
           "_s8": ("int8_t", "int32_t"), "_u8": ("uint8_t", "int32_t")}
 _VALUE = {"f16": "f16_to_f32({})", "bf16": "bf16_to_f32({})", "float": "f32_to_tf32({})"}
+_BYTES = {"": 2, "_bf16": 2, "_tf32": 4, "_s8": 1, "_u8": 1}
 _PTX = {"": "f32.f16.f16.f32", "_bf16": "f32.bf16.bf16.f32", "_tf32": "f32.tf32.tf32.f32",
         "_s8": "s32.s8.s8.s32", "_u8": "s32.u8.u8.s32"}
+# per kind: prefix and suffix of the loads of A and B with their registers; load and store of C; the product
+_WMMA = {"": ("__hmma_m16n16k16_ld_{x}", 8, "__hmma_m16n16k16_{ls}_c_f32", "__hmma_m16n16k16_mma_f32f32"),
+         "_bf16": ("__mma_bf16_m16n16k16_ld_{x}", 4, "__hmma_m16n16k16_{ls}_c_f32", "__mma_bf16_m16n16k16_mma_f32"),
+         "_tf32": ("__mma_tf32_m16n16k8_ld_{x}", 4, "", "__mma_tf32_m16n16k8_mma_f32"),
+         "_s8": ("__imma_m16n16k16_ld_{x}_s8", 2, "", "__imma_m16n16k16_mma_s8"),
+         "_u8": ("__imma_m16n16k16_ld_{x}_u8", 2, "", "__imma_m16n16k16_mma_u8")}
+_RESULT = {"_tf32": ("__mma_tf32_m16n16k8_ld_c", "__mma_m16n16k8_st_c_f32"),
+           "_s8": ("__imma_m16n16k16_ld_c", "__imma_m16n16k16_st_c_i32")}
+_RESULT["_u8"] = _RESULT["_s8"]
+
+
+def _fragment(element: str, count: int, load: str, store: str = "") -> Register:
+    return Register(c_type=f"struct {{ {element} v[{count}]; }}", load=load, store=store, count=8,
+                    zero="{register} = {{}};" if store else "")
+
+
+def _operands(result: Register, left: Register, right: Register) -> tuple[Operand, ...]:
+    return tuple(Operand(name=n, register=r, mode=LoadMode.TILE, alignment_bytes=32,
+                         stride="leading dimension a multiple of 16 bytes")
+                 for n, r in zip("CAB", (result, left, right), strict=True))
+
+
+def _wmma(kind: str) -> tuple[tuple[Operand, ...], str]:
+    """Fragments of WMMA: which lane holds what is up to the hardware."""
+    load, count, result, product = _WMMA[kind]
+    floats = _TYPES[kind][1] == "float"
+    get, put = _RESULT.get(kind, (result.format(ls="ld"), result.format(ls="st")))
+    whole, element = ("float", "float") if floats else ("int", "int")
+    inputs = [_fragment("int", count, f"{load.format(x=x)}({{register}}.v, (const int *)({{pointer}}), "
+                        f"({{stride}}) / {_BYTES[kind]}, 0);") for x in "ab"]
+    kept = _fragment(element, 8, f"{get}({{register}}.v, (const {whole} *)({{pointer}}), ({{stride}}) / 4, 0);",
+                     f"{put}(({whole} *)({{pointer}}), {{register}}.v, ({{stride}}) / 4, 0);")
+    return _operands(kept, *inputs), f"{product}({{C}}.v, {{A}}.v, {{B}}.v, {{C}}.v, 0, 0);"
+
+
+def _mma(k: int, kind: str) -> tuple[tuple[Operand, ...], str]:
+    """Fragments of MMA: 32-bit registers of neighbouring k, gathered by each lane."""
+    size, floats = _BYTES[kind], _TYPES[kind][1] == "float"
+    together = 4 // size                        # elements in one register
+    halves = k // (4 * together)                # registers along k
+    lane = "int ps_g = __nvvm_read_ptx_sreg_laneid() / 4, ps_t = __nvvm_read_ptx_sreg_laneid() % 4;"
+    left = (f"{{ {lane} for (int i = 0; i < {2 * halves}; i++) {{register}}.v[i] = *(const int *)((const char *)"
+            f"({{pointer}}) + (ps_g + 8 * (i % 2)) * ({{stride}}) + 4 * ps_t + 16 * (i / 2)); }}")
+    byte = "((unsigned char *)&{register}.v[i])"
+    right = (f"{{ {lane} for (int i = 0; i < {halves}; i++) for (int j = 0; j < {together}; j++) "
+             f"for (int b = 0; b < {size}; b++) {byte}[j * {size} + b] = ((const unsigned char *)({{pointer}}))"
+             f"[({together} * ps_t + j + {4 * together} * i) * ({{stride}}) + ps_g * {size} + b]; }}")
+    element = "float" if floats else "int"
+    at = "((char *)({pointer}) + (ps_g + 8 * (i / 2)) * ({stride}) + 8 * ps_t + 4 * (i % 2))"
+    kept = _fragment(element, 4,
+                     f"{{ {lane} for (int i = 0; i < 4; i++) {{register}}.v[i] = *(const {element} *){at}; }}",
+                     f"{{ {lane} for (int i = 0; i < 4; i++) *({element} *){at} = {{register}}.v[i]; }}")
+    sums = ", ".join(f'"+{"f" if floats else "r"}"({{C}}.v[{i}])' for i in range(4))
+    inputs = ", ".join(f'"r"({{{x}}}.v[{i}])' for x, n in (("A", 2 * halves), ("B", halves)) for i in range(n))
+    numbers = iter(range(4, 4 + 3 * halves))
+    listed = [", ".join(f"%{next(numbers)}" for _ in range(n)) for n in (2 * halves, halves)]
+    text = (f'asm volatile("mma.sync.aligned.m16n8k{k}.row.col.{_PTX[kind]} {{%0, %1, %2, %3}}, {{{listed[0]}}}, '
+            f'{{{listed[1]}}}, {{%0, %1, %2, %3}};" : {sums} : {inputs});')
+    return _operands(kept, _fragment("int", 2 * halves, left), _fragment("int", halves, right)), text
 
 
 def _unit(m: int, n: int, k: int, kind: str) -> Intrinsic:
@@ -26,10 +86,9 @@ def _unit(m: int, n: int, k: int, kind: str) -> Intrinsic:
     name = f"mma_{m}x{n}x{k}{kind}"
     a, b = (_VALUE.get(element, "{}").format(x) for x in ("A[i][k]", "B[k][j]"))
     update = f"C[i][j] = fma_f32({a}, {b}, C[i][j]);" if accumulator == "float" else f"C[i][j] += {a} * {b};"
-    call = ("nvcuda::wmma::mma_sync({C}, {A}, {B}, {C});" if n == 16
-            else f'asm volatile("mma.sync.aligned.m{m}n{n}k{k}.row.col.{_PTX[kind]} {{C}}, {{A}}, {{B}}, {{C}};");')
+    operands, template = _wmma(kind) if n == 16 else _mma(k, kind)
     return Intrinsic(
-        name=name, isa=ISA, operands=OPERANDS, template=call,
+        name=name, isa=ISA, operands=operands, template=template,
         section="9.7.14, Warp Level Matrix Instructions",
         cost=Cost(issue_cycles=m * n * k / 512, latency_cycles=33, source="Sun et al., TPDS 2023 (A100), HMMA.16816"),
         semantics=f"""
