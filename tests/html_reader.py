@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
 from html.parser import HTMLParser
 
 VOID = {"br", "hr", "img", "input", "meta", "link"}
+INSIDE = "data:image/svg+xml;base64,"
 FETCHING = {"src", "xlink:href", "data"}
 
 
@@ -28,12 +30,21 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         assert tag not in ("script", "style", "link", "iframe"), f"{tag} is not self-contained"
         for name, value in attrs:
+            if name == "src" and value.startswith(INSIDE):
+                self._look_into(base64.b64decode(value.removeprefix(INSIDE)).decode())
+                continue
             assert name not in FETCHING, f"{name}={value} is fetched"
             assert not name.startswith("on"), f"{name} runs a script"
             assert name == "xmlns" or "//" not in (value or ""), f"{name}={value} is fetched"
         self.counts[tag] += 1
         if tag not in VOID:
             self.open.append(tag)
+
+    def _look_into(self, picture: str) -> None:
+        """A picture whose data stands in the page counts as if its elements did."""
+        inside = Page(picture)
+        self.counts += inside.counts
+        self.words += inside.words
 
     def handle_endtag(self, tag):
         assert self.open, f"</{tag}> closes nothing"

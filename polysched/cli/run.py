@@ -34,6 +34,8 @@ largest that stay within arrays of constant extent, else some that run for about
 transformed code are compared with those of the original before anything is timed; without that there is no time."""
 
 MEBIBYTE = 1 << 20
+SLOWER = ("slower than the original at these sizes: --tile N, --tile off, --no-parallel, --scheduler best give other "
+          "codes, and --safe keeps the original where it is faster")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -187,11 +189,16 @@ def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = Fals
     if measurement.failure:
         raise RunFailedError(measurement.failure, where=measurement.source, hint="see --timeout and --memory")
     if not measurement.verified:
-        raise WrongResultError(line, where=measurement.source)
+        never_compared = measurement.verification is None or bool(measurement.verification.problem)
+        raise WrongResultError(line, where=measurement.source, hint=(
+            "arguments are filled with random numbers; smaller sizes (--size) keep results finite and well conditioned"
+            if never_compared else None))
     output.print(line, markup=False)
     if measurement.timing is not None:
         output.print(times_table(measurement))
         output.print(ratio_line(measurement), markup=False)
+        if measurement.timing.ratio_interval.high < 1 and not safe:
+            output.print(SLOWER, markup=False)
     if safe:
         output.print("the original code is kept: it was faster at these sizes" if is_slower(measurement) else
                      "the transformed code is kept: it was faster at these sizes", markup=False)

@@ -13,6 +13,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.picture import ORDERING, Instance, dependent_instances, draw_dependences
 from polysched.scheduling.loop_tree import Band, Filter, Mark, Node, Sequence, children, from_isl, walk
 from polysched.scheduling.marks import Role
+from polysched.scop.html import drawing
 from polysched.scop.picture import (
     Panel,
     Picture,
@@ -64,8 +65,8 @@ class TreePicture(Shown):
         return svg_document("".join(parts), width=width, height=height, font="monospace", font_size=11.5,
                             shrinks=False)
 
-    def _repr_svg_(self) -> str:
-        return self.svg
+    def _repr_html_(self) -> str:
+        return drawing(self.svg, alt=str(self))
 
     def __str__(self) -> str:
         return "".join(f"{'  ' * depth}{label}\n" for depth, label, _ in self.rows)

@@ -6,6 +6,7 @@ it; pieces that take HTML say so.
 
 from __future__ import annotations
 
+import base64
 import html
 import importlib
 import importlib.util
@@ -13,6 +14,9 @@ from collections.abc import Iterable, Sequence
 
 MOST_ROWS = 40
 """Longer tables end in a line that says how many rows are not shown."""
+
+SHRINKS = "max-width:100%;height:auto;"
+"""In the style of a drawing: it becomes smaller with a narrow page."""
 
 _CARD = "border:1px solid #bbb;border-radius:6px;padding:8px 12px;margin:4px 0;max-width:100%;overflow-x:auto"
 _CODE = ("margin:0;padding:8px;background:#f8f8f8;color:#222;border-radius:4px;overflow:auto;"
@@ -52,9 +56,19 @@ def folded(summary: str, *pieces: str) -> str:
     return f"<details><summary>{html.escape(summary)}</summary>{''.join(pieces)}</details>"
 
 
-def drawing(svg: str) -> str:
-    """A picture on white, whatever the notebook's theme."""
-    return f'<div style="background:#fff;color:#222;display:inline-block;max-width:100%;overflow-x:auto">{svg}</div>'
+def drawing(svg: str, *, alt: str = "drawing") -> str:
+    """A picture on white, whatever the notebook's theme.
+
+    It is an image with its data inside: viewers drop SVG elements from notebooks that somebody else has run.
+
+    Parameters
+    ----------
+    svg : a document of `picture.svg_document`; one that does not shrink is scrolled.
+    """
+    data = base64.b64encode(svg.encode()).decode("ascii")
+    fit = "max-width:100%;height:auto" if SHRINKS in svg[:svg.index(">")] else "max-width:none"
+    return ('<div style="background:#fff;color:#222;display:inline-block;max-width:100%;overflow-x:auto">'
+            f'<img alt="{html.escape(alt)}" style="{fit}" src="data:image/svg+xml;base64,{data}"></div>')
 
 
 def beside(*pieces: str) -> str:

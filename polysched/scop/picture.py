@@ -15,6 +15,7 @@ from math import hypot, prod
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.scop.html import SHRINKS, drawing
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
@@ -41,7 +42,7 @@ def svg_document(body: str, *, width: int, height: int, font: str = "sans-serif"
     ----------
     shrinks : becomes smaller with a narrow page; otherwise its text keeps its size, and the page scrolls it.
     """
-    fit = "max-width:100%;height:auto;" if shrinks else ""
+    fit = SHRINKS if shrinks else ""
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
             f'style="{fit}background:#fff" font-family="{font}" font-size="{font_size}">'
             f'{body}</svg>')
@@ -118,8 +119,8 @@ class Picture(Shown):
             tallest, x = tallest + 22, max(x, MARGIN + 7 * len(self.note))
         return svg_document(_ARROW_HEADS + "".join(parts), width=x, height=tallest)
 
-    def _repr_svg_(self) -> str:
-        return self.svg
+    def _repr_html_(self) -> str:
+        return drawing(self.svg, alt=str(self))
 
     def __str__(self) -> str:
         """What is drawn, one line per panel."""

@@ -11,7 +11,7 @@ class _Printer(Protocol):
 
 
 class Shown:
-    """A value with a text for people (`__str__`); `_repr_html_` or `_repr_svg_` is each value's own."""
+    """A value with a text for people (`__str__`); `_repr_html_` is each value's own."""
 
     def __init_subclass__(cls) -> None:
         """IPython takes a dataclass's own `__repr__` unless this method stands in the same class."""
