@@ -22,6 +22,8 @@ from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
 
 COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 BY_NAME = frozenset({"min", "max", "floord", "ceild", "abs", "labs", "llabs"})
+ALSO_NAMED = {"imin": "min", "imax": "max", "intFloor": "floord", "intCeil": "ceild"}
+"""The names that PENCIL and the Omega project give them."""
 
 
 def affine(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
@@ -304,7 +306,8 @@ def _ternary(x: Extraction, node: c_ast.TernaryOp, domain: isl.Set) -> Affine:
 
 def _call(x: Extraction, node: c_ast.FuncCall, domain: isl.Set) -> Affine:
     """`abs`, and `min`, `max`, `floord`, `ceild` under their customary names when the file does not define them."""
-    name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+    called = node.name.name if isinstance(node.name, c_ast.ID) else ""
+    name = called if called in x.functions else ALSO_NAMED.get(called, called)
     arguments = [affine(x, a, domain) for a in (node.args.exprs if node.args else ())] if name in BY_NAME else []
     if name not in BY_NAME or name in x.functions or len(arguments) != (1 if "abs" in name else 2):
         raise NotAffine(node, "it calls a function")

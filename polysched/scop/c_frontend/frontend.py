@@ -18,6 +18,7 @@ from polysched.scop.c_frontend.bindings import Bindings, bind, function_paramete
 from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.control import walk_all
+from polysched.scop.c_frontend.countdown import plain_countdowns
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.inline import Inliner
@@ -193,6 +194,8 @@ def _inlined(region: SyntaxRegion, scope: Scope, functions: dict[str, c_ast.Func
     """The region with the calls of small functions of the file replaced by what they compute."""
     visible = {name for level in scope.levels[1:] for name in level.symbols}
     declared = {n.name for item in region.items for n in everything(item) if isinstance(n, c_ast.Decl)}
+    for item in region.items:
+        plain_countdowns(item)
     inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared))
     return replace(region, items=inliner.statements(region.items))
 

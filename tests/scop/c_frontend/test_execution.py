@@ -31,6 +31,15 @@ void f(int n, int z[256], unsigned u) {
   for (w = 5; w < 9; w--) z[w] += w;
 #pragma endscop
 }""",
+    "counting down in the condition": """
+void f(int n, double x[n], unsigned u) {
+#pragma scop
+  for (unsigned long i = n; i-- > 0;) x[i] = 2 * x[i] + i;
+  for (unsigned i = n; i--;) { int j = i; if (i % 2) x[i] += x[j / 2]; }
+  for (int i = n; i-- > 0;) if (x[i] > 1) break;
+  for (unsigned long i = n - 1; i-- != 0;) x[i] -= x[i + 1];
+#pragma endscop
+}""",
     "no loop": """
 void f(int n, double x[n]) {
   int i;
