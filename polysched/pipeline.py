@@ -14,7 +14,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
 from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, EmitOptions, crossover, emit, guarded, original_when_small, splice
-from polysched.emit_c.instructions import with_instruction
+from polysched.emit_c.instructions import with_instruction, with_shared_outside
 from polysched.errors import OutputError, UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy, by_strategy
 from polysched.scheduling.schedule import Schedule
@@ -180,7 +180,7 @@ class Optimized(Shown):
         return (*self._alternatives(), f"schedule: {self.schedule.algorithm}",
                 *(f"candidate: {c}" for c in self.schedule.report.candidates),
                 *(f"rung: {r}" for r in self.schedule.report.rungs), *bands,
-                *(f"instruction: {r}" for r in self.instructions))
+                *(f"loops: {r}" for r in self.source.fallbacks), *(f"instruction: {r}" for r in self.instructions))
 
     def _alternatives(self) -> Iterator[str]:
         """What became of the temporaries, and when the original code runs, one line each."""
@@ -249,7 +249,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         scop = _timed(seconds, "scop", lambda: from_c_file(
             str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
             pure=options.pure, autodetect=options.autodetect))
-    expansion = _timed(seconds, "dependences", lambda: _analysed(scop, options))
+    expansion = _timed(seconds, "dependences", lambda: analysed(scop, expand=options.expand))
     source = _emitted(expansion.dependences, options, seconds)
     too_large = {a for a in source.allocated if not is_affordable(source.scop, a)}
     if too_large:
@@ -278,24 +278,61 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions) ->
         return source, decision.reasons
     parts: list[CSource | None] = []
     reasons = list(decision.reasons)
-    for part in (decision.program.before, decision.program.after):
+    program = with_shared_outside(decision.program)
+    for part in (program.before, program.after):
         if part is None:
             parts.append(None)
             continue
         seconds: dict[str, float] = {}
-        rest, why = _with_instructions(part, _emitted(_analysed(part, options).dependences, options, seconds), options)
+        dependences = analysed(part, expand=options.expand).dependences
+        rest, why = _with_instructions(part, _emitted(dependences, options, seconds), options)
         parts.append(rest)
         reasons += why
-    own = decision.program.match.fragment.statement.name
+    own = program.match.fragment.statement.name
     place = scop.source.start if scop.source is not None else 0
-    made = with_instruction(source, decision.program, parts[0], parts[1], name=f"polysched_{own}_{place}",
+    made = with_instruction(source, program, parts[0], parts[1], name=f"polysched_{own}_{place}",
                             parallel=options.parallel, emulated=decision.emulated)
     return made, tuple(reasons)
 
 
-def _analysed(scop: Scop, options: PipelineOptions) -> Expansion:
-    dependences = analyse(scop)
-    return expand_temporaries(dependences) if options.expand else Expansion(dependences=dependences)
+def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,
+             reductions: Literal["keep", "exact", "reassociate"] = "keep") -> Expansion:
+    """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
+
+    The options are those of `analyse`; memory-based dependences say too little to expand anything.
+
+    Raises
+    ------
+    BudgetExceededError : the dependences need more isl operations than there are.
+    """
+    plain = not inputs and reductions == "keep"
+    if not expand or not value_based:
+        return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
+    expansion = expand_temporaries(analyse(scop))
+    return expansion if plain else replace(expansion, dependences=analyse(
+        expansion.dependences.scop, inputs=inputs, reductions=reductions))
+
+
+def scheduled(dependences: Dependences, options: PipelineOptions, *, input_dependences: bool = False,
+              parameters: Mapping[str, int] | None = None) -> Schedule:
+    """The schedule by the strategy or the scheduler of the options; `best` tiles its candidates to compare them.
+
+    Parameters
+    ----------
+    input_dependences : keep reads of one element close together, too; they must have been analysed.
+    parameters : values that the model of `best` assumes for parameters.
+
+    Raises
+    ------
+    PolyschedError : the scheduler refuses.
+    """
+    wanted = replace(options.scheduler_options(), input_dependences=input_dependences)
+    if options.strategy is not None:
+        return by_strategy(dependences, options.strategy, options=wanted)
+    if options.scheduler == BEST:
+        tiling = replace(options.tiling_options(), parameters=parameters or {})
+        return best(dependences, options=wanted, tiling=tiling).schedule
+    return ALGORITHMS[options.scheduler](dependences, options=wanted)
 
 
 def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
@@ -306,16 +343,10 @@ def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[s
 
 def _tiled(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> TiledSchedule:
     """The schedule that was asked for, tiled; the best of several is found by tiling all of them."""
-    if options.strategy is not None:
-        strategy = options.strategy
-        schedule = _timed(seconds, "schedule", lambda: by_strategy(
-            dependences, strategy, options=options.scheduler_options()))
-    elif options.scheduler == BEST:
+    if options.strategy is None and options.scheduler == BEST:
         return _timed(seconds, "schedule", lambda: best(
             dependences, options=options.scheduler_options(), tiling=options.tiling_options()))
-    else:
-        schedule = _timed(seconds, "schedule", lambda: ALGORITHMS[options.scheduler](
-            dependences, options=options.scheduler_options()))
+    schedule = _timed(seconds, "schedule", lambda: scheduled(dependences, options))
     return _timed(seconds, "tiled", lambda: tile(schedule, options.tiling_options()))
 
 

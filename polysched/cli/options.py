@@ -49,21 +49,13 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
     """What decides the transformation."""
     group = parser.add_argument_group("transformation")
     add_scheduling(group)
-    group.add_argument("--tile", type=tile_sizes, default="auto", metavar="32|32,32,64|auto|off",
-                       help="tile edges: one for all loops, one per loop, or chosen by the model (default: auto)")
-    group.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
-                       help="OpenMP threads (default: --parallel)")
-    group.add_argument("--parallel-degrees", type=positive, default=1, metavar="N",
-                       help="how many loops of a nest are parallel, by wavefronts of so many dimensions where no loop "
-                            "is free of dependences (default: %(default)s)")
+    add_tiling(group)
     group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: this machine's)")
     group.add_argument("--math", choices=("vector", "libm"), default="vector",
                        help="functions of math.h in vector loops: own code within 4 units in the last place, or those "
                             "of the C library, which keep a loop scalar (default: %(default)s)")
-    group.add_argument("--expand", action=argparse.BooleanOptionalAction, default=True,
-                       help="give temporaries a copy per iteration where that frees the order (default: --expand)")
     add_instructions(parser)
     group.add_argument("--reassociate", action="store_true",
                        help="allow sums and products of floats in another order, which rounds differently")
@@ -74,6 +66,17 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                             "altogether where the transformed code turns out slower")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
     group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
+
+
+def add_tiling(group: argparse._ActionsContainer) -> None:
+    """What decides tiles and threads."""
+    group.add_argument("--tile", type=tile_sizes, default="auto", metavar="32|32,32,64|auto|off",
+                       help="tile edges: one for all loops, one per loop, or chosen by the model (default: auto)")
+    group.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
+                       help="OpenMP threads (default: --parallel)")
+    group.add_argument("--parallel-degrees", type=positive, default=1, metavar="N",
+                       help="how many loops of a nest are parallel, by wavefronts of so many dimensions where no loop "
+                            "is free of dependences (default: %(default)s)")
 
 
 def add_instructions(parser: argparse.ArgumentParser) -> None:
@@ -103,6 +106,8 @@ def add_scheduling(group: argparse._ActionsContainer) -> None:
                        help="cut periodic domains in the middle, where that makes time tileable (index-set splitting)")
     group.add_argument("--concurrent-start", type=int, default=0, metavar="DIMENSIONS",
                        help="in how many dimensions tiles of a pipeline shall start together, as diamonds (default: 0)")
+    group.add_argument("--expand", action=argparse.BooleanOptionalAction, default=True,
+                       help="give temporaries a copy per iteration where that frees the order (default: --expand)")
 
 
 def read_strategy(name: str | None) -> Strategy | None:
@@ -184,17 +189,24 @@ def positive_seconds(text: str) -> float:
 
 def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     """The pipeline's options from the command line's."""
-    from polysched.pipeline import PipelineOptions
-    return PipelineOptions(
-        scheduler=arguments.scheduler, strategy=read_strategy(arguments.strategy), fusion=arguments.fusion,
-        split_index_sets=arguments.split_index_sets, concurrent_start=arguments.concurrent_start, tile=arguments.tile,
-        parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
-        vector_bits=arguments.vector_bits, math=arguments.math, expand=arguments.expand,
+    from dataclasses import replace
+    return replace(
+        scheduling_options(arguments), tile=arguments.tile, parallel=arguments.parallel,
+        parallel_degrees=arguments.parallel_degrees, vector_bits=arguments.vector_bits, math=arguments.math,
         reassociate=arguments.reassociate, guard=arguments.guard, safe=arguments.safe,
         autodetect=arguments.autodetect,
         pure=tuple(arguments.pure),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc,
         tensorize=tensorize_options(arguments))
+
+
+def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:
+    """The part of the pipeline's options that `add_scheduling` declares."""
+    from polysched.pipeline import PipelineOptions
+    return PipelineOptions(
+        scheduler=arguments.scheduler, strategy=read_strategy(arguments.strategy), fusion=arguments.fusion,
+        split_index_sets=arguments.split_index_sets, concurrent_start=arguments.concurrent_start,
+        expand=arguments.expand)
 
 
 def tensorize_options(arguments: argparse.Namespace) -> TensorizeOptions | None:

@@ -7,11 +7,11 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.options import add_scheduling, add_source, read_regions, read_strategy
+from polysched.cli.options import add_scheduling, add_source, read_regions, scheduling_options
 from polysched.cli.progress import progress
 
 if TYPE_CHECKING:
-    from polysched.dependence import Dependences
+    from polysched.dependence.expansion import Expansion
     from polysched.scheduling import Schedule
 
 NAME = "schedule"
@@ -23,7 +23,10 @@ examples:
   polysched schedule gemm.c --scheduler best           what the cost model finds cheapest
   polysched schedule jacobi.c --concurrent-start 1     hyperplanes for diamond tiling
   polysched schedule ring.c --iss                      time tiles for a periodic stencil
-  polysched schedule gemm.c --strategy strategy.json   cost functions and rows per dimension"""
+  polysched schedule gemm.c --strategy strategy.json   cost functions and rows per dimension
+
+The schedule is that of `c2c` and `run` with the same options, temporaries with a copy per iteration included, but for
+one case that only the emitted code shows: copies that need more memory than all arrays go back to one for all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,21 +42,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Schedule every region and print what was found."""
-    from polysched.dependence import analyse
+    from polysched.pipeline import analysed, scheduled
     from polysched.scheduling.tree_text import tree_text
-    schedules = []
+    options, schedules = scheduling_options(arguments), []
     with progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
         for scop in read_regions(arguments):
             shown.step(f"finding the dependences of {scop.name}")
-            dependences = analyse(scop, value_based=not arguments.memory_based, inputs=arguments.inputs,
-                                  reductions=arguments.reductions)
+            expansion = analysed(scop, expand=options.expand, value_based=not arguments.memory_based,
+                                 inputs=arguments.inputs, reductions=arguments.reductions)
             shown.step(f"scheduling {scop.name}")
-            schedules.append(_schedule(dependences, arguments))
+            schedules.append((scheduled(expansion.dependences, options, input_dependences=arguments.inputs), expansion))
     values = []
-    for schedule in schedules:
+    for schedule, expansion in schedules:
         scop, dependences = schedule.scop, schedule.dependences
-        values.append(_as_json(schedule))
+        values.append(_as_json(schedule, expansion))
         if not arguments.json:
             report = schedule.report
             print(f"function {scop.name}: {schedule.algorithm}, {report.solves} solves of at most {report.variables} "
@@ -62,6 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"  candidate {candidate}")
             for rung in report.rungs:
                 print(f"  {rung}")
+            for array in expansion.arrays:
+                print(f"  temporary {array.name}: a copy per iteration of {', '.join(array.loops)}")
+            for name, home in expansion.moved:
+                print(f"  temporary {name}: in {home}, where its result goes")
             if dependences.relaxed:
                 print(f"  updates in any order: {', '.join(dependences.relaxed)}")
             print(tree_text(schedule.tree), end="")
@@ -70,22 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _schedule(dependences: Dependences, arguments: argparse.Namespace) -> Schedule:
-    from polysched.scheduling import ALGORITHMS, SchedulerOptions, by_strategy
-    from polysched.tiling.best_schedule import NAME as BEST
-    from polysched.tiling.best_schedule import best
-    options = SchedulerOptions(fusion=arguments.fusion, input_dependences=arguments.inputs,
-                               concurrent_start=arguments.concurrent_start, split_index_sets=arguments.split_index_sets)
-    strategy = read_strategy(arguments.strategy)
-    if strategy is not None:
-        return by_strategy(dependences, strategy, options=options)
-    if arguments.scheduler == BEST:
-        return best(dependences, options=options).schedule
-    return ALGORITHMS[arguments.scheduler](dependences, options=options)
-
-
-def _as_json(schedule: Schedule) -> dict[str, Any]:
+def _as_json(schedule: Schedule, expansion: Expansion) -> dict[str, Any]:
     from polysched.scheduling.tree_text import band_list
     return {"name": schedule.scop.name, "algorithm": schedule.algorithm, "bands": band_list(schedule.tree),
+            "expanded": {array.name: list(array.loops) for array in expansion.arrays}, "moved": dict(expansion.moved),
             "relaxed": list(schedule.dependences.relaxed), "report": asdict(schedule.report),
             "tree": str(schedule.tree)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from polysched.cli.options import FUSIONS, SCHEDULERS, add_source, read_regions, size, tile_sizes
+from polysched.cli.options import add_scheduling, add_source, add_tiling, read_regions, scheduling_options, size
 from polysched.cli.progress import progress
 
 NAME = "tile"
@@ -25,22 +25,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="predicted traffic per cache level, the limit that binds, the I/O lower bound")
     parser.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
                         help="the value that the model assumes for a parameter, may be repeated")
-    parser.add_argument("--tile", type=tile_sizes, default="auto", metavar="32|32,32,64|auto|off",
-                        help="tile edges (default: auto, the model chooses)")
-    parser.add_argument("--scheduler", choices=[s for s in SCHEDULERS if s != "best"], default="pluto",
-                        help="default: %(default)s")
-    parser.add_argument("--fusion", choices=FUSIONS, default="smart", help="default: %(default)s")
-    parser.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
-                        help="share tiles among threads (default: --parallel)")
+    add_scheduling(parser)
+    add_tiling(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Tile every region and print what was decided."""
-    from polysched.dependence import analyse
+    from dataclasses import replace
+
     from polysched.errors import UsageError
-    from polysched.scheduling import ALGORITHMS, SchedulerOptions
-    from polysched.tiling import TilingOptions, tile
+    from polysched.pipeline import analysed, scheduled
+    from polysched.tiling import tile
     from polysched.tiling.explain import explain_text, explanations
     with progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
@@ -50,16 +46,18 @@ def run(arguments: argparse.Namespace) -> int:
         if unknown := sorted(set(sizes) - known):
             raise UsageError(f"no parameter {unknown[0]}", where=arguments.source,
                              hint=f"parameters are {', '.join(sorted(known)) or 'none'}")
-        options = TilingOptions(sizes=arguments.tile, parallel=arguments.parallel, parameters=sizes)
+        options = replace(scheduling_options(arguments), tile=arguments.tile, parallel=arguments.parallel,
+                          parallel_degrees=arguments.parallel_degrees)
+        tiling = replace(options.tiling_options(), parameters=sizes)
         every = []
         for scop in scops:
             shown.step(f"scheduling {scop.name}")
-            schedule = ALGORITHMS[arguments.scheduler](analyse(scop), options=SchedulerOptions(fusion=arguments.fusion))
+            schedule = scheduled(analysed(scop, expand=options.expand).dependences, options, parameters=sizes)
             shown.step(f"tiling {scop.name}")
-            every.append(tile(schedule, options))
+            every.append(tile(schedule, tiling))
     values = []
     for scop, tiled in zip(scops, every, strict=True):
-        found = explanations(tiled, options.target)
+        found = explanations(tiled, tiling.target)
         values.append({"name": scop.name, "bands": [band.to_json() for band in found]})
         if arguments.json:
             continue

@@ -7,14 +7,13 @@ isl drops loops of one iteration, and without that a mark could be taken for one
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import islpy as isl
 
 from polysched.errors import BudgetExceededError
-from polysched.scheduling.marks import LoopMark
+from polysched.scheduling.marks import LoopMark, Role
 
 _LOG = logging.getLogger(__name__)
 _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
@@ -24,6 +23,8 @@ NO_UNROLLING_MESSAGE = "cannot find lower bound for unrolling"
 PLACEHOLDER = "polysched_c"
 TYPE_LIMIT = 2**15 - 1
 """Constants of this size or more in the context are taken for the limits of a C type."""
+LEVEL_BY_LEVEL_OPERATIONS = 1_000_000
+"""Budget of the first attempt: two to five seconds; all of PolyBench/C's kernels need less."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,24 +50,30 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
     Parameters
     ----------
     context : the parameter values that can occur; spares guards that hold anyway.
-    max_operations : isl operations per attempt; the first attempt that fits is taken.
+    max_operations : isl operations per attempt; the first attempt that fits is taken.  With nested bands made one
+        isl scans the same loops and does not derive each level's bounds from those around it again, which takes it
+        no time where the tile loops of a wavefront of several dimensions otherwise take it minutes.
 
     Raises
     ------
     BudgetExceededError : not even the plain AST fits.
     """
     tree = _annotate_marks(tree)
-    ladder: tuple[tuple[str, Callable[[], isl.Schedule]], ...] = (
-        ("", lambda: tree),
-        ("tile separation and unrolling by isl were dropped", lambda: _without_ast_options(tree)),
-    )
+    if not _has_deep_wavefront(tree):
+        built = _try_build(tree, context, min(max_operations, LEVEL_BY_LEVEL_OPERATIONS))
+        if isinstance(built, isl.AstNode):
+            return BuiltAst(root=built)
+    tree = with_long_bands(tree)
+    ladder: tuple[tuple[str, isl.Schedule], ...] = (("", tree),)
+    if _has_ast_options(tree):
+        ladder += (("tile separation and unrolling by isl were dropped", _without_ast_options(tree)),)
     fallbacks: list[str] = []
     reason = ""
     for lost, attempt in ladder:
         if lost:
             fallbacks.append(f"{lost}: {reason}")
             _LOG.warning(fallbacks[-1])
-        built = _try_build(attempt(), context, max_operations)
+        built = _try_build(attempt, context, max_operations)
         if isinstance(built, isl.AstNode):
             return BuiltAst(root=built, fallbacks=tuple(fallbacks))
         reason = built
@@ -129,6 +136,75 @@ def _annotate_marks(tree: isl.Schedule) -> isl.Schedule:
         return node
 
     return visit(tree.get_root()).get_schedule()
+
+
+def _has_deep_wavefront(tree: isl.Schedule) -> bool:
+    """Whether two loops inside a wavefront are parallel, which isl seldom finds an end of level by level."""
+
+    def visit(node: isl.ScheduleNode, parallel: int | None) -> bool:
+        if node.get_type() == _TYPE.mark:
+            mark = LoopMark.from_text(node.mark_get_id().get_name())
+            if mark is not None and mark.role is Role.WAVEFRONT:
+                parallel = 0
+            elif mark is not None and parallel is not None:
+                parallel += mark.parallel
+        return (parallel or 0) > 1 or any(visit(node.child(i), parallel) for i in range(node.n_children()))
+
+    return visit(tree.get_root(), None)
+
+
+def with_long_bands(tree: isl.Schedule) -> isl.Schedule:
+    """The tree with each chain of bands, marks between them or not, as one band below all of the marks.
+
+    Rewrite:  mark a, band [i], mark b, band [j]  ->  mark a, mark b, band [i, j]
+
+    The marks say by themselves which dimensions they speak of.  Bands with options for isl stay as they are.
+    """
+
+    def visit(node: isl.ScheduleNode) -> isl.ScheduleNode:
+        if node.get_type() == _TYPE.band:
+            node, marks = _absorb(node)
+            for mark in reversed(marks):
+                node = node.insert_mark(mark)
+            for _ in marks:
+                node = node.child(0)
+            return visit(node.child(0)).ancestor(1 + len(marks))
+        for position in range(node.n_children()):
+            node = visit(node.child(position)).parent()
+        return node
+
+    return visit(tree.get_root()).get_schedule()
+
+
+def _absorb(band: isl.ScheduleNode) -> tuple[isl.ScheduleNode, list[isl.Id]]:
+    """A band with the members of the bands right below it, and the marks that stood between them."""
+    marks: list[isl.Id] = []
+    while True:
+        below, between = band.child(0), []
+        while below.get_type() == _TYPE.mark:
+            between.append(below.mark_get_id())
+            below = below.child(0)
+        if below.get_type() != _TYPE.band or _has_own_options(below) or _has_own_options(band):
+            return band, marks
+        members = band.band_get_partial_schedule().flat_range_product(below.band_get_partial_schedule())
+        node = below.delete()
+        for _ in between:
+            node = node.parent().delete()
+        node = node.parent().delete()
+        band = node.insert_partial_schedule(members.reset_tuple_id(isl.dim_type.out))
+        marks += between
+
+
+def _has_own_options(band: isl.ScheduleNode) -> bool:
+    return not band.band_get_ast_build_options().is_empty()
+
+
+def _has_ast_options(tree: isl.Schedule) -> bool:
+    def visit(node: isl.ScheduleNode) -> bool:
+        return (node.get_type() == _TYPE.band and _has_own_options(node)) or any(
+            visit(node.child(position)) for position in range(node.n_children()))
+
+    return visit(tree.get_root())
 
 
 def _without_ast_options(tree: isl.Schedule) -> isl.Schedule:

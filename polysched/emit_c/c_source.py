@@ -27,7 +27,7 @@ class EmitOptions:
     packing : copy operands of register tiles into contiguous panels where a loop reuses them.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
-    max_operations : isl operations that one attempt at generating the loops may take.
+    max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
     """
 
     openmp: bool = True
@@ -38,7 +38,7 @@ class EmitOptions:
     packing: bool = True
     comments: bool = True
     trace: str | None = None
-    max_operations: int = 20_000_000
+    max_operations: int = 4_000_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.legality import violation
+from polysched.dependence.budget import with_budget
+from polysched.dependence.dependences import Dependences
+from polysched.dependence.legality import LEGALITY_OPERATIONS, violation
 from polysched.emit_c.ast_build import build_ast
 from polysched.emit_c.ast_reader import read_ast
 from polysched.emit_c.loops import Node
 from polysched.emit_c.scan_check import visits_every_instance
-from polysched.errors import UnsupportedScopError
+from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.scheduling import loop_tree
 from polysched.scheduling.marks import Role
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -23,29 +26,42 @@ _LOG = logging.getLogger(__name__)
 def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: int) -> tuple[Node, tuple[str, ...]]:
     """The loops of a tiled schedule, and what had to be given up for them.
 
-    isl's generator loses instances of some tiled strided loops; where the check finds that, the tiles are given
-    up, and then the schedule's own loops are taken.
+    isl's generator loses instances of some tiled strided loops, and may find no end of others; then the tiles are
+    given up, and then the schedule's own loops are taken.
 
     Raises
     ------
-    BudgetExceededError : isl's loop generation does not fit into `max_operations`.
+    BudgetExceededError : isl's loop generation does not fit into `max_operations` for any version of the loops.
     UnsupportedScopError : no version of the loops visits exactly the instances of the schedule.
     """
-    scop = tiled.schedule.scop
+    scop, dependences = tiled.schedule.scop, tiled.schedule.dependences
     fallbacks: list[str] = []
+    spent: BudgetExceededError | None = None
+    why = ""
     for lost, tree in (("", tiled.tree), ("the tiles were given up", without_tiles(tiled.tree)),
                        ("tiles and marks were given up", tiled.schedule.tree)):
-        if lost and violation(tiled.schedule.dependences, tree) is not None:
+        if lost and not with_budget(LEGALITY_OPERATIONS, partial(_is_legal, dependences, tree)):
             continue
-        built = build_ast(tree, context=context, max_operations=max_operations)
+        try:
+            built = build_ast(tree, context=context, max_operations=max_operations)
+        except BudgetExceededError as error:
+            spent, why = error, error.problem
+            continue
         loops = read_ast(built.root)
         if lost:
-            fallbacks.append(f"{lost}: isl's loops did not visit every instance of the strided statements")
+            fallbacks.append(f"{lost}: {why}")
             _LOG.warning(fallbacks[-1])
         if visits_every_instance(loops, scop):
             return loops, (*fallbacks, *built.fallbacks)
+        why = "isl's loops did not visit every instance of the strided statements"
+    if spent is not None and not fallbacks:
+        raise spent
     raise UnsupportedScopError("isl's loop generator loses instances of the strided statements", where=scop.name,
                                hint="write the strided loops over dense iterators, for instance A[3 * i]")
+
+
+def _is_legal(dependences: Dependences, tree: isl.Schedule) -> bool:
+    return violation(dependences, tree) is None
 
 
 def without_tiles(tree: isl.Schedule) -> isl.Schedule:

@@ -97,3 +97,29 @@ def test_the_pipeline_takes_what_the_schedule_takes(tmp_path: Path) -> None:
     assert "collapse(2)" in (tmp_path / "out.c").read_text()
     for wrong in (("--strategy", "none.json"), ("--parallel-degrees", "0"), ("--scheduler", "fastest")):
         assert polysched("c2c", "in.c", *wrong, folder=tmp_path).returncode != 0
+
+
+TEMPORARY = """
+void rows(int n, double A[restrict n][n], double B[restrict n][n], double s) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      s = A[i][j] * 2.0;
+      B[i][j] = s * s;
+    }
+#pragma endscop
+}
+"""
+
+
+def test_every_command_schedules_the_same_program(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(TEMPORARY)
+    kept = polysched("schedule", "in.c", "--no-expand", folder=tmp_path).stdout
+    assert "temporary s" not in kept
+    shown = json.loads(polysched("schedule", "in.c", "--json", folder=tmp_path).stdout)
+    assert [m["parallel"] for m in shown["bands"][0]["members"]] == [True, True]
+    assert shown["expanded"] == {"s": ["i", "j"]}
+    assert "1 bands, 1 tiled" in polysched("tile", "in.c", "--tile", "8", folder=tmp_path).stdout
+    polysched("c2c", "in.c", "--tile", "8", "--dump-stages", "stages", "-o", "out.c", folder=tmp_path)
+    stage = (tmp_path / "stages" / "3-schedule.txt").read_text()
+    assert isl.Schedule(shown["tree"]).plain_is_equal(isl.Schedule(stage[stage.index("domain:"):]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import islpy as isl
@@ -13,6 +14,7 @@ from polysched.scop.body import Assign, Call, Cast
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.points import instances_in_order
 from polysched.scop.scop import Array, Parameter, Scop, Statement
+from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import trace
 from tests.emit_c.small_scops import access, it, num, scop, statement, tiled
 from tests.scop_builder import tree_of
@@ -92,3 +94,13 @@ child: { schedule: "[n] -> [{ S0[i, j] -> [(i)] }, { S0[i, j] -> [(j)] }]", opti
     assert source.fallbacks == (
         "tile separation and unrolling by isl were dropped: the AST took more than 100000 isl operations",)
     assert source.text.count("visit") == 1
+
+
+def test_the_tiles_are_given_up_where_isl_finds_no_end_of_them() -> None:
+    made = visiting(("[n] -> { S0[t, i] : 0 <= t < n and 1 <= i < 2n }",))
+    tree = tree_of(isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { S0[t, i] -> [t, t + i] }"), made.domain)
+    permutable = tree.get_root().child(0).band_set_permutable(1).get_schedule()
+    tiles = tile(replace(tiled(made).schedule, tree=permutable), TilingOptions(sizes=(7, 5)))
+    whole, cut = emit(tiles), emit(tiles, options=EmitOptions(max_operations=7000))
+    assert cut.fallbacks == ("the tiles were given up: generating the loops takes more than 7000 isl operations",)
+    assert whole.text.count("for (") > cut.text.count("for (") == 2

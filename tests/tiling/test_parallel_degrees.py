@@ -62,6 +62,15 @@ def test_diamonds_have_degrees_too(degrees: int) -> None:
     assert coincident_tiles(tiled) == {1: "-P-", 2: "-PP"}[degrees]
 
 
+def test_the_loops_of_two_degrees_are_generated_for_several_skewed_statements() -> None:
+    """Level by level isl's loop generation finds no end here; with the bands made one it takes a tenth of a second."""
+    tiled = tile(pluto(analyse(from_c_file(KERNELS / "jacobi_2d.c"))),
+                 TilingOptions(sizes=(2, 4, 64), parallel_degrees=2, register=False))
+    assert coincident_tiles(tiled) == "-PP"
+    assert emit(tiled, options=PLAIN_C).fallbacks == ()
+    verify_order(tiled)
+
+
 def test_two_parallel_loops_that_form_a_box_share_a_team() -> None:
     schedule = pluto(analyse(from_c_file(KERNELS / "gemm.c")))
     one, two = (tile(schedule, TilingOptions(sizes=4, parallel_degrees=d, register=False)) for d in (1, 2))
