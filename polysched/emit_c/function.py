@@ -71,16 +71,12 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
 
 
 def with_region(function: CFunction, region: CSource) -> CFunction:
-    """The function around another C of the same region, what that needs in front of it.
-
-    A function that allocates temporaries stays as it is: the other C knows nothing of them.
-    """
-    if function.signature.return_type != "void":
-        return function
+    """The function around another C of the same region, which declares its temporaries itself."""
+    ends = [] if function.signature.return_type == "void" else [_placed("return 0;")]
     arguments = ", ".join(p.c_declaration for p in function.signature.parameters) or "void"
     prototypes = _prototypes(region.scop, ())
-    lines = [*prototypes, f"void {function.signature.name}({arguments}) {{",
-             *(_placed(line) for line in region.text.splitlines()), "}"]
+    lines = [*prototypes, f"{function.signature.return_type} {function.signature.name}({arguments}) {{",
+             *(_placed(line) for line in region.text.splitlines()), *ends, "}"]
     text = _as_bits(region.preamble + "".join(f"{line}\n" for line in lines))
     return CFunction(source=region, text=text, signature=function.signature)
 

@@ -5,12 +5,15 @@ The call's function, with the headers and helpers it needs, goes to the top of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from polysched.emit_c.c_source import CSource
+from polysched.emit_c.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.original_code import inside
-from polysched.scop.scop import Scop
+from polysched.scop.interpreter import extents_of
+from polysched.scop.scop import Array, Scop, Storage
 from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match, library_call
 from polysched.tensorize.program import TensorizedProgram
 from polysched.tensorize.semantics import C_NAMES
@@ -29,7 +32,7 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, before: CSou
     name : of the new function; unique in the file.
     emulated : plain C stands for the instruction.
     """
-    scop = program.match.fragment.scop
+    scop, memories = program.match.fragment.scop, list(shared_memories(program))
     if program.match.intrinsic.library:
         arrays, own = _library(program, name)
     else:
@@ -38,15 +41,51 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, before: CSou
         arrays, own = emitted.arrays, preamble(emitted)
     call = _call(scop, name, arrays)
     lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name} */"]
-    lines += [*_block(before), call, *_block(after)]
+    lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_block(before), call, *_block(after),
+              *(f"free({m.name});" for m in memories)]
     sizes = program.match.fragment.sizes
     tests = [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
     if tests:
         lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
                  *map(inside, ordinary.text.splitlines()), "}"]
-    preambles = [part.preamble for part in (before, after) if part is not None]
+    preambles = ["#include <stdlib.h>\n"] * bool(memories)
+    preambles += [part.preamble for part in (before, after) if part is not None]
     return replace(ordinary, text="".join(f"{line}\n" for line in lines),
                    preamble="".join([*preambles, own]))
+
+
+def shared_temporaries(program: TensorizedProgram) -> tuple[Array, ...]:
+    """The temporaries of a region that the instruction uses, or both what runs before and what runs behind it."""
+    scop = program.match.fragment.scop
+    own = {a.array for a in program.match.fragment.statement.accesses}
+    sides = [{a.name for a in part.arrays} for part in (program.before, program.after) if part is not None]
+    common = own | (sides[0] & sides[1] if len(sides) == 2 else set())
+    return tuple(a for a in scop.arrays if a.storage is Storage.LOCAL and a.name in common)
+
+
+def with_shared_outside(program: TensorizedProgram) -> TensorizedProgram:
+    """The program whose parts take the temporaries that they share for arrays declared outside of them."""
+    shared = {a.name for a in shared_temporaries(program)}
+
+    def published(part: Scop | None) -> Scop | None:
+        if part is None:
+            return None
+        return replace(part, arrays=tuple(
+            replace(a, storage=Storage.OUTER, c_element=f"(*{a.name})" if a.is_scalar else a.c_element)
+            if a.name in shared else a for a in part.arrays))
+
+    return replace(program, before=published(program.before), after=published(program.after))
+
+
+def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
+    """Memory for the temporaries that the parts share, for the sizes that the code is made for."""
+    for array in shared_temporaries(program):
+        extents = [int(e) for e in extents_of(array, program.match.fragment.sizes) if e is not None]
+        kind = array.dtype.c_name
+        size = -(-math.prod(extents) * array.dtype.bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        declared = f"(*{array.name})" + "".join(f"[{e}]" for e in extents[1:]) if len(extents) > 1 else f"*{array.name}"
+        yield Memory(array=array.name, name=array.name,
+                     declaration=f"{kind} {declared} = aligned_alloc({ALIGNMENT_BYTES}, {max(size, ALIGNMENT_BYTES)});")
 
 
 def _library(program: TensorizedProgram, name: str) -> tuple[tuple[str, ...], str]:
