@@ -74,7 +74,8 @@ class ArrayCreation:
         shape = []
         for item in items:
             if not isinstance(item, Value) or item.affine is None:
-                raise CannotExpress("the shape of a new array is not affine")
+                raise CannotExpress("the shape of a new array is not affine",
+                                    "sizes and Python integers make a shape; NumPy's narrow integers could wrap around")
             shape.append(item)
         return tuple(shape)
 

@@ -180,12 +180,18 @@ def star_arguments(*x):
     x[0][0] = 1
 
 
+def narrow_shape(x, w):
+    out = np.empty(x.shape[0] - w)
+    out[:] = 1
+
+
 X = np.zeros(5)
 I8 = np.zeros(5, "int8")
 CASES = [
     (product_subscript, (X,), "the subscript is not affine", "            x[i * j] = 0\n                  ^^^^^"),
     (indirect, (X, I8), "the subscript is not affine", "        x[idx[i]] = 0\n              ^^^^^^"),
     (float_subscript, (X,), "the index is not an integer", "^^^^^"),
+    (narrow_shape, (X, np.int32(2)), "NumPy's narrow integers could wrap around", "np.empty(x.shape[0] - w)"),
     (data_bound, (X, I8), "a bound of the loop is not affine", "for i in range(n[0]):\n                       ^^^^"),
     (symbolic_step, (X, 2), "the step of the loop is not a constant other than 0", "                              ^"),
     (over_array, (X,), "a loop over something else than a range", "^"),

@@ -118,6 +118,18 @@ def test_float32_with_a_python_number_stays_float32() -> None:
     assert [n.operand.dtype for n in nodes if isinstance(n, Cast)] == [FLOAT64]
 
 
+def pythons_own_functions(a, b, c):
+    a[:] = abs(a) + pow(a, 2)
+    for i in range(len(b)):
+        b[i] = round(b[i]) + round(i / 2) / 4 + abs(-i) + round(c[i])
+
+
+def test_abs_pow_and_round_are_those_of_python() -> None:
+    halves = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 2.25, 7.0])
+    for dtype in ("float32", "float64"):
+        check(pythons_own_functions, numbers("int32", 7), halves.astype(dtype), numbers("int16", 7), rtol=0)
+
+
 def test_signed_integers_say_that_they_wrap() -> None:
     scop = extracted(in_place, numbers("int32"), numbers("int32")).scop
     assert "signed integers wrap around, as NumPy's do: compile with -fwrapv" in [a.text for a in scop.assumptions]
