@@ -30,6 +30,7 @@ class BandPlan:
     outer : further levels of tiles around these, the outermost level first.
     shape : the register block inside; None for plain point loops.
     rows_first : the block loop of the rows stands outside that of the columns.
+    below : so many of the nest's last loops come from bands below, in their order; they run inside the block.
     problem, choice : the search that found the edges; None when they were given.
     """
 
@@ -39,6 +40,7 @@ class BandPlan:
     outer: tuple[TileLevel, ...] = ()
     shape: RegisterShape | None = None
     rows_first: bool = True
+    below: int = 0
     problem: TileProblem | None = None
     choice: TileChoice | None = None
 
@@ -47,8 +49,9 @@ class BandPlan:
         """The edges with 1 tile for members without a tile loop; empty when no member has one."""
         if not self.order:
             return ()
-        return tuple(extent if edge is None else edge
-                     for edge, extent in zip(self.edges, self.nest.extents, strict=True))
+        sizes = tuple(extent if edge is None else edge
+                      for edge, extent in zip(self.edges, self.nest.extents, strict=True))
+        return sizes[:self.nest.depth - self.below]
 
 
 def plan_structure(plan: BandPlan) -> tuple[Level, ...]:

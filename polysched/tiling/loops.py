@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, Node, walk
+from polysched.scheduling.loop_tree import Band, Leaf, Node, walk
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.tiling.position import Position, inside
 
@@ -40,3 +40,12 @@ def enter(position: Position, loops: tuple[Loop, ...]) -> Position:
 def has_loops(node: Node) -> bool:
     """Some loop is in this subtree."""
     return any(isinstance(n, Band) for n in walk(node))
+
+
+def loops_below(band: Band) -> tuple[isl.UnionPwAff, ...]:
+    """The members of the bands below a band, where there is nothing else but unmarked bands; else none."""
+    members: tuple[isl.UnionPwAff, ...] = ()
+    node = band.child
+    while isinstance(node, Band) and node.mark is None:
+        members, node = (*members, *node.members), node.child
+    return members if isinstance(node, Leaf) else ()

@@ -12,7 +12,7 @@ from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, N
 from polysched.scop.scop import Scop
 from polysched.tiling.band_plan import BandPlan, TileLevel, plan_structure
 from polysched.tiling.distribute import statement_names
-from polysched.tiling.loops import has_loops
+from polysched.tiling.loops import has_loops, loops_below
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.position import Position, branch, inside, is_independent, top
@@ -85,7 +85,11 @@ class _Planner:
         nest = nest_of(self.scop, position, band.members, self.parameters)
         shape = None
         if options.register and options.simd and not has_loops(band.child):
-            shape = self.shape(nest, band, position)
+            shape = self.shape(nest, band.members, position)
+        elif options.register and options.simd and options.sizes in ("auto", "off"):
+            block = self.block_around(band, position)
+            if block is not None:
+                return block
         if options.sizes == "auto":
             return self.search(nest, shape, band, position, threads=threads)
         if options.sizes == "off":
@@ -95,18 +99,40 @@ class _Planner:
         return _with_blocks(BandPlan(nest=nest, edges=levels[-1].edges, order=levels[-1].order,
                                      outer=tuple(levels[:-1]), shape=shape), options)
 
-    def shape(self, nest: Nest, band: Band, position: Position) -> RegisterShape | None:
-        """The best register block of the deepest statements whose columns are independent."""
+    def block_around(self, band: Band, position: Position) -> BandPlan | None:
+        """A register block of a band's loops around all loops of the bands below it, which keep their order.
+
+        So sums over several loops that no one band can hold, as over the channels and the window of a convolution, stay
+        in registers from their first to their last addend.
+        """
+        below = loops_below(band)
+        if not below or len(statement_names(position.domain)) > 1:
+            return None
+        members = (*band.members, *below)
+        nest = nest_of(self.scop, position, members, self.parameters)
+        shape = self.shape(nest, members, position, frozenset(range(len(band.members), len(members))))
+        plan = _without_tiles(nest, shape, self.options)
+        return None if plan is None else replace(plan, below=len(below))
+
+    def shape(self, nest: Nest, members: tuple[isl.UnionPwAff, ...], position: Position,
+              inside_block: frozenset[int] = frozenset()) -> RegisterShape | None:
+        """The best register block of the deepest statements whose columns are independent.
+
+        Parameters
+        ----------
+        inside_block : loops that must run inside the block, and without moving it.
+        """
         names = statement_names(position.domain)
         deepest = max(self.scop.statement(name).depth for name in names)
         shapes = [(shape, name) for name in names if self.scop.statement(name).depth == deepest
                   for shape in register_shapes(nest, name, self.options.target)]
-        for shape, name in sorted(shapes, key=lambda pair: pair[0].cycles):
+        allowed = [(shape, name) for shape, name in shapes if inside_block <= set(shape.inner)]
+        for shape, name in sorted(allowed, key=lambda pair: pair[0].cycles):
             space = self.scop.statement(name).domain.get_space()
             below = branch(position, isl.UnionSet.from_set(isl.Set.universe(space)))
             for loop in (*shape.outer, *shape.inner, shape.rows):
-                below = inside(below, band.members[loop])
-            if is_independent(below, band.members[shape.columns]):
+                below = inside(below, members[loop])
+            if is_independent(below, members[shape.columns]):
                 return shape
         return None
 

@@ -143,13 +143,25 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     tiles = tuple(chain(tiles, *inner))
     below = enter(position, tiles)
     if plan.shape is not None and not place.sunk:
-        block = register_nest(loops, plan, below, band.child)
+        block = register_nest((*loops, *_loops_below(band, place)), plan, below, band.child)
         if block is not None:
             return nest(tiles, block)
-    points = tuple(loop for loop, edge in zip(loops, plan.edges, strict=True) if edge != 1)
+    points = tuple(loop for loop, edge in zip(loops, plan.edges, strict=False) if edge != 1)
     if not tiles:
         points = tuple(replace(loop, mark=replace(loop.mark, role=Role.LOOP)) for loop in points)
     return nest(tiles, _order(points, band, below, place))
+
+
+def _loops_below(band: Band, place: _Place) -> tuple[Loop, ...]:
+    """The loops of the bands below, which a register block has inside."""
+    loops: list[Loop] = []
+    node = band.child
+    while isinstance(node, Band):
+        number = place.numbers[id(node)]
+        loops += [Loop(function=member, mark=LoopMark(role=Role.POINT, band=number, member=i))
+                  for i, member in enumerate(node.members)]
+        node = node.child
+    return tuple(loops)
 
 
 def _diamonds(position: Position, loops: tuple[Loop, ...], plan: BandPlan,

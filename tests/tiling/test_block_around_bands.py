@@ -1,0 +1,70 @@
+"""Register blocks around the loops of several bands: sums that no one band holds, as in convolutions."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit, splice
+from polysched.scheduling import pluto
+from polysched.scop import from_c_text
+from polysched.target.target import Target
+from polysched.tiling import TilingOptions, tile
+from tests.emit_c.compiled import load
+
+CONVOLUTION = """
+void f(int n, int k, int h, int w, float Y[n][h][w], float X[k][h + 2][w + 2], float W[n][k][3][3])
+{
+#pragma scop
+  for (int o = 0; o < n; o++)
+    for (int y = 0; y < h; y++)
+      for (int x = 0; x < w; x++)
+        for (int c = 0; c < k; c++)
+          for (int r = 0; r < 3; r++)
+            for (int s = 0; s < 3; s++)
+              Y[o][y][x] += X[c][y + r][x + s] * W[o][c][r][s];
+#pragma endscop
+}
+"""
+MACHINE = Target(vector_bits=512, vector_registers=32, cores=2)
+
+
+def tiled(text: str, **options: object):
+    return tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, **options))
+
+
+def test_the_window_and_the_channels_run_inside_one_block() -> None:
+    bands = tiled(CONVOLUTION).bands
+    assert bands[0].register != ()
+    assert bands[0].plan.below > 0
+    assert set(range(bands[0].plan.nest.depth - bands[0].plan.below, bands[0].plan.nest.depth)) <= set(
+        bands[0].plan.shape.inner)
+
+
+@pytest.mark.parametrize("edge", [1, 2, 8])
+def test_given_tile_edges_are_kept_without_a_block(edge: int) -> None:
+    assert tiled(CONVOLUTION, sizes=edge).bands[0].register == ()
+
+
+@pytest.mark.parametrize("bits", [128, 512])
+def test_a_convolution_is_bitwise_the_same_around_every_tile_edge(bits: int, tmp_path: Path) -> None:
+    source = emit(tile(pluto(analyse(from_c_text(CONVOLUTION))), TilingOptions(
+        target=Target(vector_bits=bits, vector_registers=32, cores=2))), options=EmitOptions(vector_bits=bits))
+    assert "register tile of" in source.text
+    original = load(CONVOLUTION, tmp_path, strict=False).f
+    ours = load(splice(CONVOLUTION, [source]), tmp_path).f
+    for n, k, h, w in ((1, 1, 1, 1), (7, 2, 2, 15), (8, 3, 1, 16), (9, 1, 3, 17), (15, 2, 1, 47), (16, 1, 2, 48),
+                       (17, 3, 1, 49), (8, 2, 1, 64), (24, 2, 2, 65), (8, 0, 2, 16)):
+        rng = np.random.default_rng(w)
+        image, weights, start = (rng.standard_normal(shape).astype(np.float32) for shape in (
+            (k, h + 2, w + 2), (n, k, 3, 3), (n, h, w)))
+        results = []
+        for function in (original, ours):
+            result = start.copy()
+            function(n, k, h, w, *(ctypes.c_void_p(a.ctypes.data) for a in (result, image, weights)))
+            results.append(result.tobytes())
+        assert results[0] == results[1], f"{(n, k, h, w)}\n{source.text}"
