@@ -22,8 +22,9 @@ from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
 
 COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 BY_NAME = frozenset({"min", "max", "floord", "ceild", "abs", "labs", "llabs"})
-ALSO_NAMED = {"imin": "min", "imax": "max", "intFloor": "floord", "intCeil": "ceild"}
+ALSO_NAMED = {"imin": "min", "imax": "max", "umin": "min", "umax": "max", "intFloor": "floord", "intCeil": "ceild"}
 """The names that PENCIL and the Omega project give them."""
+TYPED = {"imin": dtypes.INT32, "imax": dtypes.INT32, "umin": dtypes.UINT32, "umax": dtypes.UINT32}
 
 
 def affine(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
@@ -315,7 +316,8 @@ def _call(x: Extraction, node: c_ast.FuncCall, domain: isl.Set) -> Affine:
         dtype = dtypes.INT32 if name == "abs" else dtypes.INT64
         value = convert(x, arguments[0], dtype, domain, node).value
         return Affine(value.max(value.neg()), dtype)
-    dtype = usual_conversion(arguments[0].dtype, arguments[1].dtype)
+    common = usual_conversion(arguments[0].dtype, arguments[1].dtype)
+    dtype = TYPED.get(called, common)
     left, right = (convert(x, a, dtype, domain, node).value for a in arguments)
     if name in ("min", "max"):
         return Affine(left.min(right) if name == "min" else left.max(right), dtype)
