@@ -25,14 +25,17 @@ from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.plots import grouped_bars
 from polysched.experiment.tables import markdown_table
 from polysched.scop.interpreter import extents_of
-from polysched.target import find_compiler
-from polysched.tensorize import Match, find_intrinsic
-from polysched.tensorize.choice import choose, executes_here
+from polysched.target import find_compiler, host
+from polysched.tensorize import Match, find_intrinsic, match
+from polysched.tensorize.choice import best_few, choose, executes_here
 from polysched.tensorize.conformance import fill_in
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.exact_arithmetic import PRELUDE
 from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.measured import kept_operands, measured_plans
 from polysched.tensorize.program import tensorize
+
+RIVALS = 2   # further matches whose best plan is measured too
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +48,8 @@ class Row:
     workload: str
     intrinsic: str
     match: str
+    plan: str
+    plans: int
     giga_per_second: dict[str, float]
     share_of_peak: float
     over_plain: float
@@ -102,14 +107,19 @@ def peak(intrinsic: Intrinsic, folder: Path, threads: int) -> tuple[Callable[[],
     return (lambda: library.peak(times)), operations * times.value
 
 
-def race(workload: Workload, chosen: Match, pairs: int, threads: int, folder: Path) -> Row:
-    program = tensorize(chosen)
+def race(workload: Workload, candidate: Match, pairs: int, threads: int, folder: Path) -> Row:
+    """Choose the plan by measurement, the constant operand packed once, and let it run against the others."""
+    program = tensorize(candidate)
     assert program.before is None
     assert program.after is None
-    emitted = emit_match(chosen, "ours", EmissionOptions(zero=program.zero))
-    keep = next((n for n, e in chosen.assignment.operands if workload.constant in str(chosen.to_json()["operands"][n])),
-                "")
-    once = emit_match(chosen, "once", EmissionOptions(keep=(keep,) if keep else (), zero=program.zero))
+    rivals = [m for m in match(workload.scop, candidate.intrinsic, sizes=workload.sizes).with_mirrors
+              if m.signature != candidate.signature]
+    ranked = measured_plans([candidate, *best_few(rivals, host(), count=RIVALS)], target=host(), zero=program.zero,
+                            constant=(workload.constant,))
+    chosen, choice = ranked[0].match, ranked[0].choice
+    emitted = emit_match(chosen, "ours", EmissionOptions(zero=program.zero, choice=choice))
+    keep = next(iter(kept_operands(chosen, (workload.constant,))), "")
+    once = emit_match(chosen, "once", EmissionOptions(keep=(keep,) if keep else (), zero=program.zero, choice=choice))
     tag = f"{abs(hash((workload.name, chosen.intrinsic.name)))}"
     library = build(emitted.unit + once.text, emitted.flags, folder, f"ours_{tag}")
     plain = build(f"#include <stdlib.h>\n{PRELUDE}{workload.plain}", (), folder, f"plain_{tag}")
@@ -155,7 +165,8 @@ def race(workload: Workload, chosen: Match, pairs: int, threads: int, folder: Pa
         return statistics.median(a / b for a, b in zip(seconds[best], seconds["packed once"], strict=True))
 
     same = [n for n in seconds if n.startswith("oneDNN") and "narrow" not in n]
-    return Row(workload=workload.name, intrinsic=chosen.intrinsic.name, match=str(chosen), verified=verified,
+    return Row(workload=workload.name, intrinsic=chosen.intrinsic.name, match=str(chosen), plan=str(ranked[0].plan),
+               plans=len(ranked), verified=verified,
                giga_per_second={n: (peak_operations if n == "peak" else workload.operations) / s / 1e9
                                 for n, s in middle.items()},
                share_of_peak=(ratio(["peak"]) or 0.0) * workload.operations / peak_operations,

@@ -47,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="a parameter of the program or an argument of the operator")
     parser.add_argument("--partial-sums", action="store_true",
                         help="let reductions fill lanes of the result, added up at the end")
+    parser.add_argument("--split", action="store_true",
+                        help="let one loop be cut in two that go into different dimensions (exact rule)")
     parser.add_argument("--all", action="store_true", help="print every match, not only the cheapest")
     parser.add_argument("--json", action="store_true", help="JSON with the count and every match")
     parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
@@ -64,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         also |= load_intrinsics(path)
     intrinsic = find_intrinsic(arguments.intrinsic, also=also)
     options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
-                           numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums)
+                           numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums,
+                           split=arguments.split)
     sizes = dict(arguments.size)
     found = []
     with progress(quiet=bool(arguments.quiet)) as shown:

@@ -91,6 +91,7 @@ class Encoding:
     assignments : from `bodies`, those with facts included (they are switched off by assumptions).
     fixed_outside : loops that have to stay around the instruction, with the reason.
     partial_sums : a reduction may fill lanes of the result, which are added up at the end.
+    halves : two halves of one loop, which have to go into different groups; alike they would be the loop unsplit.
     """
 
     fragment: Fragment
@@ -100,6 +101,7 @@ class Encoding:
     extents: Extents = Extents.ANY
     fixed_outside: dict[str, str] = field(default_factory=dict)
     partial_sums: bool = False
+    halves: tuple[str, str] | None = None
     learned: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -169,6 +171,11 @@ class Encoding:
             if loop in self.fixed_outside:
                 yield from ([-v] for v in mine)
         yield list(self.x.values())
+        for half in self.halves or ():
+            yield [self.x[half, g] for g in range(len(self.groups))]
+        if self.halves is not None:
+            outer, inner = self.halves
+            yield from ([-self.x[outer, g], -self.x[inner, g]] for g in range(len(self.groups)))
         for variable, assignment in zip(self.chosen, self.assignments, strict=True):
             yield from ([-variable, self.hindrance[f]] for f in assignment.facts)
             yield from self._clauses_of(variable, assignment)

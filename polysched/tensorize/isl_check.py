@@ -204,7 +204,7 @@ def loops_kept_outside(fragment: Fragment, dependences: Dependences) -> tuple[di
         if names.index(pair.source) > names.index(pair.sink) and own in (
                 names.index(pair.source), names.index(pair.sink)):
             backward.append((pair, fix_parameters(pair.relation, fragment.sizes)))
-    shared = _shared_depth(fragment)
+    shared = shared_depth(fragment)
     reasons: dict[str, str] = {}
     for depth in range(shared + 1):
         if depth:
@@ -221,7 +221,7 @@ def loops_kept_outside(fragment: Fragment, dependences: Dependences) -> tuple[di
     return reasons, f"{pair.source} and {pair.sink} depend on each other on {pair.array} inside one iteration"
 
 
-def _shared_depth(fragment: Fragment) -> int:
+def shared_depth(fragment: Fragment) -> int:
     """Number of loops around every statement of the Scop."""
     node, depth = fragment.scop.schedule.get_root().child(0), 0
     while kind_of(node) == NodeKind.band:

@@ -21,6 +21,7 @@ from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, same_tile_dependence
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
+from polysched.tensorize.splitting import split_fragments
 
 COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
 
@@ -37,6 +38,7 @@ class MatchOptions:
     extents : whether loops have to fill the instruction's dimensions.
     numerics : what may change in floating-point results.
     partial_sums : reductions may fill lanes of the result that are added up at the end.
+    split : one loop may be cut in two that go into different dimensions (exact rule).
     limit : stop after this many matches; None for all.
     """
 
@@ -44,6 +46,7 @@ class MatchOptions:
     extents: Extents = Extents.ANY
     numerics: Numerics = field(default_factory=Numerics)
     partial_sums: bool = False
+    split: bool = False
     limit: int | None = None
 
 
@@ -213,6 +216,10 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     refused: list[str] = []
     for fragment in fragments(scop, sizes=sizes):
         mine = list(_of_fragment(fragment, intrinsic, chosen, dependences, refused, explanations))
+        if chosen.split and chosen.rule is Rule.EXACT:
+            mine += _of_halves(fragment, intrinsic, chosen, refused)
+        if mine:
+            explanations = [e for e in explanations if e.statement != fragment.statement.name]
         found += mine
     ranked = sorted(_up_to_symmetry(found, intrinsic), key=lambda m: m.cost_cycles)
     return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
@@ -220,13 +227,22 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
                    milliseconds=1000 * (time.perf_counter() - started))
 
 
+def _of_halves(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions,
+               refused: list[str]) -> Iterator[Match]:
+    """Matches with one loop split over two groups."""
+    for split in split_fragments(fragment, intrinsic):
+        yield from _of_fragment(split.fragment, intrinsic, options, analyse(split.fragment.scop), refused, [],
+                                halves=split.halves)
+
+
 def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
-                 refused: list[str], explanations: list[Explanation]) -> Iterator[Match]:
+                 refused: list[str], explanations: list[Explanation],
+                 halves: tuple[str, str] | None = None) -> Iterator[Match]:
     table = assignments(fragment, intrinsic, options.numerics)
     outside, impossible = loops_kept_outside(fragment, dependences) if table else ({}, "")
     encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside,
                         partial_sums=options.partial_sums and (
-                            fragment.update.dtype.is_integer or options.numerics.reassociate))
+                            fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves)
     extents = [g.extent for g in encoding.groups]
     checker, indexes = IslCheck(fragment), [g.indexes for g in encoding.groups]
     count = 0
