@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
-STAGES = ("analysis", "pluto", "isl")
+STAGES = ("extraction", "analysis", "pluto", "isl")
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
@@ -74,11 +74,13 @@ def chain(statements: int) -> Scop:
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
-    """Alternate the three, after one round that is not counted; every repeat is kept."""
-    options, scop = SchedulerOptions(), read(case, settings)
+    """Alternate the stages, after one round that is not counted; every repeat is kept."""
+    options = SchedulerOptions()
     seconds: dict[str, list[float]] = {stage: [] for stage in STAGES}
     for repeat in range(settings.options["repeats"] + 1):
         report(f"round {repeat}")
+        begun = time.perf_counter()
+        scop = read(case, settings)
         started = time.perf_counter()
         dependences = analyse(scop)
         analysed = time.perf_counter()
@@ -87,7 +89,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
         theirs = isl_schedule(dependences, options=options)
         ended = time.perf_counter()
         if repeat:
-            for stage, spent in zip(STAGES, (analysed - started, done - analysed, ended - done), strict=True):
+            spans = (started - begun, analysed - started, done - analysed, ended - done)
+            for stage, spent in zip(STAGES, spans, strict=True):
                 seconds[stage].append(spent)
     return {"statements": len(scop.statements), "pairs": len(dependences.pairs),
             **{f"{stage}_seconds": repeats for stage, repeats in seconds.items()},
@@ -116,15 +119,18 @@ def table(records: Sequence[Record]) -> str:
     rows = [[r.case.replace("_", " ") if is_chain(r) else r.case, r.values["statements"], r.values["pairs"],
              *(f"{1e3 * statistics.median(r.values[f'{stage}_seconds']):.1f}" for stage in STAGES),
              f"{ratio(r):.2f}", r.values["solves"], r.values["rows"]] for r in records]
-    text = markdown_table(["program", "statements", "pairs", "analysis ms", "pluto ms", "isl ms", "pluto / isl",
+    text = markdown_table(["program", "statements", "pairs", *(f"{stage} ms" for stage in STAGES), "pluto / isl",
                            "solves", "rows"], rows)
     programs = [r for r in records if not is_chain(r)]
     if not programs:
         return text
     times = [whole(r) for r in programs]
+    read_in = {r.case: statistics.median(r.values["extraction_seconds"]) for r in programs}
+    slowest = max(read_in, key=lambda case: read_in[case])
     return (f"{text}\n\nFrom Scop to checked schedule, {len(programs)} programs: median "
             f"{1e3 * statistics.median(times):.0f} ms, largest {1e3 * max(times):.0f} ms; median ratio to isl "
-            f"{statistics.median(ratio(r) for r in programs):.2f}.")
+            f"{statistics.median(ratio(r) for r in programs):.2f}. From C to Scop, the C preprocessor included: median "
+            f"{1e3 * statistics.median(read_in.values()):.0f} ms, largest {1e3 * read_in[slowest]:.0f} ms ({slowest}).")
 
 
 def plot(records: Sequence[Record]) -> Figure:

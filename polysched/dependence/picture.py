@@ -10,7 +10,7 @@ from polysched.scop.points import fix_parameters, pairs_of
 from polysched.scop.scop import Statement
 
 ORDERING = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
-MOST_LINKS = 40
+MOST_LINKS = 20
 Instance = tuple[str, Point]
 
 
