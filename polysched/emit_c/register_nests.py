@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.emit_c.facts import arms_of, depends_on
 from polysched.emit_c.index import Comparison, Linear
@@ -54,13 +54,35 @@ class EdgeRange:
 
 @dataclass(frozen=True, kw_only=True)
 class RegisterNest:
-    """`loops { ranges { body } }`."""
+    """`loops { ranges { body } }`.
+
+    Parameters
+    ----------
+    columns : iterations of the last edge that the registers hold; its whole loop may be shorter.
+    """
 
     loops: tuple[For, ...]
     ranges: tuple[EdgeRange, ...]
     body: Node
     panels: tuple[Panel, ...] = ()
     ahead: str | None = None
+    columns: int = 0
+
+
+def widened(nest: RegisterNest) -> RegisterNest | None:
+    """The nest with whole vectors of lanes, where the whole loop of the lanes is shorter than its registers.
+
+    None where the edge is as wide as it may be.
+    """
+    *rows, last = nest.ranges
+    edge = last.edge
+    if not edge.simd or edge.count >= nest.columns:
+        return None
+    count = min(nest.columns, 1 << (edge.count - 1).bit_length())
+    if count == edge.count:
+        return None
+    wide = replace(last, edge=replace(edge, count=count), uppers=(*last.uppers, last.end))
+    return replace(nest, ranges=(*rows, wide))
 
 
 def register_nest(top: For) -> RegisterNest | None:
@@ -81,7 +103,8 @@ def register_nest(top: For) -> RegisterNest | None:
     between = frozenset(loop.variable for loop in loops)
     ranges = [_range(loop, inside, between) for loop in edge_loops]
     known = tuple(r for r in ranges if r is not None)
-    return RegisterNest(loops=tuple(loops), ranges=known, body=node) if len(known) == len(ranges) else None
+    return RegisterNest(loops=tuple(loops), ranges=known, body=node, columns=edge_loops[-1].mark.unroll) if (
+        len(known) == len(ranges)) else None
 
 
 def _range(loop: For, inside: frozenset[str], between: frozenset[str]) -> EdgeRange | None:
