@@ -191,4 +191,4 @@ def _separation(printer: RegionPrinter) -> Separation:
     def panels(tiles: TileBlock, facts: Facts) -> tuple[Panel, ...]:
         return panels_for(printer.scop, tiles, facts, printer.taken) if printer.options.packing else ()
 
-    return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels)
+    return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of)

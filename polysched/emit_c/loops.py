@@ -286,6 +286,8 @@ class RegisterTile:
     partials : elements that are reduced along the simd edge; every lane has a partial result of its own.
     ahead : the edge along which the next tile follows, whose registers are fetched into the cache meanwhile; None
         where that is not worth it.
+    within : per edge, the first point that is an instance and one past the last; empty where all points are. A tile
+        with such an edge is computed in full on a copy of what it sums up, and only instances are kept.
     """
 
     loops: tuple[For, ...]
@@ -295,6 +297,7 @@ class RegisterTile:
     private: tuple[Temporary, ...] = ()
     partials: tuple[Partial, ...] = ()
     ahead: str | None = None
+    within: tuple[tuple[Linear, Linear], ...] = ()
 
 
 Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed | ThreadReduction
@@ -303,10 +306,11 @@ Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterT
 def as_loops(tile: RegisterTile) -> Node:
     """The loop nest that a register tile stands for."""
     node: Node = Local(tile.private, tile.body) if tile.private else tile.body
-    for edge in reversed(tile.edges):
+    spans = tile.within or [(edge.base, edge.base + edge.count) for edge in tile.edges]
+    for edge, (lower, upper) in reversed(tuple(zip(tile.edges, spans, strict=True))):
         if edge.is_own_variable:
             continue
-        node = For(edge.variable, edge.base, edge.base + edge.count, 1, node, LoopMark(role=Role.POINT, simd=edge.simd))
+        node = For(edge.variable, lower, upper, 1, node, LoopMark(role=Role.POINT, simd=edge.simd))
     for loop in reversed(tile.loops):
         node = replace(loop, body=node)
     return node

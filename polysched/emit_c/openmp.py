@@ -57,10 +57,19 @@ def _sharing_team(loop: For) -> tuple[For, ...]:
 
 
 def _schedule_clause(loop: For) -> str:
-    """Iterations are handed out one after the other where some do more than others, else in equal parts."""
-    if not work_varies(loop):
+    """Iterations are handed out one after the other where that evens out the work, else in equal parts.
+
+    Some do more than others, or each is long: cores that share their machine are not equally fast.
+    """
+    if not work_varies(loop) and not _is_long(loop):
         return ""
     return " schedule(dynamic)" if loop.mark.role is Role.TILE else f" schedule(dynamic, {CHUNK})"
+
+
+def _is_long(loop: For) -> bool:
+    """Whether one iteration computes much with what it has packed first."""
+    return loop.mark.role is Role.TILE and any(
+        isinstance(n, RegisterTile) and n.panels and n.loops for n in walk_nodes(loop.body))
 
 
 def work_varies(loop: For) -> bool:

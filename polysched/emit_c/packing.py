@@ -243,6 +243,7 @@ def _ranges(tiles: TileBlock, used: frozenset[str], movers: list[For]) -> list[P
 def _hull(part: EdgeRange, between: tuple[For, ...]) -> PanelRange | None:
     """All values of an edge's variable while the loops between run."""
     origin, count = part.edge.base, part.edge.count
+    starts, ends = [origin], [part.end]
     for loop in reversed(between):
         factor = origin.coefficient(Variable(loop.variable))
         if not depends_on(origin, frozenset({loop.variable})):
@@ -254,7 +255,9 @@ def _hull(part: EdgeRange, between: tuple[For, ...]) -> PanelRange | None:
         if depends_on(rest, frozenset({loop.variable})):
             return None
         origin, count = substitute(origin, {loop.variable: extent[0]}), count + factor * (extent[1] - 1)
-    return PanelRange.of_edge(part, origin, count)
+        starts = [substitute(s, {loop.variable: low}) for s in starts for low in arms_of(loop.lower, "max")]
+        ends = [substitute(e, {loop.variable: high - 1}) for e in ends for high in arms_of(loop.upper, "min")]
+    return PanelRange.of_edge(part, origin, count, starts, ends)
 
 
 def _memory_order(access: Access, iterators: Mapping[str, Linear], ranges: list[PanelRange]) -> list[PanelRange]:

@@ -49,8 +49,14 @@ class PanelCopy:
         return f"/* {', '.join(sorted(arrays))}, packed */"
 
     def declaration(self) -> list[str]:
-        """The buffer; a large one belongs to the thread, so that its memory is touched for the first time only once."""
-        storage = "static _Thread_local " if self.panel.bytes > LARGEST_ON_STACK else ""
+        """The buffer.
+
+        A large one belongs to the thread, so that its memory is touched for the first time only once, and one that
+        is not always filled, so that tiles that are cut off find numbers in the rest.
+        """
+        bounds = (arms_of(loop.lower, "max") + arms_of(loop.upper, "min") for loop in self.panel.loops)
+        lasting = self.panel.bytes > LARGEST_ON_STACK or any(len(arms) > 2 for arms in bounds)
+        storage = "static _Thread_local " if lasting else ""
         extents = "".join(f"[{extent}]" for extent in self.panel.extents)
         return [f"{storage}{self.panel.value.dtype.c_name} {self.panel.name}{extents}"
                 f" __attribute__((aligned({ALIGNMENT_BYTES})));"]

@@ -37,10 +37,16 @@ class PanelRange:
     is_block: bool = False
 
     @classmethod
-    def of_edge(cls, part: EdgeRange, origin: Linear, count: int) -> PanelRange:
-        """The range of an edge whose full extent is given, cut off by the edge's other fixed bounds."""
+    def of_edge(cls, part: EdgeRange, origin: Linear, count: int, starts: Sequence[Linear],
+                ends: Sequence[Linear]) -> PanelRange:
+        """The range of an edge whose full extent is given, cut off by the edge's other fixed bounds.
+
+        Parameters
+        ----------
+        starts, ends : the first values, and those past the last, by the bounds of the loops that move the edge.
+        """
         return cls(variable=part.edge.variable, origin=origin, count=count,
-                   lower=extreme("max", [origin, *part.lowers]), upper=extreme("min", [origin + count, *part.uppers]),
+                   lower=extreme("max", [*starts, *part.lowers]), upper=extreme("min", [*ends, *part.uppers]),
                    is_edge=True)
 
 

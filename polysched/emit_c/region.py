@@ -167,7 +167,8 @@ class RegionPrinter:
             return self.lines(as_loops(tile), place)
         comment = []
         if self.options.comments and tile.edges and (tile.loops or len(tile.edges) > 1):
-            comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)} */"]
+            cut = ", cut off: computed in full on a copy" if tile.within else ""
+            comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)}{cut} */"]
         if self.options.comments and tile.partials:
             comment = [f"/* partial results of {', '.join(p.array for p in tile.partials)} in lanes */"]
         if self.options.comments and tile.loops and not tile.edges:
@@ -186,6 +187,10 @@ class RegionPrinter:
         except NotVectorised:
             return False
         return True
+
+    def lanes_of(self, tile: RegisterTile) -> int:
+        """Lanes of the vectors of a tile that has a form."""
+        return self._tile_code(tile, Facts(context=self.scop.context)).lanes
 
     def promotes(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile has a form that holds an element in a register around all its loops."""

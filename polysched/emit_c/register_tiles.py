@@ -55,6 +55,7 @@ _POINT = LoopMark(role=Role.POINT)
 
 
 HasForm = Callable[[RegisterTile, Facts], bool]
+LanesOf = Callable[[RegisterTile], int]
 PanelsFor = Callable[[TileBlock, Facts], tuple[Panel, ...]]
 
 
@@ -67,6 +68,7 @@ class Separation:
     taken : names that must not be made up.
     has_form : whether a tile can be printed as straight code.
     panels_for : which operands of a nest are packed around the loop that reuses them.
+    lanes_of : lanes of a tile's vectors.
     panels : what was packed further out.
     ahead : the edge along which the loop around the tiles runs.
     """
@@ -74,6 +76,7 @@ class Separation:
     taken: TakenNames
     has_form: HasForm
     panels_for: PanelsFor
+    lanes_of: LanesOf
     panels: tuple[Panel, ...] = ()
     ahead: str | None = None
 
@@ -199,7 +202,7 @@ def _used(node: Node) -> frozenset[str]:
             return variables(node.value)
         case RegisterTile():
             inner = [_used(loop) for loop in node.loops] + [variables(edge.base) for edge in node.edges]
-            return frozenset().union(*inner)
+            return frozenset().union(*inner, *(variables(bound) for span in node.within for bound in span))
         case _:
             return frozenset()
 
@@ -215,8 +218,12 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
     everywhere = _spread(crossing, full[:-1])
     if everywhere is None or any(nest.ranges[row].cross_lowers or nest.ranges[row].cross_uppers for row in rows):
         return None
-    many = _columns(nest, full, wholes[-1], spans[-1], facts)
     conditions = (*(c for row in rows for c in wholes[row]), *(c for c in everywhere if not facts.imply(c)))
+    padded = _padded(nest, full, spans, facts, how) if conditions or wholes[-1] else None
+    if padded is not None:
+        main = _build(nest, full, facts)
+        return None if main is None else If(junction("&&", (*conditions, *wholes[-1])), main, padded)
+    many = _columns(nest, full, wholes[-1], spans[-1], facts)
     if many is None or not conditions:
         return many
     single = [replace(full[row], base=variable(full[row].variable), count=1) for row in rows]
@@ -232,6 +239,27 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
     for row in reversed(rows):
         one = For(full[row].variable, spans[row][0], spans[row][1], 1, one)
     return If(junction("&&", conditions), many, one)
+
+
+def _padded(nest: RegisterNest, full: tuple[Edge, ...], spans: Sequence[tuple[Linear, Linear]], facts: Facts,
+            how: Separation) -> Node | None:
+    """The tile where it is cut off, computed in full or in fewer whole vectors; None where that has no form."""
+    if not all(part.is_fixed for part in nest.ranges) or not nest.ranges[-1].edge.simd:
+        return None
+    built = _build(nest, full, facts)
+    if not isinstance(built, RegisterTile):
+        return None
+    tile = replace(built, within=tuple(spans), ahead=None)
+    if not how.has_form(tile, facts):
+        return None
+    *rows, columns = full
+    width, (_, upper) = how.lanes_of(tile), spans[-1]
+    node: Node = tile
+    narrower = [width << n for n in range(columns.count.bit_length()) if width << n < columns.count]
+    for count in reversed(narrower if nest.ranges[-1].uppers else []):
+        part = replace(tile, edges=(*rows, replace(columns, count=count)))
+        node = If(Comparison("<=", upper, columns.base + count), part, node)
+    return node
 
 
 def _columns(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Comparison, ...], span: tuple[Linear, Linear],

@@ -44,13 +44,21 @@ class Reach:
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a tile, or `lanes` points along the vector edge: an offset per edge variable."""
+    """One point of a tile, or `lanes` points along the vector edge.
+
+    Parameters
+    ----------
+    offsets : an offset per edge variable.
+    renamed : edge variables that have their value in a variable of this point's own.
+    """
 
     offsets: tuple[tuple[str, int], ...]
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def substitution(self) -> dict[str, Linear]:
         """Edge variables, which stay at the tile's first point, to their values here."""
-        return {name: variable(name) + offset for name, offset in self.offsets}
+        return {name: variable(name) + offset for name, offset in self.offsets} | {
+            name: variable(other) for name, other in self.renamed}
 
 
 def points(edges: Sequence[Edge], lanes: int) -> tuple[Point, ...]:

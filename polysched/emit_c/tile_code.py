@@ -13,13 +13,14 @@ Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 from polysched.emit_c.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.c_text import CText
+from polysched.emit_c.cut_tiles import CutTile, sums_of
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
 from polysched.emit_c.index import Comparison, substitute, variable, variables
@@ -90,7 +91,7 @@ class TileCode:
         ------
         NotVectorised : the body has no form in registers; the loops have to be printed instead.
         """
-        lanes = self._lanes()
+        lanes = self.lanes
         accesses = self._accesses(lanes)
         levels = promotion_levels(self.tile, [a for a in accesses if not self._is_own(a)], self.facts)
         registers = self._registers(accesses, levels)
@@ -98,14 +99,25 @@ class TileCode:
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
                                lanes=lanes, element=self._element)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
-        body += self._body(registers | own, frozenset(a.generic.array for a in accesses if a.writes), lanes, parts)
+        cut = self._cut(accesses, levels) if self.tile.within else None
+        body += self._body(registers | own, frozenset(a.generic.array for a in accesses if a.writes), parts, cut)
         written = frozenset(key for a in accesses if a.writes for key in a.keys)
-        nest = self._nest(0, body, _Held(registers, levels, written), self.facts)
-        return [*parts.beginnings(), *nest, *parts.combinations()]
+        copies = {} if cut is None else {
+            key: cut.element(array, point) for a in accesses if (array := a.generic.array) in cut.sums
+            for key, point in zip(a.keys, points(self.tile.edges, lanes), strict=True)}
+        nest = self._nest(0, body, _Held(registers, levels, written, copies), self.facts)
+        lines = [*parts.beginnings(), *nest, *parts.combinations()]
+        return lines if cut is None else [*cut.before(), *lines, *cut.after()]
+
+    def _cut(self, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> CutTile:
+        if self.tile.private or self.tile.partials:
+            raise NotVectorised("a cut tile has no variables of its own")
+        return CutTile(tile=self.tile, scop=self.scop, sums=sums_of(self.tile, self.scop, accesses, levels),
+                       place=self._place, index=self.index, taken=self.taken, in_use=self.in_use)
 
     def holds_elements(self) -> bool:
         """Whether some element that is not a variable already lives in a register around all loops of the tile."""
-        accesses = [a for a in self._accesses(self._lanes()) if not self._is_own(a)]
+        accesses = [a for a in self._accesses(self.lanes) if not self._is_own(a)]
         levels = promotion_levels(self.tile, accesses, self.facts)
         return any(level == 0 and not self.scop.array(array).c_element.isidentifier()
                    for array, level in levels.items())
@@ -130,7 +142,8 @@ class TileCode:
     def _edge(self) -> str | None:
         return next((edge.variable for edge in self.tile.edges if edge.simd), None)
 
-    def _lanes(self) -> int:
+    @cached_property
+    def lanes(self) -> int:
         """Lanes of every vector: as many as fit for the widest type and divide the simd edge."""
         edge = next((edge for edge in self.tile.edges if edge.simd), None)
         if edge is None or not self.vector_bits:
@@ -213,17 +226,30 @@ class TileCode:
                 registers[key] = Piece(CText(name), self.scop.array(array).dtype, key.lanes is Lanes.UNIT)
         return registers
 
-    def _body(self, registers: dict[Reach, Piece], written: frozenset[str], lanes: int,
-              parts: PartialResults) -> list[str]:
+    def _body(self, registers: dict[Reach, Piece], written: frozenset[str], parts: PartialResults,
+              cut: CutTile | None) -> list[str]:
         names = self.in_use | {piece.text.code for piece in registers.values()}
         scope = TileScope(registers=registers, written=written, taken=self.taken, in_use=names)
-        for number, point in enumerate(points(self.tile.edges, lanes)):
-            here = replace(scope, registers=registers | parts.at_point(number))
+        for number, point in enumerate(points(self.tile.edges, self.lanes)):
             for instance in instances(self.tile.body):
-                printer = VectorPrinter(scalar=self.printer_for(instance, point), types=self.types, lanes=lanes,
-                                        edge=self._edge, scope=here, math=self.math)
+                read = point if cut is None else cut.read_point(point)
+                held = registers | parts.at_point(number) | self._moved(registers, instance, point, read)
+                printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
+                                        edge=self._edge, scope=replace(scope, registers=held), math=self.math)
                 add_statements(self.scop.statement(instance.statement).body, printer)
         return scope.lines
+
+    def _moved(self, registers: Mapping[Reach, Piece], instance: StatementInstance, point: Point,
+               read: Point) -> dict[Reach, Piece]:
+        """The registers of a point under the elements that are spelled as at another."""
+        if read == point:
+            return {}
+        moved = {}
+        for access in self.scop.statement(instance.statement).accesses:
+            own = self._reach(instance, access, point, self.lanes)
+            if own in registers:
+                moved[self._reach(instance, access, read, self.lanes)] = registers[own]
+        return moved
 
     def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
@@ -235,10 +261,11 @@ class TileCode:
         around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
         if not around:
             return lines
-        lines = [*(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece)};" for key, piece in around),
+        lines = [*(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
+                   for key, piece in around),
                  *self._prefetches(key for key, _ in around),
                  *lines,
-                 *(f"{self._memory(key, piece)} = {piece.text};" for key, piece in around if key in held.written)]
+                 *(f"{self._memory(key, piece, held)} = {piece.text};" for key, piece in around if key in held.written)]
         if not facts.runs(loop):
             condition = Comparison(">", loop.upper, loop.lower)
             return braced(f"if ({self.index.condition(condition)})", lines)
@@ -252,7 +279,7 @@ class TileCode:
             return []
         total = prod(n.constant for n in lengths)
         short = all(1 < n.constant <= MOST_UNROLLED for n in lengths)
-        if not short or total * len(points(self.tile.edges, self._lanes())) > MOST_POINTS:
+        if not short or total * len(points(self.tile.edges, self.lanes)) > MOST_POINTS:
             return []
         moving = {loop.variable for loop in self.tile.loops}
         edges = {edge.variable for edge in self.tile.edges if not edge.simd}
@@ -286,21 +313,22 @@ class TileCode:
         forms = partial.subscripts
         temporary = self._temporaries.get(partial.array)
         key = Reach(partial.array, forms if temporary is None else temporary.subscripts(forms), Lanes.UNIFORM, 1)
-        return self._memory(key, Piece(CText(""), self.scop.array(partial.array).dtype, False))
+        return self._place(key)
 
-    def _memory(self, key: Reach, piece: Piece) -> CText:
+    def _memory(self, key: Reach, piece: Piece, held: _Held) -> CText:
         """The place in memory that a register stands for."""
-        element = self._place(key)
+        element = held.copies.get(key) or self._place(key)
         return vector_at(element, self._type(key, piece)) if piece.vector else element
 
 
 @dataclass(frozen=True)
 class _Held:
-    """Registers by element, the loop around which each array's live, and which elements are written."""
+    """Registers by element, the loop around which each array's live, which elements are written, and copies of them."""
 
     registers: dict[Reach, Piece]
     levels: dict[str, int]
     written: frozenset[Reach]
+    copies: Mapping[Reach, CText]
 
 
 def _depends(key: Reach, names: frozenset[str]) -> bool:

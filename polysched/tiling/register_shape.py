@@ -18,7 +18,8 @@ from polysched.tiling.strides import Stride
 
 MOST_ROWS = 14
 MOST_VECTORS = 4
-PARTIAL_BLOCK = 6    # how much slower than a full block the rest at an edge runs, per element
+CUT_BLOCK = 0.5      # what it costs beside its own work to compute the last block on a copy, in blocks
+PARTIAL_BLOCK = 6    # how much slower than a full block the rest runs, per element, where no copy will do
 UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
 UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
 BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
@@ -109,10 +110,14 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
     cycles = max(operations / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
+    packed = nest.is_box and not {r.array for r in operands} & {r.array for r in sums}
     waste = 1.0
-    for loop, edge in ((rows, row_count), (columns, vectors * lanes)):
+    for loop, edge, whole in ((rows, row_count, row_count), (columns, vectors * lanes, lanes)):
         extent = nest.extents[loop]
-        waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
+        if packed:
+            waste *= (-(-extent // whole) * whole + (CUT_BLOCK * edge if extent % edge else 0)) / extent
+        else:
+            waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
     if row_count & (row_count - 1):
         waste *= UNEVEN_ROWS if nest.is_box else UNEVEN_ROWS_BY_A_DIAGONAL
     return waste * (cycles / operations + BYTES_WEIGHT * loaded / (operations * lanes))

@@ -28,6 +28,7 @@ from polysched.tiling.traffic import coupled, transfers
 USABLE = 0.7            # share of a cache that a tile may fill; the rest is for the neighbours and for conflicts
 ROW_CYCLES = 20         # what it costs to start an innermost loop, its bounds and its remainder
 USABLE_BY_PANELS = 0.9  # the same for the first cache and panels, which are contiguous
+CONTENDED = 4           # how much slower than alone a core is served by a cache that it shares
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 LARGEST_NUMBER = 1 << 58
 TIME_LIMIT_SECONDS = 2.0
@@ -68,6 +69,7 @@ class TileProblem:
     row_lines : what an instance costs beside the data, in lines, by the edge of the innermost loop (`row_cycles`).
     orders : the orders of tile loops to try.
     threads : cores that share the tiles of the first loop of an order; 1 without threads.
+    work_lines : what all the work takes, in lines; threads wait for the last tile of it.
     wavefront : the first two loops are skewed, so both need enough tiles.
     """
 
@@ -82,6 +84,7 @@ class TileProblem:
     threads: int
     wavefront: bool
     line_bytes: int
+    work_lines: float = 0.0
 
 
 def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
@@ -98,12 +101,20 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
     first = target.caches[0]
     innermost = innermost if shape is None else shape.inner[-1]
     line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(level + 1 if target.cache(level + 1) else 0)
+    outside = target.cache(level + 1)
+    contended = CONTENDED if outside is not None and outside.shared_by > 1 else 1
     return TileProblem(
         nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE_BY_PANELS),
         shape=shape, granules=_granules(nest, shape, target, innermost), innermost=innermost,
         row_lines=lambda edge: row_cycles(nest, shape, innermost, edge, target) / line_cycles,
         orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(nest, parallel if not wavefront else ()),
-        threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes)
+        threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
+        work_lines=0.0 if shape is None else
+        nest.instances * shape.cycles / _lanes(nest, target) / line_cycles / contended)
+
+
+def _lanes(nest: Nest, target: Target) -> int:
+    return target.lanes(8 * max((r.element_bytes for r in nest.references), default=8))
 
 
 def row_cycles(nest: Nest, shape: RegisterShape | None, innermost: int, edge: int, target: Target) -> float:
@@ -285,12 +296,24 @@ class _Builder:
             value, elements.value + (per_line - 1), per_line))
 
     def cost(self) -> Any:
-        """Lines moved by all references, and the start-up of the innermost loops."""
+        """Lines moved by all references, the start-up of the innermost loops, and the wait for the last tile."""
         pairs = [(edge, int(self.problem.nest.instances * self.problem.row_lines(edge)))
                  for edge, _ in candidate_edges(self.problem, self.problem.innermost, self.order)]
         overhead = self.model.new_int_var(0, max(lines for _, lines in pairs), "overhead")
         self.model.add_allowed_assignments([self.edges[self.problem.innermost].value, overhead], pairs)
-        return sum(transfers(r) * self.moved(r).value for r in self.problem.nest.references) + overhead
+        moved = sum(transfers(r) * self.moved(r).value for r in self.problem.nest.references)
+        return moved + overhead + self.waiting()
+
+    def waiting(self) -> Any:
+        """What the other threads could move while the last one is busy with half a tile, cores being unequal."""
+        problem = self.problem
+        if problem.threads < 2 or problem.wavefront or not problem.work_lines:
+            return 0
+        pairs = [(n, int(problem.work_lines * problem.threads / (2 * n)))
+                 for _, n in candidate_edges(problem, self.order[0], self.order)]
+        waiting = self.model.new_int_var(0, max(lines for _, lines in pairs), "waiting")
+        self.model.add_allowed_assignments([self.tiles[self.order[0]].value, waiting], pairs)
+        return waiting
 
     def moved(self, reference: Reference) -> _Quantity:
         """Lines of one reference: the union along the loop it sweeps, times the tiles of the loops outside."""

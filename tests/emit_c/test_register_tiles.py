@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -133,6 +134,16 @@ PROGRAMS: dict[str, tuple[str, Loops]] = {
 #pragma endscop
 }
 """, TRIANGLE),
+    "cache tile that ends after some register tiles": ("""
+void f(int n, int m, int p, double C[24][64], double A[24][p], double B[p][64]) {
+#pragma scop
+  for (int i = 0; i < 24; i++)
+    for (int j = 0; j < 64; j++)
+      for (int k = 0; k < p; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""", TILED),
     "packed operand": ("""void f(int n, int m, int p, float C[n][m], float A[n][p], float B[p][m]) {
 #pragma scop
   for (int i = 0; i < n; i++)
@@ -318,6 +329,24 @@ def test_tiles_pack_both_operands_once() -> None:
     assert "double A_panel[16][8] __attribute__((aligned(64)));" in text
     assert "double B_panel[4][8][16] __attribute__((aligned(64)));" in text
     assert "B_panel[4][8][16]" in emitted("tiled, rows first").text
+
+
+def test_only_rows_that_exist_are_packed() -> None:
+    """Tiles of 16 rows, 24 rows: the second tile has two register tiles of 4 rows and no cut one."""
+    text = emitted("cache tile that ends after some register tiles").text
+    assert "for (long i = 16 * i_tile; i < polysched_min(24, 16 * i_tile + 16); i++)" in text
+    assert "cut off" not in text
+
+
+def test_one_piece_of_code_serves_all_tiles_that_are_cut_off() -> None:
+    """Columns come from a panel with room for all of them, rows in place are read no further than the last one."""
+    text = emitted("packed operand").text
+    assert re.findall(r"register tile of [^*]*", text) == [
+        "register tile of 4 x 32 ", "register tile of 4 x 16, cut off: computed in full on a copy ",
+        "register tile of 4 x 32, cut off: computed in full on a copy "]
+    assert "const long i_3 = polysched_min(i + 3, i_end - 1);" in text
+    assert "A[i_3][k]" in text
+    assert "cut off" not in emitted("matrix product").text, "B is read in place, and ends with its last column"
 
 
 def test_a_scaled_operand_is_computed_once_where_it_is_packed() -> None:
