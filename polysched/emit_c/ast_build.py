@@ -13,7 +13,7 @@ from typing import Any
 import islpy as isl
 
 from polysched.errors import BudgetExceededError
-from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.marks import LoopMark
 
 _LOG = logging.getLogger(__name__)
 _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
@@ -23,8 +23,6 @@ NO_UNROLLING_MESSAGE = "cannot find lower bound for unrolling"
 PLACEHOLDER = "polysched_c"
 TYPE_LIMIT = 2**15 - 1
 """Constants of this size or more in the context are taken for the limits of a C type."""
-LEVEL_BY_LEVEL_OPERATIONS = 1_000_000
-"""Budget of the first attempt: two to five seconds; all of PolyBench/C's kernels need less."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,20 +48,16 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
     Parameters
     ----------
     context : the parameter values that can occur; spares guards that hold anyway.
-    max_operations : isl operations per attempt; the first attempt that fits is taken.  With nested bands made one
-        isl scans the same loops and does not derive each level's bounds from those around it again, which takes it
-        no time where the tile loops of a wavefront of several dimensions otherwise take it minutes.
+    max_operations : isl operations per attempt; the first attempt that fits is taken.  Nested bands are made one
+        first: isl scans the same loops, and does not simplify at every level the sums of divisions of the levels
+        around it again, which takes it minutes, at 40 microseconds an operation, for the tile loops of a wavefront
+        of several dimensions or of rows in pieces.
 
     Raises
     ------
     BudgetExceededError : not even the plain AST fits.
     """
-    tree = _annotate_marks(tree)
-    if not _has_deep_wavefront(tree):
-        built = _try_build(tree, context, min(max_operations, LEVEL_BY_LEVEL_OPERATIONS))
-        if isinstance(built, isl.AstNode):
-            return BuiltAst(root=built)
-    tree = with_long_bands(tree)
+    tree = with_long_bands(_annotate_marks(tree))
     ladder: tuple[tuple[str, isl.Schedule], ...] = (("", tree),)
     if _has_ast_options(tree):
         ladder += (("tile separation and unrolling by isl were dropped", _without_ast_options(tree)),)
@@ -136,21 +130,6 @@ def _annotate_marks(tree: isl.Schedule) -> isl.Schedule:
         return node
 
     return visit(tree.get_root()).get_schedule()
-
-
-def _has_deep_wavefront(tree: isl.Schedule) -> bool:
-    """Whether two loops inside a wavefront are parallel, which isl seldom finds an end of level by level."""
-
-    def visit(node: isl.ScheduleNode, parallel: int | None) -> bool:
-        if node.get_type() == _TYPE.mark:
-            mark = LoopMark.from_text(node.mark_get_id().get_name())
-            if mark is not None and mark.role is Role.WAVEFRONT:
-                parallel = 0
-            elif mark is not None and parallel is not None:
-                parallel += mark.parallel
-        return (parallel or 0) > 1 or any(visit(node.child(i), parallel) for i in range(node.n_children()))
-
-    return visit(tree.get_root(), None)
 
 
 def with_long_bands(tree: isl.Schedule) -> isl.Schedule:

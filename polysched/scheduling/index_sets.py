@@ -69,14 +69,18 @@ class Cut:
     constant: int
 
 
-def with_split_index_sets(plain: Schedule, schedule: Callable[[Dependences, int], Schedule], *,
+Scheduler: TypeAlias = Callable[[Dependences, int, Mapping[str, tuple[str, ...]]], Schedule]
+"""A scheduler for a program that is cut, the largest size of its rings that is a number, and the parts by statement."""
+
+
+def with_split_index_sets(plain: Schedule, schedule: Scheduler, *,
                           isl_operations: int = ISL_OPERATIONS) -> Schedule:
     """The schedule of the program cut along its long dependences, where that deepens outermost bands.
 
     Parameters
     ----------
     plain : the schedule without cuts; comes back, with a note in its report, where cuts gain nothing.
-    schedule : the scheduler, for the program that is cut and the largest size of its rings that is a number.
+    schedule : the scheduler for the program that is cut.
     isl_operations : budget of finding the cuts, and of reading the tree back and checking it.
 
     Raises
@@ -90,7 +94,7 @@ def with_split_index_sets(plain: Schedule, schedule: Callable[[Dependences, int]
     cuts, parts, split = cut_up
     if not cuts:
         return _noted(plain, "no index-set splitting: no long dependences with a common middle")
-    found = schedule(split, max(abs(cut.constant) + 1 for cut in cuts))
+    found = schedule(split, max(abs(cut.constant) + 1 for cut in cuts), {n: tuple(own) for n, own in parts.items()})
     tree = with_budget(isl_operations, lambda: _whole_tree(dependences, found.tree, parts))
     if tree is None:
         return _noted(plain, f"no index-set splitting: isl ran out of {isl_operations} operations")

@@ -27,7 +27,7 @@ class SchedulerOptions:
     concurrent_start : in how many dimensions tiles of a band without a parallel row shall start together
         (diamond tiling); 0 keeps the rows of least distance.
     split_index_sets : cut statements along dependences that reach around a periodic domain, where that makes more loops
-        tileable (`index_sets`); for Pluto's and Feautrier's algorithm.
+        tileable (`index_sets`); for Pluto's and Feautrier's algorithm, and for strategies.
     max_coefficient : bound on the absolute value of iterator and parameter coefficients.
     max_shift : bound on the absolute value of constant shifts.
     across_cuts : how much further parts of one statement may be shifted against each other: the size of a periodic

@@ -12,6 +12,7 @@ Verdoolaege and Janssens, "Scheduling for PPCG", report CW 706, 2017, section 3.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -63,15 +64,16 @@ def feautrier(dependences: Dependences, *, options: SchedulerOptions | None = No
 
 
 def _named(dependences: Dependences, options: SchedulerOptions | None, *, algorithm: str,
-           modes: tuple[RowMode, ...]) -> Schedule:
+           modes: tuple[RowMode, ...], strategy: Strategy | None = None) -> Schedule:
     """Run the ladder; with split index sets where the options ask for them."""
     options = options or SchedulerOptions()
-    schedule = run_ladder(dependences, options, algorithm=algorithm, modes=modes)
+    schedule = run_ladder(dependences, options, algorithm=algorithm, modes=modes, strategy=strategy)
     if not options.split_index_sets:
         return schedule
 
-    def of_parts(split: Dependences, size: int) -> Schedule:
-        return run_ladder(split, replace(options, across_cuts=size), algorithm=algorithm, modes=modes)
+    def of_parts(split: Dependences, size: int, parts: Mapping[str, tuple[str, ...]]) -> Schedule:
+        return run_ladder(split, replace(options, across_cuts=size), algorithm=algorithm, modes=modes,
+                          strategy=None if strategy is None else strategy.for_parts(parts))
 
     return with_split_index_sets(schedule, of_parts, isl_operations=options.isl_operations)
 
@@ -90,13 +92,10 @@ def by_strategy(dependences: Dependences, strategy: Strategy, *, options: Schedu
         raise UsageError(f"the strategy names a statement {sorted(unknown)[0]!r} that the program lacks",
                          where=dependences.scop.name, hint=f"it has {', '.join(sorted(known))}")
     options = options or SchedulerOptions()
-    if options.split_index_sets:
-        raise UsageError("index sets are not split under a strategy, which names the statements as written",
-                         where=dependences.scop.name, hint="leave out one of the two")
     if strategy.fusion is not None:
         options = replace(options, fusion=strategy.fusion)
-    return run_ladder(dependences, options, algorithm="strategy", strategy=strategy,
-                      modes=(NON_NEGATIVE, NEGATIVE, UNBOUNDED, FEAUTRIER))
+    return _named(dependences, options, algorithm="strategy", strategy=strategy,
+                  modes=(NON_NEGATIVE, NEGATIVE, UNBOUNDED, FEAUTRIER))
 
 
 def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm: str,

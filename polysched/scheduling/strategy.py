@@ -24,12 +24,15 @@ Source: Consolaro, Cohen et al., "PolyTOPS: reconfigurable and flexible polyhedr
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
+from typing import Any, TypeVar
 
 from polysched.errors import UsageError
 from polysched.scheduling.options import FUSION_POLICIES
+
+Wish = TypeVar("Wish")
 
 COSTS = ("proximity", "feautrier", "parallel", "parallel-inner", "contiguity", "vectorization", "big-loops-first",
          "weights")
@@ -96,6 +99,22 @@ class Strategy:
         for dimension in self.dimensions:
             named |= set(dimension.rows) | set(dimension.forbidden)
         return named | set(self.vectorize) | set(self.weights)
+
+    def for_parts(self, parts: Mapping[str, Sequence[str]]) -> Strategy:
+        """The same wishes for a program whose statements are cut into parts (`index_sets`).
+
+        Parts of one statement stay free to be apart from, or together with, each other unless their statement is
+        named in `together`.
+        """
+        def each(wishes: Mapping[str, Wish]) -> dict[str, Wish]:
+            return {part: wish for name, wish in wishes.items() for part in parts[name]}
+
+        return replace(
+            self, dimensions=tuple(replace(d, rows=each(d.rows), forbidden=each(d.forbidden)) for d in self.dimensions),
+            together=tuple(tuple(part for name in group for part in parts[name]) for group in self.together),
+            apart=tuple((first, second) for group in self.apart for a, b in combinations(group, 2)
+                        for first in parts[a] for second in parts[b]),
+            vectorize=each(self.vectorize), weights=each(self.weights))
 
     @classmethod
     def from_json(cls, text: str) -> Strategy:

@@ -28,27 +28,13 @@ def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: 
     first = tuple(tiles[i] for i in free)
     rest = tuple(tile for i, tile in enumerate(tiles) if i not in free)
     missing = min(degrees - len(free), len(rest) - 1)
-    if missing < 1 or _statements_in_pieces(rest) > 1:
+    if missing < 1:
         return (*first, *rest)
     skewed = skew(rest, degrees=missing)
     below = inside(position, skewed[0].function)
     if not position.unordered.is_empty() and not is_independent(below, skewed[1].function):
         return (*first, *rest)   # updates of a relaxed reduction may have any distance
     return (*first, *skewed)
-
-
-def _statements_in_pieces(tiles: tuple[Loop, ...]) -> int:
-    """How many statements have different rows on parts of their domain in one of the loops.
-
-    isl's loop generation searches for the strides of sums of such tile loops of several statements without end,
-    and none of its budgets ends that.
-    """
-    found = set()
-    for tile in tiles:
-        values = tile.function.get_pw_aff_list()
-        found |= {str(values.get_at(i).domain().get_tuple_name()) for i in range(values.n_pw_aff())
-                  if len(values.get_at(i).get_pieces()) > 1}
-    return len(found)
 
 
 def skew(tiles: tuple[Loop, ...], *, degrees: int = 1) -> tuple[Loop, ...]:

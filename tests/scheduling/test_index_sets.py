@@ -10,10 +10,10 @@ import pytest
 from polysched.dependence import Dependences, analyse, violation
 from polysched.emit_c import EmitOptions
 from polysched.emit_c.function import emit_function
-from polysched.errors import UsageError
 from polysched.measure.instance_trace import verify_order
-from polysched.scheduling import STRATEGIES, SchedulerOptions, by_strategy, feautrier, original, pluto
+from polysched.scheduling import STRATEGIES, SchedulerOptions, Strategy, by_strategy, feautrier, original, pluto
 from polysched.scheduling.index_sets import Cut, find_cuts, outer_depths
+from polysched.scheduling.strategy import Dimension
 from polysched.scheduling.tree_text import tree_text
 from polysched.scop import from_c_file, from_c_text
 from polysched.tiling import TilingOptions, tile
@@ -46,7 +46,7 @@ def test_golden_schedule(path: Path, golden) -> None:  # type: ignore[no-untyped
 @pytest.mark.parametrize("options", [SPLIT, replace(SPLIT, concurrent_start=1)], ids=["boxes", "concurrent"])
 def test_time_tiles_run_in_order(path: Path, options: SchedulerOptions) -> None:
     tiled = tile(pluto(program(path), options=options), TilingOptions(sizes=3))
-    assert any(len(band.sizes) > 1 for band in tiled.bands)
+    assert any(len(band.sizes) > 1 and band.parallel_member is not None for band in tiled.bands)
     verify_order(tiled)
 
 
@@ -100,8 +100,22 @@ def test_cuts_that_gain_nothing_are_not_made() -> None:
     assert tree_text(schedule.tree) == tree_text(pluto(once).tree)
 
 
-def test_feautrier_may_split_too_and_a_strategy_may_not() -> None:
+def test_feautrier_and_strategies_may_split_too() -> None:
     ring = program(HERE / "periodic" / "ring_1d.c")
     assert violation(ring, feautrier(ring, options=SPLIT).tree) is None
-    with pytest.raises(UsageError, match="index sets are not split under a strategy"):
-        by_strategy(ring, STRATEGIES["pluto"], options=SPLIT)
+    followed = by_strategy(ring, STRATEGIES["pluto"], options=SPLIT)
+    assert tree_text(followed.tree) == tree_text(pluto(ring, options=SPLIT).tree)
+    assert followed.report.rungs[0].startswith("index-set splitting of S0, S1")
+    apart = by_strategy(ring, Strategy(apart=(("S0", "S1"),), vectorize={"S0": "i"}), options=SPLIT)
+    assert violation(ring, apart.tree) is None
+
+
+def test_the_parts_of_a_statement_have_its_wishes() -> None:
+    row = Dimension(rows={"S": {"i": 1}}, forbidden={"T": ({"j": 1},)})
+    whole = Strategy(dimensions=(row,), together=(("S", "T"),), apart=(("S", "T"),), weights={"T": {"i": 2}})
+    parts = whole.for_parts({"S": ("S_low", "S_high"), "T": ("T",)})
+    assert parts.dimensions[0].rows == {"S_low": {"i": 1}, "S_high": {"i": 1}}
+    assert parts.dimensions[0].forbidden == {"T": ({"j": 1},)}
+    assert parts.together == (("S_low", "S_high", "T"),)
+    assert parts.apart == (("S_low", "T"), ("S_high", "T")), "parts of one statement are not kept apart"
+    assert parts.weights == {"T": {"i": 2}}
