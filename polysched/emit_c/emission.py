@@ -32,9 +32,9 @@ from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
 from polysched.emit_c.pivot_loops import split_at_pivots
 from polysched.emit_c.region import Place, RegionPrinter
-from polysched.emit_c.repeated_iterations import anchor
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
-from polysched.emit_c.row_jam import jam_rows
+from polysched.emit_c.repeated_iterations import anchor
+from polysched.emit_c.row_jam import Rows, jam_rows
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
 from polysched.emit_c.unskewing import unskew
@@ -156,7 +156,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
             dependences=tiled.schedule.dependences, reductions=_free_reductions(scop, options),
             width=printer.reduction_width))
     if options.trace is None:
-        loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts, printer.promotes)
+        loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts,
+                         Rows(promotes=printer.promotes, in_lanes=printer.rows_in_lanes))
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))

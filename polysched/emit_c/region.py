@@ -16,6 +16,7 @@ from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import (
     Block,
+    Edge,
     For,
     If,
     Let,
@@ -43,6 +44,9 @@ from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
+
+LEAST_ROWS_IN_LANES = 8
+"""Rows side by side: as many sums as hide the time that an addition takes."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +221,21 @@ class RegionPrinter:
         width = self._tile_code(tile, facts).widest_vector(also=frozenset({Lanes.REVERSED}))
         wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
         return width if width > 1 and self.has_form(wide, facts) else 0
+
+    def rows_in_lanes(self, tile: RegisterTile, rows: For, facts: Facts) -> RegisterTile | None:
+        """The loop of a row for a vector of rows or several, its columns transposed; None where it has no such form."""
+        if len(tile.loops) != 1 or tile.loops[0].step != 1 or tile.edges or tile.private or tile.partials:
+            return None
+        (loop,) = tile.loops
+        edge = Edge(variable=rows.variable, base=variable(rows.variable), count=2, simd=True)
+        lanes = self._tile_code(replace(tile, edges=(edge,)), facts).widest_vector(also=frozenset({Lanes.SPREAD}))
+        if lanes < 2:
+            return None
+        columns = Edge(variable=loop.variable, base=variable(loop.variable), count=lanes, simd=False)
+        made = replace(tile, loops=(replace(loop, upper=loop.upper - (lanes - 1), step=lanes),),
+                       edges=(replace(edge, count=max(lanes, LEAST_ROWS_IN_LANES)), columns))
+        fits = self.has_form(made, facts) and self._tile_code(made, facts).reads_transposed()
+        return made if fits and self.promotes(made, facts) else None
 
     def _tile_code(self, tile: RegisterTile, facts: Facts) -> TileCode:
         for edge in tile.edges:

@@ -5,7 +5,8 @@ Rewrite:  for i (independent): { s = y[i]; for j: s += A[i][j] * x[j]; y[i] = s;
                         y[i] = s0; y[i + 1] = s1; ... }
 
 A sum whose order is kept waits for each addition; eight sums side by side do not wait for each other, and
-what the rows share is loaded once.  Every number is computed as before.
+what the rows share is loaded once.  Where vectors fit, the rows are their lanes (`transposition`).  Every number is
+computed as before.
 
 Source: unroll-and-jam; S. Carr, K. Kennedy, "Improving the ratio of memory operations to
 floating-point operations in loops", TOPLAS 16(6), 1994.
@@ -13,7 +14,8 @@ floating-point operations in loops", TOPLAS 16(6), 1994.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from polysched.emit_c.facts import Facts, arms_of, depends_on
 from polysched.emit_c.held_elements import Promotes
@@ -39,34 +41,46 @@ ROWS_OF_SEVERAL = 4
 """The same where a row has several loops."""
 
 
-def jam_rows(node: Node, facts: Facts, promotes: Promotes) -> Node:
-    """Rewrite every parallel loop over rows that only hold elements in registers.
+InLanes = Callable[[RegisterTile, For, Facts], RegisterTile | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What the rewriting asks of others.
 
     Parameters
     ----------
     promotes : whether a tile holds some written element in a register around all its loops.
+    in_lanes : the loop of a row for as many rows as make whole vectors, if it has such a form.
     """
+
+    promotes: Promotes
+    in_lanes: InLanes
+
+
+def jam_rows(node: Node, facts: Facts, how: Rows) -> Node:
+    """Rewrite every parallel loop over rows that only hold elements in registers."""
     match node:
         case For():
-            jammed = _jammed(node, facts, promotes) if node.mark.parallel else None
-            return jammed or replace(node, body=jam_rows(node.body, facts.inside(node), promotes))
+            jammed = _jammed(node, facts, how) if node.mark.parallel else None
+            return jammed or replace(node, body=jam_rows(node.body, facts.inside(node), how))
         case Block():
-            return Block(tuple(jam_rows(child, facts, promotes) for child in node.children))
+            return Block(tuple(jam_rows(child, facts, how) for child in node.children))
         case If():
-            otherwise = None if node.otherwise is None else jam_rows(node.otherwise, facts, promotes)
-            return replace(node, then=jam_rows(node.then, facts.given(node.condition), promotes), otherwise=otherwise)
+            otherwise = None if node.otherwise is None else jam_rows(node.otherwise, facts, how)
+            return replace(node, then=jam_rows(node.then, facts.given(node.condition), how), otherwise=otherwise)
         case Let():
             known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=jam_rows(node.body, facts.given(known), promotes))
+            return replace(node, body=jam_rows(node.body, facts.given(known), how))
         case ThreadReduction():
-            return replace(node, loop=jam_rows(node.loop, facts.inside_part(node), promotes))
+            return replace(node, loop=jam_rows(node.loop, facts.inside_part(node), how))
         case Packed() | Local():
-            return replace(node, body=jam_rows(node.body, facts, promotes))
+            return replace(node, body=jam_rows(node.body, facts, how))
         case _:
             return node
 
 
-def _jammed(loop: For, facts: Facts, promotes: Promotes) -> Node | None:
+def _jammed(loop: For, facts: Facts, how: Rows) -> Node | None:
     """The loop over blocks of rows and the one over the last rows; None where rows are no such thing."""
     if loop.step != 1 or not loop.is_canonical or len(arms_of(loop.lower, "max")) > 1 or len(
             arms_of(loop.upper, "min")) > 1:
@@ -75,12 +89,20 @@ def _jammed(loop: For, facts: Facts, promotes: Promotes) -> Node | None:
     held = [part for part in parts if isinstance(part, RegisterTile)]
     if not held or not all(isinstance(part, RegisterTile | StatementInstance) for part in parts):
         return None
-    count = ROWS if len(held) == 1 else ROWS_OF_SEVERAL
+    lanes = [how.in_lanes(part, loop, facts.inside(loop)) for part in held]
+    vectors = [tile for tile in lanes if tile is not None]
+    if len(vectors) == len(held) and len({tile.edges[0].count for tile in vectors}) == 1:
+        count = vectors[0].edges[0].count
+    else:
+        count, vectors = (ROWS if len(held) == 1 else ROWS_OF_SEVERAL), []
     edge = Edge(variable=loop.variable, base=variable(loop.variable), count=count, simd=False)
-    blocks = [_block(part, edge, loop, facts, promotes) for part in parts]
-    whole = [part for part in blocks if part is not None]
+    blocks = [_block(part, edge, loop, facts, how) for part in parts]
+    whole: list[Node] = [part for part in blocks if part is not None]
     if len(whole) < len(blocks):
         return None
+    places = [k for k, part in enumerate(parts) if isinstance(part, RegisterTile)]
+    for number, tile in zip(places, vectors, strict=False):
+        whole[number] = block((tile, _last_columns(blocks[number], tile)))
     length = loop.upper - loop.lower
     mark = replace(loop.mark, least_iterations=-(-loop.mark.least_iterations // count))
     main = replace(loop, upper=loop.upper - (count - 1), step=count, body=block(tuple(whole)), mark=mark)
@@ -90,7 +112,14 @@ def _jammed(loop: For, facts: Facts, promotes: Promotes) -> Node | None:
     return block((main, rest))  # a negative length leaves nothing: C's remainder is negative too
 
 
-def _block(part: Node, edge: Edge, loop: For, facts: Facts, promotes: Promotes) -> RegisterTile | None:
+def _last_columns(scalar: RegisterTile | None, vectors: RegisterTile) -> Node:
+    """What the loop over whole vectors leaves of the rows."""
+    assert scalar is not None, "every row has a form without vectors"
+    (loop,), step = scalar.loops, vectors.loops[0].step
+    return replace(scalar, loops=(replace(loop, lower=loop.upper - of_atom(Remainder(loop.upper - loop.lower, step))),))
+
+
+def _block(part: Node, edge: Edge, loop: For, facts: Facts, how: Rows) -> RegisterTile | None:
     """One part of a row for several rows."""
     if isinstance(part, StatementInstance):
         return RegisterTile(loops=(), edges=(edge,), body=part)
@@ -99,4 +128,4 @@ def _block(part: Node, edge: Edge, loop: For, facts: Facts, promotes: Promotes) 
             for bound in (inner.lower, inner.upper)):
         return None
     tile = replace(part, edges=(edge,))
-    return tile if promotes(tile, facts.inside(loop)) else None
+    return tile if how.promotes(tile, facts.inside(loop)) else None

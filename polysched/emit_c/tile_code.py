@@ -41,6 +41,7 @@ from polysched.emit_c.tile_accesses import (
     reach,
 )
 from polysched.emit_c.tile_scope import Piece, TileScope
+from polysched.emit_c.transposition import Transposition, is_square
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_statements import add_statements
@@ -229,7 +230,10 @@ class TileCode:
     def _body(self, registers: dict[Reach, Piece], written: frozenset[str], parts: PartialResults,
               cut: CutTile | None) -> list[str]:
         names = self.in_use | {piece.text.code for piece in registers.values()}
-        scope = TileScope(registers=registers, written=written, taken=self.taken, in_use=names)
+        square = is_square(self.tile, self.lanes)
+        lines, columns = self._transposition().columns() if square else ([], {})
+        registers, names = registers | columns, names | {line.split()[2] for line in lines}
+        scope = TileScope(registers=registers, written=written, taken=self.taken, in_use=names, lines=lines)
         for number, point in enumerate(points(self.tile.edges, self.lanes)):
             for instance in instances(self.tile.body):
                 read = point if cut is None else cut.read_point(point)
@@ -250,6 +254,14 @@ class TileCode:
             if own in registers:
                 moved[self._reach(instance, access, read, self.lanes)] = registers[own]
         return moved
+
+    def _transposition(self) -> Transposition:
+        return Transposition(tile=self.tile, accesses=self._accesses(self.lanes), lanes=self.lanes, scop=self.scop,
+                             types=self.types, taken=self.taken, in_use=self.in_use, place=self._place)
+
+    def reads_transposed(self) -> bool:
+        """Whether everything that lies apart from lane to lane is read in blocks that are transposed in registers."""
+        return self._transposition().covers_all()
 
     def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""

@@ -74,7 +74,7 @@ def compiles(text: str, *, folder: Path, compiler: Compiler, preprocessor: Seque
 
 
 _PATH = re.compile(r"(?<![\w./-])/(?:[\w.+~-]+/)+(?=[\w.+~-])")
-_CRASH_REPORT = re.compile(r"PLEASE submit|Stack dump|\s*#\d+\s+0x|\d+\.\s+(?:Program arguments|<eof> parser|\S+ parser at)")
+_CRASH_REPORT = re.compile(r"PLEASE submit|Stack dump|\s*#\d+\s+0x|\d+\.\s+(?:Program arguments|\S+ parser at)")
 
 
 def first_lines(message: str, folder: str) -> str:
