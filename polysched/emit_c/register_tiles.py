@@ -47,7 +47,7 @@ from polysched.emit_c.loops import (
 )
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.packing import TileBlock
-from polysched.emit_c.register_nests import RegisterNest, register_nest
+from polysched.emit_c.register_nests import RegisterNest, register_nest, widened
 from polysched.scheduling.marks import LoopMark, Role
 
 _NARROWEST = 4  # columns; fewer are summed one by one
@@ -110,6 +110,11 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
 
 def _tiles(nest: RegisterNest, facts: Facts, how: Separation) -> Node | None:
     """Full tiles where all edges are full, smaller ones elsewhere; None when the points are no rectangle."""
+    wide = widened(nest)
+    cut = None if wide is None else _padded(wide, tuple(r.edge for r in wide.ranges), [
+        (extreme("max", r.starts), extreme("min", r.ends)) for r in wide.ranges], facts, how)
+    if cut is not None:
+        return cut
     wholes = [tuple(c for c in r.is_full() if not facts.imply(c)) for r in nest.ranges]
     if any(facts.exclude(c) for whole in wholes for c in whole):
         return None
@@ -144,6 +149,7 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     if found is None:
         return None
     between, nest = found
+    nest = widened(nest) or nest
     within = facts
     for loop in (reuse, *between):
         within = within.inside(loop)
