@@ -109,7 +109,8 @@ def function_parameters(function: c_ast.FuncDef) -> tuple[c_ast.Decl, ...]:
 
 def bind(path: str, scope: Scope, region: SyntaxRegion, *, outliving: tuple[c_ast.Decl, ...] = ()) -> Bindings:
     """Bind every identifier of a region; `outliving` are its declarations that the code behind it uses."""
-    bindings = Bindings(path=path, changed_names=frozenset(assigned_names(region.function.body)),
+    parts = (region.function.body, *region.items)
+    bindings = Bindings(path=path, changed_names=frozenset(name for part in parts for name in assigned_names(part)),
                         addressed=frozenset(addressed_names(region.function.body)))
     for level in scope.levels:
         bindings.visible.update(level.symbols)

@@ -13,6 +13,7 @@ from pycparser import c_ast
 
 from polysched.errors import SourceLocation, UnsupportedScopError, UsageError
 from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.addresses import without_idle_addresses
 from polysched.scop.c_frontend.autodetect import detect
 from polysched.scop.c_frontend.bindings import Bindings, bind, function_parameters, scope_at
 from polysched.scop.c_frontend.build import build_scop
@@ -197,7 +198,7 @@ def _inlined(region: SyntaxRegion, scope: Scope, functions: dict[str, c_ast.Func
     for item in region.items:
         plain_countdowns(item)
     inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared))
-    return replace(region, items=inliner.statements(region.items))
+    return replace(region, items=tuple(map(without_idle_addresses, inliner.statements(region.items))))
 
 
 def _settle_parameters(x: Extraction, region: SyntaxRegion, bindings: Bindings, scope: Scope) -> None:

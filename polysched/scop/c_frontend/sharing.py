@@ -6,7 +6,8 @@ from itertools import combinations
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.c_types import ArrayOf, Pointer
+from polysched.scop.c_frontend.bindings import addressed_names
+from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 from polysched.scop.c_frontend.scopes import Origin, Symbol
@@ -65,6 +66,13 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     leading = {n for n, s in x.bindings.visible.items() if isinstance(s.ctype, Pointer | ArrayOf)}
     sources = {s: _sources(region, s) & leading
                for s in symbols if isinstance(s.ctype, Pointer) and not s.ctype.restrict}
+    for symbol in sources:
+        known = {x.bindings.visible.get(name) for value in _values(region, symbol) for name in addressed_names(value)}
+        for other in known & (symbols | set(x.parameters)):
+            if isinstance(other, Symbol) and isinstance(other.ctype, Scalar):
+                raise x.refuse(f"`{symbol.name}` may point to `{other.name}`", region.items[0],
+                               witness=f"the function takes the address of `{other.name}` for it",
+                               hint=f"use `{other.name}` itself")
     for symbol, named in sources.items():
         for other in symbols - {symbol}:
             shared = named & ({other.name} | sources.get(other, frozenset()))
@@ -78,10 +86,15 @@ def _sources(region: SyntaxRegion, symbol: Symbol) -> frozenset[str]:
     """Names in the values that a function gives a pointer."""
     if symbol.origin is Origin.GLOBAL:
         return frozenset()
+    return frozenset(name for value in _values(region, symbol) for name in _pointer_names(value))
+
+
+def _values(region: SyntaxRegion, symbol: Symbol) -> list[c_ast.Node]:
+    """The values that a function gives a variable."""
     values = [n.init for n in everything(region.function.body) if isinstance(n, c_ast.Decl) and n is symbol.node]
     values += [n.rvalue for n in everything(region.function.body) if isinstance(n, c_ast.Assignment)
                and isinstance(n.lvalue, c_ast.ID) and n.lvalue.name == symbol.name]
-    return frozenset(name for v in values if v is not None for name in _pointer_names(v))
+    return [value for value in values if value is not None]
 
 
 def _pointer_names(node: c_ast.Node) -> frozenset[str]:

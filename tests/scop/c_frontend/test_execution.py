@@ -40,6 +40,18 @@ void f(int n, double x[n], unsigned u) {
   for (unsigned long i = n - 1; i-- != 0;) x[i] -= x[i + 1];
 #pragma endscop
 }""",
+    "scalars changed through their addresses": """
+struct both { int a; int b[2]; };
+static void set(int *a, int v) { *a = v; }
+static void inc(int a[1]) { a[0]++; }
+static void both(struct both *p, int v) { p->a += v; p->b[1] = p->a; }
+void f(int n, int x[n]) {
+#pragma scop
+  int s = 2, q = 1, r = 0; struct both st;
+  st.a = 1; set(&s, n - 1); inc(&q);
+  for (int i = 0; i < n; i++) { if (i < s) x[i] += r; inc(&r); both(&st, q); x[i] += st.b[1]; }
+#pragma endscop
+}""",
     "no loop": """
 void f(int n, double x[n]) {
   int i;

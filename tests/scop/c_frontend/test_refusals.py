@@ -244,6 +244,14 @@ def test_pointers_that_visibly_meet():
     assert "restrict" in caught.value.hint
 
 
+@pytest.mark.parametrize("body", ["*p = n - 1; for (int i = 0; i < s; i++) x[i] = 0;", "s = 3; x[0] = *p;"])
+def test_pointers_to_a_scalar_of_the_region(body):
+    with pytest.raises(UnsupportedScopError, match="`p` may point to `s`") as caught:
+        from_c_text(f"void f(int n, int x[n]) {{\n int s = 2, *p = &s;\n#pragma scop\n{body}\n#pragma endscop\n}}\n")
+    assert "takes the address of `s`" in caught.value.witness
+    assert "use `s` itself" in caught.value.hint
+
+
 def test_counter_whose_address_is_known():
     text = ("void g(int *);\nvoid f(int n, double A[n]) {\n int i; g(&i);\n#pragma scop\n"
             "for (i = 0; i < n; i++) A[i] = 1;\n#pragma endscop\n}\n")

@@ -189,6 +189,15 @@ def test_declared_pure_functions_are_called():
         assert isinstance(assign.value.arguments[0], body.Cast)
 
 
+def test_a_variable_changed_through_its_address_is_no_parameter():
+    scop = from_c_text("static void set(int *a, int v) { *a = v; }\nvoid f(int n, int x[n], int m) {\n int s = 2;\n"
+                       "#pragma scop\nset(&s, n - 1); *&m = 3;\nfor (int i = 0; i < n; i++) if (i < s + m) x[i] = 0;\n"
+                       "#pragma endscop\n}\n")
+    assert [p.name for p in scop.parameters] == ["n"]
+    assert {a.name for a in scop.arrays} == {"s", "m", "x"}
+    assert [[a.array for a in s.writes] for s in scop.statements] == [["s"], ["m"], ["x"]]
+
+
 def test_signature():
     scop = from_c_text("typedef float real;\nstruct s { int a; };\nstatic int f(int n, real alpha, "
                        "double A[restrict 5][n], const int *k, struct s *t) {\n"
