@@ -236,12 +236,13 @@ def _roofline(entries: Sequence[Entry]) -> Figure:
                   fontsize=8)
     for name, bandwidth in roofs(first):
         _roof(axes, name, bandwidth / 1e9, peak, low)
-    names = list(dict.fromkeys(v.name for _, v, _, _ in points if v.name != first.reference))
-    colours = {first.reference: "none"} | _colours(names)
-    for _, variant, x, y in points:
-        axes.scatter(x, y, s=26, facecolor=colours.get(variant.name, "none"), zorder=3, linewidth=0.8,
-                     edgecolor=ink if variant.name == first.reference else colours[variant.name])
-    _label_points(axes, points, first.reference)
+    names = list(dict.fromkeys(v.name for e, v, _, _ in points if v.name != e.reference))
+    colours = _colours(names)
+    for entry, variant, x, y in points:
+        hollow = variant.name == entry.reference
+        axes.scatter(x, y, s=26, facecolor="none" if hollow else colours[variant.name], zorder=3, linewidth=0.8,
+                     edgecolor=ink if hollow else colours[variant.name])
+    _label_points(axes, points)
     axes.set(xscale="log", yscale="log", xlim=(low, high), xlabel="operations per byte", ylabel="GFLOP/s",
              ylim=(min(peak / 100, *(y / 3 for *_, y in points)), peak * 8))
     if len(names) > 1:
@@ -271,12 +272,12 @@ def _roof(axes: Axes, name: str, bandwidth: float, peak: float, low: float) -> N
                   fontsize=7.5, rotation=35, rotation_mode="anchor")
 
 
-def _label_points(axes: Axes, points: Sequence[tuple[Entry, Variant, float, float]], reference: str) -> None:
+def _label_points(axes: Axes, points: Sequence[tuple[Entry, Variant, float, float]]) -> None:
     """The kernel's name beside its fastest point, as far as the names do not lie upon each other."""
     taken: list[tuple[float, float]] = []
     best: dict[int, tuple[Entry, float, float]] = {}
     for entry, variant, x, y in points:
-        if variant.name != reference and (id(entry) not in best or y > best[id(entry)][2]):
+        if variant.name != entry.reference and (id(entry) not in best or y > best[id(entry)][2]):
             best[id(entry)] = (entry, x, y)
     for entry, x, y in sorted(best.values(), key=lambda p: -p[2]):
         place = math.log10(x), math.log10(y)

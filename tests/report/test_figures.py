@@ -1,5 +1,6 @@
 """Plots: which there are, and what the roofs and the numbers on them are."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from polysched.measure import results
 from polysched.report import Results, read_results
 from polysched.report.figures import plots, roofs, slug, svg_of
 from polysched.report.numbers import quantity, seconds_text
-from tests.report.made_results import contest, measured, record
+from tests.report.made_results import PEAKS, contest, measured, record
 
 
 @pytest.fixture
@@ -62,3 +63,23 @@ def test_quantities_have_prefixes() -> None:
     assert quantity(2.126e9, "FLOP/s") == "2.13 GFLOP/s"
     assert quantity(12.0, "B/s") == "12 B/s"
     assert slug("A & B/c") == "a-b-c"
+
+
+def test_where_bars_would_fill_pages_there_is_a_row_of_dots_per_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    for number in range(30):
+        records.append(path, contest(f"k{number}", {"numpy": 2.0, "torch": 1.5, "polysched": 1.0}))
+    (plot,) = plots(read_results([path]).entries)
+    assert plot.figure.get_size_inches()[1] < 0.3 * 30
+    drawn = svg_of(plot)
+    assert all(word in drawn for word in ("k0", "k29", "torch", "times as fast as numpy"))
+
+
+def test_each_experiments_own_reference_is_hollow_in_a_roofline(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.jsonl"
+    results.append(path, measured("gemm"))
+    records.append(path, contest("case", {"numpy": 2.0, "polysched": 1.0}, flop_count=10**9, bytes_moved=10**8,
+                                 dtype="float64", peaks=dataclasses.asdict(PEAKS), reference="numpy"))
+    (roofline,) = (p for p in plots(read_results([path]).entries) if p.name == "roofline")
+    filled = [c for c in roofline.figure.axes[0].collections if len(c.get_facecolor())]
+    assert len(filled) == 2
