@@ -29,7 +29,7 @@ from polysched.scheduling.index_sets import with_split_index_sets
 from polysched.scheduling.integer_program import SolveCount
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
-from polysched.scheduling.problem import band_values, initial_active, make_problem
+from polysched.scheduling.problem import CONE_OPERATIONS, CONE_SECONDS, band_values, initial_active, make_problem
 from polysched.scheduling.row_fusion import fuse_rows
 from polysched.scheduling.rows import (
     FEAUTRIER,
@@ -110,6 +110,9 @@ def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm
                         strategy=strategy or Strategy())
         names = tuple(problem.spaces)
         tree = _schedule_below(search, names, initial_active(problem), dict.fromkeys(names, ()))
+        if problem.cone_count.simplified:
+            search.note(f"supersets of {problem.cone_count.simplified} relations of dependences: their cones ran out "
+                        f"of {CONE_OPERATIONS} isl operations or {CONE_SECONDS:g} s in all")
         require_legal(dependences, tree, what=f"{algorithm} schedule")
         return tree
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 import islpy as isl
@@ -19,9 +20,29 @@ from polysched.scop.scop import Scop, Statement
 CONE_OPERATIONS = 200_000
 """Budget of isl operations for the cones of one relation: a tenth of a second; most need a tenth of it."""
 
+CONE_SECONDS = 5.0
+"""Processor seconds that all cones of one program may take; then each relation gets a tenth of the operations.
+
+Operations are no measure of time here: one can take a hundred times as long as another. All kernels of the tests stay
+below a tenth of it.
+"""
+
 
 _KNOWN_CONES: WeakKeyDictionary[Dependences, dict[str, tuple[Cone, ...]]] = WeakKeyDictionary()
 """Cones by the text of their relation: the schedulers of one program, and the steps of one, ask for the same ones."""
+
+
+@dataclass(eq=False)
+class ConeCount:
+    """What the cones of one program have cost, and how many relations got simpler supersets for lack of budget."""
+
+    seconds: float = 0.0
+    simplified: int = 0
+
+    @property
+    def operations(self) -> int:
+        """The budget of the next relation."""
+        return CONE_OPERATIONS if self.seconds < CONE_SECONDS else CONE_OPERATIONS // 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,6 +54,7 @@ class Problem:
     dependences : what has to be respected.
     spaces : statement spaces by name, in textual order.
     inputs : input dependences that should be kept short; empty unless asked for.
+    cone_count : shared by everything that schedules this problem.
     unbounded_context : the context without upper limits of single parameters.  With a limit such as the
         largest int a constant would bound any distance, and growth with a parameter would look free.
     """
@@ -41,6 +63,7 @@ class Problem:
     spaces: Mapping[str, StatementSpace]
     unbounded_context: isl.Set
     inputs: tuple[Active, ...] = ()
+    cone_count: ConeCount = field(default_factory=ConeCount)
 
     @property
     def scop(self) -> Scop:
@@ -65,12 +88,16 @@ class Problem:
         key = str(relation)
         if key in known:
             return known[key]
-        found = with_budget(CONE_OPERATIONS, lambda: self._cones(relation.remove_divs()))
+        started = time.thread_time()
+        operations = self.cone_count.operations
+        found = with_budget(operations, lambda: self._cones(relation.remove_divs()))
         if found is not None:
             known[key] = found
         else:
-            found = with_budget(CONE_OPERATIONS, lambda: self._cones(
+            self.cone_count.simplified += 1
+            found = with_budget(operations, lambda: self._cones(
                 isl.Map.from_basic_map(relation.remove_divs().simple_hull())))
+        self.cone_count.seconds += time.thread_time() - started
         return found if found is not None else self._cones(isl.Map.universe(relation.get_space()))
 
     def _cones(self, relation: isl.Map) -> tuple[Cone, ...]:

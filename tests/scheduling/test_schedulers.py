@@ -7,7 +7,7 @@ import pytest
 
 from polysched.dependence import analyse, violation
 from polysched.errors import UsageError
-from polysched.scheduling import ALGORITHMS, SchedulerOptions, pluto
+from polysched.scheduling import ALGORITHMS, SchedulerOptions, pluto, problem
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from tests.scop_builder import build_scop
@@ -159,3 +159,23 @@ def test_no_scheduler_calls_a_relaxed_reduction_parallel(algorithm: str) -> None
     tree = ALGORITHMS[algorithm](analyse(total, reductions="reassociate")).tree
     band = tree.get_root().child(0)
     assert not any(band.band_member_get_coincident(m) for m in range(band.band_n_member()))
+
+
+@pytest.mark.parametrize("spent", ["operations", "seconds"])
+def test_dependences_without_cones_are_replaced_by_supersets_and_reported(
+        spent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problem, "CONE_OPERATIONS", 10 if spent == "operations" else 100)
+    monkeypatch.setattr(problem, "CONE_SECONDS", 0.0 if spent == "seconds" else 1e9)
+    dependences = analyse(product())
+    schedule = pluto(dependences)
+    assert any(rung.startswith("supersets of ") for rung in schedule.report.rungs)
+    assert violation(dependences, schedule.tree) is None
+    monkeypatch.undo()
+    assert not pluto(analyse(product())).report.rungs
+
+
+def test_cones_that_have_cost_too_much_time_get_fewer_operations() -> None:
+    count = problem.ConeCount()
+    before = count.operations
+    count.seconds = problem.CONE_SECONDS
+    assert count.operations == before // 10
