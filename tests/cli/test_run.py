@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from polysched.cli.run import show
 from tests.cli.command import PRODUCT, RUN_FAILED, is_refusal, polysched
+from tests.report import made_results
 
 QUICK = ("--pairs", "3", "--budget", "1", "--threads", "2")
 
@@ -220,3 +222,9 @@ def test_sizes_may_stand_anywhere_and_json_may_go_to_the_standard_output(tmp_pat
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["measurement"]["sizes"] == {"n": 7, "m": 8}
     assert "verified: " in done.stderr
+
+
+@pytest.mark.parametrize(("ratio", "said"), [(0.5, True), (2.0, False)])
+def test_a_slower_result_says_what_else_to_try(ratio: float, said: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(made_results.measured("f", ratio=ratio)) == 0
+    assert ("--safe keeps the original" in capsys.readouterr().out) is said
