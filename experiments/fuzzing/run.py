@@ -16,7 +16,7 @@ from typing import Any
 
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.tables import markdown_table
-from polysched.fuzz.campaign import CampaignOptions, ProgramResult, run_campaign, shrunk_text
+from polysched.fuzz.campaign import CampaignOptions, ProgramResult, kinds_of, run_campaign, shrunk_text
 
 LETTERS = {"right": ".", "refused": "r", "slow": "S", "wrong": "W"}
 HEADINGS = ("revision", "programs", "configurations", "wrong", "slow", "refused", "median seconds", "seconds")
@@ -26,7 +26,8 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--count", type=int, default=10_000, help="programs (default: 10000)")
     group.add_argument("--seed", type=int, default=0, help="number of the first program (default: 0)")
     group.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
-    group.add_argument("--limit-seconds", type=float, default=30.0, metavar="S", help="for one program (default: 30)")
+    group.add_argument("--limit-seconds", type=float, default=10.0, metavar="S",
+                       help="CPU time of one configuration of one program (default: 10)")
 
 
 def cases(settings: Settings) -> list[Case]:
@@ -52,6 +53,7 @@ def values_of(results: Sequence[ProgramResult]) -> dict[str, Any]:
     return {"outcomes": "".join(LETTERS[result.outcome] for result in results),
             "configurations": [result.configurations for result in results],
             "seconds": [round(result.seconds, 2) for result in results],
+            "kinds": dict(sorted(kinds_of(results).items())),
             "findings": [asdict(finding) for result in results for finding in result.findings]}
 
 
@@ -62,7 +64,10 @@ def table(records: Sequence[Record]) -> str:
     total = _row("all", records)
     found = [f"- {f['kind']}: {f['subject']} {f['configuration']}: {f['detail']}" for r in records
              for f in r.values["findings"] if f["kind"] != "refused"]
-    return "\n".join([markdown_table(HEADINGS, [*rows, total]), "", *found, f"{total[4]} slow: {_seeds(records, 'S')}",
+    kinds = sum((Counter(r.values.get("kinds", {})) for r in records), Counter())
+    return "\n".join([markdown_table(HEADINGS, [*rows, total]), "",
+                      markdown_table(("kind of configuration", "checked"), sorted(kinds.items())), "", *found,
+                      f"{total[4]} slow: {_seeds(records, 'S')}",
                       f"{total[1]} programs, {total[3]} wrong, {total[5]} refused"])
 
 

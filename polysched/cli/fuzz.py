@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", type=Path, metavar="DIR", default=Path("polysched-fuzz"),
                         help="folder for wrong programs, made smaller, and slow ones (polysched-fuzz)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
-    parser.add_argument("--limit-seconds", type=float, default=60.0, metavar="S",
-                        help="wall time of one program in all configurations; one that needs more is slow (60)")
+    parser.add_argument("--limit-seconds", type=float, default=10.0, metavar="S",
+                        help="CPU time of one program in one configuration; one that needs more is slow (10)")
     parser.add_argument("--data-dependent", type=float, default=0.02, metavar="P",
                         help="probability that a statement has a data-dependent condition (0.02)")
 

@@ -17,19 +17,25 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import UsageError
+from polysched.errors import NoCompilerError, UsageError
+from polysched.fuzz.configuration import Build
 from polysched.measure.building import Binary, compile_shared
 from polysched.measure.c_integers import evaluate
 from polysched.measure.inputs import STORAGE_TYPES, fill
 from polysched.measure.instance_trace import recorder
 from polysched.measure.isolation import End, Limits, run_isolated
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
-from polysched.target import Compiler
+from polysched.target import Compiler, find_compiler
 
 FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=off")
-PLAIN_FLAGS = ("-std=gnu11", "-O0", "-ffp-contract=off")
-"""The text means the same without optimisation, and most of a campaign's time would be gcc's."""
-OPTIMISED_FLAGS = ("-std=gnu11", "-O3", "-march=native", "-ffp-contract=off")
+BUILD_FLAGS = {
+    Build.PLAIN: ("-std=gnu11", "-O0", "-ffp-contract=off", "-Wl,-z,defs", "-pipe"),
+    Build.O2: ("-std=gnu11", "-O2", "-ffp-contract=off", "-Wl,-z,defs", "-pipe"),
+    Build.O3: ("-std=gnu11", "-O3", "-march=native", "-ffp-contract=off", "-Wl,-z,defs", "-pipe"),
+    Build.CLANG: ("-std=gnu11", "-O2", "-march=native", "-ffp-contract=off", "-Wl,-z,defs"),
+}
+"""The text means the same without optimisation, and most of a campaign's time would be the compiler's."""
+CLANG = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
 RECIPE = "dominant"
 SCALAR_VALUE = 1.25
 
@@ -44,7 +50,7 @@ class Version:
     text : a whole C file that defines the function.
     function : its name there.
     traced : number of statements that report through the trace macros; 0 when it is not instrumented.
-    optimised : compiled with all of the compiler's optimisations for this machine.
+    build : how it is compiled.
     tolerance : by how much its results may differ, relative to the largest element of an array.
     """
 
@@ -52,17 +58,19 @@ class Version:
     text: str
     function: str
     traced: int = 0
-    optimised: bool = False
+    build: Build = Build.PLAIN
     tolerance: float = 0.0
 
 
 def batch_text(versions: Sequence[Version]) -> str:
-    """One C file with every version."""
+    """One C file with every version; what a version defines for itself gets a name of its own."""
     parts = ["#pragma GCC visibility push(default)", recorder(max((v.traced for v in versions), default=0))]
     for version in versions:
         macros = dict.fromkeys(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", version.text, re.MULTILINE))
-        parts += [f"#define {version.function} {version.label}", version.text.rstrip("\n"),
-                  f"#undef {version.function}", *(f"#undef {name}" for name in macros)]
+        own = dict.fromkeys(re.findall(r"^static\b[^;{=(]*?\b(\w+)\(", version.text, re.MULTILINE))
+        renamed = {version.function: version.label} | {name: f"{version.label}__{name}" for name in own}
+        parts += [*(f"#define {name} {label}" for name, label in renamed.items()), version.text.rstrip("\n"),
+                  *(f"#undef {name}" for name in (*renamed, *macros))]
     return "\n".join([*parts, "#pragma GCC visibility pop", ""])
 
 
@@ -72,12 +80,23 @@ def compile_batch(versions: Sequence[Version], *, name: str, folder: Path, compi
     return compile_shared(batch_text(versions), name=name, folder=folder, compiler=compiler, flags=flags)
 
 
-def compile_both(versions: Sequence[Version], *, name: str, folder: Path, compiler: Compiler) -> list[Binary]:
-    """Compile the versions into one shared object for those to be optimised and one for the others."""
-    kinds = ((f"{name}_plain", PLAIN_FLAGS, [v for v in versions if not v.optimised]),
-             (f"{name}_optimised", OPTIMISED_FLAGS, [v for v in versions if v.optimised]))
-    return [compile_batch(chosen, name=called, folder=folder, compiler=compiler, flags=flags)
-            for called, flags, chosen in kinds if chosen]
+def compile_builds(versions: Sequence[Version], *, name: str, folder: Path, compiler: Compiler) -> list[Binary]:
+    """Compile the versions into one shared object per build."""
+    builds = {build: [v for v in versions if v.build is build] for build in Build}
+    return [compile_batch(chosen, name=f"{name}_{build.name.lower()}", folder=folder, flags=BUILD_FLAGS[build],
+                          compiler=_clang() or compiler if build is Build.CLANG else compiler)
+            for build, chosen in builds.items() if chosen]
+
+
+@cache
+def _clang() -> Compiler | None:
+    """The first clang that this machine has."""
+    for command in CLANG:
+        try:
+            return find_compiler(command)
+        except NoCompilerError:
+            continue
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)

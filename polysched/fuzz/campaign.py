@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,8 +22,8 @@ from polysched.fuzz.generator import Shape, generate
 from polysched.measure.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.worker"
-CHECK_FACTOR = 4
-LEAST_CHECK_SECONDS = 60.0
+CHECK_FACTOR = 12
+LEAST_CHECK_SECONDS = 120.0
 FRAMES_FILE = "frames.txt"
 MOST_FRAMES = 8
 
@@ -37,8 +37,8 @@ class CampaignOptions:
     count, seed : programs `seed` to `seed + count - 1`.
     jobs : child processes at a time.
     chunk : programs per child.
-    limit_seconds : wall time for extracting, scheduling and emitting one program in all configurations; one that
-        needs more is slow. The checks of a chunk have CHECK_FACTOR as much between two steps, and at least
+    limit_seconds : CPU time for scheduling and emitting one program in one configuration, and for extracting it; one
+        that needs more is slow. The checks of a chunk have CHECK_FACTOR as much between two steps, and at least
         LEAST_CHECK_SECONDS.
     limit_bytes : memory of one child.
     shrink_seconds : for making a wrong program smaller; 0 saves it as it is.
@@ -49,7 +49,7 @@ class CampaignOptions:
     seed: int = 0
     jobs: int = 1
     chunk: int = 32
-    limit_seconds: float = 60.0
+    limit_seconds: float = 10.0
     limit_bytes: int = 4 << 30
     shrink_seconds: float = 120.0
     data_dependent: float = 0.02
@@ -61,13 +61,15 @@ class ProgramResult:
 
     Parameters
     ----------
-    configurations : how many were checked.
+    configurations : how many were tried.
+    kinds : what the checked ones consist of, and how often.
     seconds : for extraction, schedules and code, and its share of the checks.
     """
 
     seed: int
     configurations: int = 0
     findings: tuple[Finding, ...] = ()
+    kinds: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
@@ -149,6 +151,7 @@ def _innermost(frames: str) -> str:
 
 def _result(report: Mapping[str, Any]) -> ProgramResult:
     return ProgramResult(seed=report["seed"], configurations=report["configurations"], seconds=report["seconds"],
+                         kinds=report["kinds"],
                          findings=tuple(Finding(**finding) for finding in report["findings"]))
 
 
@@ -202,6 +205,11 @@ def outcomes(results: Sequence[ProgramResult]) -> Counter[str]:
     return Counter(result.outcome for result in results)
 
 
+def kinds_of(results: Sequence[ProgramResult]) -> Counter[str]:
+    """How often each kind of configuration was checked."""
+    return sum((Counter(result.kinds) for result in results), Counter())
+
+
 def summary(results: Sequence[ProgramResult]) -> str:
     """The last line of a run: a program counts as refused when some configuration of it was and none was wrong."""
     count = outcomes(results)
@@ -219,9 +227,10 @@ def as_json(results: Sequence[ProgramResult], options: CampaignOptions) -> str:
     """The results for a script."""
     count = outcomes(results)
     return json.dumps({
-        "format": 2, "options": asdict(options), "programs": len(results),
+        "format": 3, "options": asdict(options), "programs": len(results),
         "configurations": sum(r.configurations for r in results),
         "wrong": count["wrong"], "slow": count["slow"], "refused": count["refused"],
+        "kinds": dict(sorted(kinds_of(results).items())),
         "results": [{"seed": r.seed, "outcome": r.outcome, "configurations": r.configurations,
                      "seconds": round(r.seconds, 2)} for r in results],
         "findings": [asdict(f) | {"seed": r.seed} for r in results for f in r.findings]}, indent=1) + "\n"

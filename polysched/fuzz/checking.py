@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,8 +12,7 @@ from pathlib import Path
 import islpy as isl
 import numpy as np
 
-from polysched.emit_c import scan, splice
-from polysched.errors import CompileError, PolyschedError
+from polysched.errors import BudgetExceededError, CompileError, PolyschedError
 from polysched.fuzz.batch import (
     Argument,
     Job,
@@ -19,7 +20,7 @@ from polysched.fuzz.batch import (
     Keep,
     Version,
     arguments_for,
-    compile_both,
+    compile_builds,
     differences,
     inputs_of,
     run_batch,
@@ -27,9 +28,9 @@ from polysched.fuzz.batch import (
 from polysched.fuzz.configuration import Analyses, Configuration
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_differences
+from polysched.fuzz.time_limit import OutOfTime, time_limit
 from polysched.measure.building import Binary
 from polysched.measure.execution_order import ExpectedOrder, check_expected, execution_of, expected_order
-from polysched.measure.instance_trace import traced_function
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop, Storage
@@ -73,6 +74,7 @@ class Subject:
     tiled : the schedules, by configuration label.
     versions : the original and, per configuration, the emitted C with and without instrumentation.
     findings : what went wrong on the way.
+    kinds : what the checked configurations consist of, and how often.
     orders : what `expected` has computed.
     python : the program, when its text in Python is to be checked too.
     """
@@ -83,6 +85,7 @@ class Subject:
     tiled: Mapping[str, TiledSchedule]
     versions: tuple[Version, ...]
     findings: tuple[Finding, ...] = ()
+    kinds: Mapping[str, int] = field(default_factory=dict)
     orders: dict[tuple[object, ...], ExpectedOrder] = field(default_factory=dict)
     python: Program | None = None
 
@@ -106,46 +109,59 @@ class Subject:
 
 
 def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
-            on_progress: Callable[[str], None] = lambda _: None) -> Subject | Finding:
-    """Extract a program and transform it in every configuration; a finding when it cannot even be extracted."""
+            on_progress: Callable[[str], None] = lambda _: None,
+            seconds: float = math.inf) -> Subject | Finding:
+    """Extract a program and transform it in every configuration; a finding when it cannot even be extracted.
+
+    Parameters
+    ----------
+    seconds : CPU time of each configuration, and of the extraction; what needs more is given up.
+    """
     try:
-        scop = from_c_text(text, path=f"{name}.c")
-        analyses = Analyses(scop)
-        analyses.of()
-    except PolyschedError as error:
-        return Finding(subject=name, configuration=ORIGINAL, kind="refused", detail=_one_line(error))
+        with time_limit(seconds):
+            scop = from_c_text(text, path=f"{name}.c")
+            analyses = Analyses(scop)
+            analyses.of()
     except Exception as error:  # a fuzzer's find: whatever the program under test raises is the result
-        return Finding(subject=name, configuration=ORIGINAL, kind="error", detail=_one_line(error))
+        return _failed(name, ORIGINAL, error)
     assert scop.source is not None
     signature = scop.source.signature
     assert signature is not None
     versions = [Version(label=f"{name}__{ORIGINAL}", text=text, function=signature.name)]
     tiled: dict[str, TiledSchedule] = {}
     findings: list[Finding] = []
+    kinds: Counter[str] = Counter()
     for configuration in configurations:
         label = configuration.label
         on_progress(label)
         try:
-            schedule = configuration.transform(scop, analyses)
-            scanned = scan(schedule)
-            plain = splice(text, [configuration.emitted(schedule, scanned)])
-            traced = traced_function(schedule, name="traced", scanned=scanned)
-        except PolyschedError as error:
-            findings.append(Finding(subject=name, configuration=label, kind="refused", detail=_one_line(error)))
+            with time_limit(seconds):
+                made = configuration.make(scop, text, analyses)
         except Exception as error:  # as above
-            findings.append(Finding(subject=name, configuration=label, kind="error", detail=_one_line(error)))
-        else:
-            tiled[label] = schedule
-            versions.append(Version(label=f"{name}__{label}", text=plain, function=signature.name,
-                                    optimised=configuration.optimised, tolerance=configuration.tolerance))
-            versions.append(Version(label=f"{name}__{label}__traced", text=traced, function="traced",
-                                    traced=len(schedule.schedule.scop.statements)))
-    return Subject(name=name, scop=scop, signature=signature, tiled=tiled, versions=tuple(versions),
+            findings.append(_failed(name, label, error))
+            continue
+        tiled[label] = made.tiled
+        kinds.update((*configuration.kinds(), *made.kinds()))
+        versions += [Version(label=f"{name}__{label}", text=made.text, function=signature.name,
+                             build=configuration.build, tolerance=configuration.tolerance),
+                     Version(label=f"{name}__{label}__traced", text=made.traced, function="traced",
+                             traced=len(made.tiled.schedule.scop.statements))]
+    return Subject(name=name, scop=scop, signature=signature, tiled=tiled, versions=tuple(versions), kinds=kinds,
                    findings=tuple(findings))
 
 
+def _failed(name: str, configuration: str, error: Exception) -> Finding:
+    """What an exception on the way to the code means."""
+    kind = "error"
+    if isinstance(error, OutOfTime | BudgetExceededError):
+        kind = "slow"
+    elif isinstance(error, PolyschedError):
+        kind = "refused"
+    return Finding(subject=name, configuration=configuration, kind=kind, detail=_one_line(error))
+
+
 def _one_line(error: Exception) -> str:
-    kind = "" if isinstance(error, PolyschedError) else f"{type(error).__name__}: "
+    kind = "" if isinstance(error, PolyschedError | OutOfTime) else f"{type(error).__name__}: "
     return kind + " | ".join(line.strip() for line in str(error).splitlines())[:600]
 
 
@@ -202,7 +218,7 @@ def _compiled(subjects: Sequence[Subject], compiler: Compiler, folder: Path,
     """Two shared objects for all; when one does not compile, some per program, and per version to name the bad."""
     try:
         versions = [v for s in subjects for v in s.versions]
-        return [(compile_both(versions, name="batch", folder=folder, compiler=compiler), list(subjects))]
+        return [(compile_builds(versions, name="batch", folder=folder, compiler=compiler), list(subjects))]
     except CompileError:
         if len(subjects) > 1:
             groups = []
@@ -218,7 +234,7 @@ def _compiled(subjects: Sequence[Subject], compiler: Compiler, folder: Path,
 def _first_uncompilable(subject: Subject, compiler: Compiler, folder: Path) -> tuple[str, str]:
     for version in subject.versions:
         try:
-            compile_both([version], name="single", folder=folder, compiler=compiler)
+            compile_builds([version], name="single", folder=folder, compiler=compiler)
         except CompileError as error:
             return version.label.removeprefix(f"{subject.name}__"), _one_line(error)
     return ORIGINAL, "the versions compile alone but not together"

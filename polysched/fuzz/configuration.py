@@ -1,30 +1,53 @@
-"""One way through the pipeline: a scheduler with its fusion policy, and a tiling."""
+"""One way through the pipeline: a scheduler with its fusion policy, a tiling, and a form of the code."""
 
 from __future__ import annotations
 
-import random
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Literal, TypeAlias
 
 from polysched.dependence import analyse
+from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import expand_temporaries
-from polysched.emit_c import CSource, EmitOptions, Scan, emit, guarded
+from polysched.emit_c import EmitOptions, emit, guarded, scan, splice
+from polysched.errors import BudgetExceededError
 from polysched.fuzz.hand_steps import random_steps
-from polysched.scheduling.algorithms import ALGORITHMS
-from polysched.scheduling.options import FUSION_POLICIES, SchedulerOptions
+from polysched.fuzz.random_strategy import random_strategy
+from polysched.measure.instance_trace import traced_function
+from polysched.pipeline import PipelineOptions, optimize
+from polysched.scheduling import ALGORITHMS, by_strategy
+from polysched.scheduling.options import SchedulerOptions
 from polysched.scop.scop import Scop
 from polysched.target import host
+from polysched.tensorize.decision import TensorizeOptions
 from polysched.tiling import TilingOptions, tile
+from polysched.tiling.best_schedule import NAME as BEST
+from polysched.tiling.best_schedule import best
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 Sizes: TypeAlias = int | tuple[int, ...] | Literal["auto", "off"]
 
-TILE_SIZES: tuple[Sizes, ...] = (2, 3, (2, 3), (3, 2, 4), (4, 3, 2), "auto")
-VECTOR_BITS = (0, 0, 128, 256, 512)
-TEMPORARIES = ("keep", "expand", "exact")
+STRATEGY = "strategy"
 TOLERANCE = 1e-3
 """Sums of floats that are rounded in another order; a wrong order of anything else is off by far more."""
+INSTRUCTION_SIZES = {"n": 37, "m": 41}
+"""The code of an instruction is made for these; a call at other sizes takes the ordinary code."""
+ANALYSIS_ISL_OPERATIONS = 400_000
+"""Per kind of dependence; one that needs more is memory-based, as for large programs with the usual budget."""
+MOST_ISL_OPERATIONS = 1_500_000
+"""Of every other computation: what needs more takes the ladder's next rung, or the configuration is given up."""
+SOLVER_SECONDS = 1.0
+
+
+class Build(Enum):
+    """How a version is compiled."""
+
+    PLAIN = "gcc -O0"
+    O2 = "gcc -O2"
+    O3 = "gcc -O3 -march=native"
+    CLANG = "clang -O2 -march=native"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,23 +56,30 @@ class Configuration:
 
     Parameters
     ----------
-    scheduler : a name in `scheduling.algorithms.ALGORITHMS`.
+    scheduler : a name in `scheduling.algorithms.ALGORITHMS`, `best`, or `strategy` for a random one.
     fusion : its fusion policy.
-    sizes, nested : as in `TilingOptions`.
+    strategy_seed : number of the random strategy.
+    sizes, outer_sizes, nested, parallel : as in `TilingOptions`.
     vector_bits : width of explicit vectors, with register tiles; 0 for none of both.
     expand : temporaries get a copy per iteration first.
     reductions : `keep` or `exact`, as in `analyse`.
     reassociate : the emitted code may round sums of floats in another order, and is compared within TOLERANCE.
     split, concurrent_start : as in `SchedulerOptions`; parallel_degrees : as in `TilingOptions`.
     packing, guard : of the emitted code: panels of operands, and a test of the assumptions around it.
-    optimised : compiled with all optimisations for this machine; else with none.
+    safe : the original code stays, for calls with little to do.
+    intrinsic : computes statements where it matches, as in `TensorizeOptions`; none when empty. Emulated where this
+        machine does not execute it.
+    build : how the emitted code is compiled.
     steps : so many random legal primitives are applied to the schedule before it is tiled, by `steps_seed`.
     """
 
     scheduler: str
     fusion: str = "smart"
+    strategy_seed: int = 0
     sizes: Sizes = "off"
+    outer_sizes: tuple[int, ...] = ()
     nested: bool = False
+    parallel: bool = True
     vector_bits: int = 0
     expand: bool = False
     reductions: str = "keep"
@@ -59,48 +89,141 @@ class Configuration:
     parallel_degrees: int = 1
     packing: bool = True
     guard: bool = False
-    optimised: bool = False
+    safe: bool = False
+    intrinsic: str = ""
+    build: Build = Build.PLAIN
     steps: int = 0
     steps_seed: int = 0
 
     @property
     def label(self) -> str:
         """A C identifier that tells configurations apart."""
-        sizes = self.sizes
-        edges = sizes if isinstance(sizes, str) else "x".join(map(str, (sizes,) if isinstance(sizes, int) else sizes))
-        words = [self.scheduler, "" if self.fusion == "smart" else self.fusion, edges, "nested" if self.nested else "",
-                 f"v{self.vector_bits}" if self.vector_bits else "",
+        words = [self.scheduler, str(self.strategy_seed) if self.scheduler == STRATEGY else "",
+                 "" if self.fusion == "smart" else self.fusion, _edges(self.sizes),
+                 f"in{_edges(self.outer_sizes)}" if self.outer_sizes else "", "nested" if self.nested else "",
+                 "" if self.parallel else "serial", f"v{self.vector_bits}" if self.vector_bits else "",
                  "expand" if self.expand else "", "reduce" if self.reductions == "exact" else "",
                  "reassociate" if self.reassociate else "", "split" if self.split else "",
                  "diamond" if self.concurrent_start else "",
                  f"p{self.parallel_degrees}" if self.parallel_degrees > 1 else "",
-                 "" if self.packing else "unpacked", "guard" if self.guard else "",
+                 "" if self.packing else "unpacked", "guard" if self.guard else "", "safe" if self.safe else "",
+                 f"with_{self.intrinsic}" if self.intrinsic else "",
                  f"steps{self.steps}of{self.steps_seed}" if self.steps else ""]
         return "_".join(word for word in words if word)
 
     @property
     def tolerance(self) -> float:
         """By how much results may differ, relative to the largest element; 0 for not at all."""
-        return TOLERANCE if self.reassociate else 0.0
+        return TOLERANCE if self.reassociate or self.intrinsic else 0.0
+
+    def kinds(self) -> Iterator[str]:
+        """What is drawn here, for the counts of a campaign."""
+        yield f"scheduler {self.scheduler}"
+        yield f"fusion {self.fusion}"
+        yield f"compiled with {self.build.value}"
+        sizes = "given per loop" if isinstance(self.sizes, tuple) else self.sizes
+        yield f"tile sizes {'one for all loops' if isinstance(sizes, int) else sizes}"
+        yield f"vectors of {self.vector_bits} bits" if self.vector_bits else "no vectors"
+        if self.parallel_degrees > 1:
+            yield f"{self.parallel_degrees} parallel degrees"
+        drawn = {"two levels of tiles": self.outer_sizes, "nested tiles": self.nested, "serial": not self.parallel,
+                 "expanded temporaries": self.expand, "relaxed reductions": self.reductions == "exact",
+                 "reassociated sums": self.reassociate, "index-set splitting": self.split,
+                 "diamonds": self.concurrent_start, "no packing": not self.packing, "guards": self.guard,
+                 "safe": self.safe, "instruction auto": self.intrinsic == "auto",
+                 "instruction by name": self.intrinsic not in ("", "auto"), "random primitives": self.steps}
+        yield from (name for name, value in drawn.items() if value)
+
+    def make(self, scop: Scop, text: str, analyses: Analyses | None = None) -> Made:
+        """The program transformed this way.
+
+        Parameters
+        ----------
+        text : the C file that the Scop comes from.
+
+        Raises
+        ------
+        PolyschedError : a stage refuses; BudgetExceededError when MOST_ISL_OPERATIONS are not enough for one.
+        """
+        made = with_budget(MOST_ISL_OPERATIONS, lambda: self._make(scop, text, analyses or Analyses(scop)))
+        if made is None:
+            raise BudgetExceededError(f"the configuration needs more than {MOST_ISL_OPERATIONS} isl operations",
+                                      where=scop.name)
+        return made
+
+    def _make(self, scop: Scop, text: str, analyses: Analyses) -> Made:
+        if self.intrinsic or self.safe:
+            optimized = optimize(scop, self.pipeline_options())
+            tiled, source = optimized.tiled, optimized.source
+            scanned = None
+            instructions = tuple(r for r in optimized.instructions if not r.startswith("no "))
+        else:
+            tiled = self.transform(scop, analyses)
+            scanned = scan(tiled)
+            source = emit(tiled, scanned=scanned, options=EmitOptions(
+                openmp=self.parallel, vector_bits=self.vector_bits, packing=self.packing, reassociate=self.reassociate))
+            source, instructions = guarded(source) if self.guard else source, ()
+        return Made(tiled=tiled, text=splice(text, [source]),
+                    traced=traced_function(tiled, name="traced", scanned=scanned), instructions=instructions)
 
     def transform(self, scop: Scop, analyses: Analyses | None = None) -> TiledSchedule:
         """The Scop scheduled and tiled this way."""
         dependences = (analyses or Analyses(scop)).of(reductions=self.reductions, expand=self.expand)
-        options = SchedulerOptions(fusion=self.fusion, split_index_sets=self.split,
-                                   concurrent_start=self.concurrent_start)
-        schedule = ALGORITHMS[self.scheduler](dependences, options=options)
+        options, tiling = self.scheduler_options(), self.tiling_options()
+        if self.scheduler == BEST:
+            return best(dependences, options=options, tiling=tiling)
+        if self.scheduler == STRATEGY:
+            schedule = by_strategy(dependences, random_strategy(dependences.scop, self.strategy_seed), options=options)
+        else:
+            schedule = ALGORITHMS[self.scheduler](dependences, options=options)
         if self.steps:
             schedule = random_steps(schedule, seed=self.steps_seed, count=self.steps)
-        target = replace(host(), vector_bits=self.vector_bits)
-        return tile(schedule, TilingOptions(sizes=self.sizes, nested=self.nested, register=bool(self.vector_bits),
-                                            parallel_degrees=self.parallel_degrees,
-                                            diamond=bool(self.concurrent_start), target=target))
+        return tile(schedule, tiling)
 
-    def emitted(self, tiled: TiledSchedule, scanned: Scan) -> CSource:
-        """The C of the transformed Scop."""
-        source = emit(tiled, scanned=scanned, options=EmitOptions(
-            vector_bits=self.vector_bits, packing=self.packing, reassociate=self.reassociate))
-        return guarded(source) if self.guard else source
+    def scheduler_options(self) -> SchedulerOptions:
+        return SchedulerOptions(fusion=self.fusion, split_index_sets=self.split, solver_seconds=SOLVER_SECONDS,
+                                concurrent_start=self.concurrent_start)
+
+    def tiling_options(self) -> TilingOptions:
+        return TilingOptions(sizes=self.sizes, outer_sizes=self.outer_sizes, nested=self.nested, parallel=self.parallel,
+                             register=bool(self.vector_bits), parallel_degrees=self.parallel_degrees,
+                             diamond=bool(self.concurrent_start), target=replace(host(), vector_bits=self.vector_bits))
+
+    def pipeline_options(self) -> PipelineOptions:
+        """The same for the whole pipeline, which has no names for some of it."""
+        tensorize = TensorizeOptions(intrinsic=self.intrinsic, sizes=INSTRUCTION_SIZES) if self.intrinsic else None
+        return PipelineOptions(
+            scheduler=self.scheduler, fusion=self.fusion, split_index_sets=self.split, tile=self.sizes,
+            concurrent_start=self.concurrent_start, parallel=self.parallel, parallel_degrees=self.parallel_degrees,
+            vector_bits=self.vector_bits, expand=self.expand, reassociate=self.reassociate, guard=self.guard,
+            safe=self.safe, tensorize=tensorize)
+
+
+def _edges(sizes: Sizes) -> str:
+    return sizes if isinstance(sizes, str) else "x".join(map(str, (sizes,) if isinstance(sizes, int) else sizes))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Made:
+    """What a configuration made of a program.
+
+    Parameters
+    ----------
+    text : the C file with the region replaced.
+    traced : the function that reports the instances.
+    instructions : which instruction computes which statement.
+    """
+
+    tiled: TiledSchedule
+    text: str
+    traced: str
+    instructions: tuple[str, ...] = ()
+
+    def kinds(self) -> Iterator[str]:
+        """What came of it, for the counts of a campaign."""
+        yield from (f"applied {step.NAME}" for step in self.tiled.schedule.steps)
+        if self.instructions:
+            yield "computed by an instruction"
 
 
 class Analyses:
@@ -113,34 +236,7 @@ class Analyses:
     def of(self, *, reductions: str = "keep", expand: bool = False) -> Dependences:
         """The dependences with reductions treated this way, and with temporaries expanded."""
         if (reductions, expand) not in self._known:
-            plain = self.of() if expand else analyse(self._scop, reductions=reductions)
+            plain = self.of() if expand else analyse(self._scop, reductions=reductions,
+                                                     isl_operations=ANALYSIS_ISL_OPERATIONS)
             self._known[reductions, expand] = expand_temporaries(plain).dependences if expand else plain
         return self._known[reductions, expand]
-
-
-def random_configurations(seed: int) -> tuple[Configuration, ...]:
-    """The configurations that program number `seed` is tried with: every scheduler, tiled or not."""
-    source = random.Random(f"configuration {seed}")
-
-    def configuration(scheduler: str, *, tiled: float, fusion: str = "smart") -> Configuration:
-        sizes: Sizes = source.choice(TILE_SIZES) if source.random() < tiled else "off"
-        vector_bits = source.choice(VECTOR_BITS)
-        temporaries = source.choices(TEMPORARIES, weights=(6, 3, 1))[0]
-        return Configuration(
-            scheduler=scheduler, fusion=fusion, sizes=sizes, nested=source.random() < 0.3, vector_bits=vector_bits,
-            expand=temporaries == "expand", reductions="exact" if temporaries == "exact" else "keep",
-            reassociate=source.random() < 0.1, split=source.random() < 0.1,
-            concurrent_start=int(scheduler == "pluto" and source.random() < 0.15),
-            parallel_degrees=source.choice((1, 1, 1, 2)), packing=source.random() < 0.8, guard=source.random() < 0.15)
-
-    drawn = (configuration("pluto", tiled=1.0),
-             configuration("pluto", tiled=0.5, fusion=source.choice(FUSION_POLICIES)),
-             configuration("isl", tiled=0.5),
-             configuration("original", tiled=0.5),
-             configuration("feautrier", tiled=0.5),
-             Configuration(scheduler=source.choice(("original", "original", "pluto")), steps=source.randint(1, 5),
-                           steps_seed=seed, vector_bits=source.choice(VECTOR_BITS)))
-    distinct = list({c.label: c for c in drawn}.values())
-    chosen = seed % len(distinct)
-    distinct[chosen] = replace(distinct[chosen], optimised=True)
-    return tuple(distinct)

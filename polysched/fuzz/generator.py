@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
-from polysched.fuzz.program import Affine, Guard, Loop, Node, Program, Reference, Statement, Term
+from polysched.fuzz.program import Affine, Guard, Loop, Node, Program, Reference, Statement, Term, computes
 
 PARAMETERS = ("n", "m")
 ITERATORS = ("i", "j", "k", "l")
@@ -21,6 +21,10 @@ FAMILIES = {
     "int": ("int",),
 }
 MODULUS = 1009
+PRODUCTS = (("float", "float", "float"), ("double", "double", "double"), ("int", "unsigned char", "signed char"),
+            ("int", "signed char", "signed char"), ("int", "short", "short"))
+"""Types of the sum and of both factors; all the products of a program fit an int."""
+TRIED_SIZES = ({"n": 8, "m": 9}, {"n": 13, "m": 11}, {"n": 7, "m": 12}, {"n": 2, "m": 2})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,22 +33,30 @@ class Shape:
 
     Parameters
     ----------
-    statements : most assignments of a program.
+    statements : so many assignments, or fewer: one is six times as likely as six. Alternatives and temporaries
+        come on top.
     depth : most loops around one.
     data_dependent : probability that a statement has a data-dependent condition.
     temporaries : probability that a statement gets a part of its value from a temporary: a variable declared in its
         block, or an array there that a loop in front of the statement's fills.
+    products : probability that a program has a nest more, with arrays of its own: a sum of products as the
+        instructions of `tensorize` compute them.
     """
 
     statements: int = 6
     depth: int = 4
     data_dependent: float = 0.02
     temporaries: float = 0.15
+    products: float = 0.12
 
 
 def generate(seed: int, *, shape: Shape | None = None) -> Program:
-    """The program of this number."""
-    return _Writer(random.Random(seed), shape or Shape()).program(f"p{seed}")
+    """The program of this number; one that would compute nothing is drawn again."""
+    source = random.Random(seed)
+    while True:
+        program = _Writer(source, shape or Shape()).program(f"p{seed}")
+        if any(computes(program, sizes) for sizes in TRIED_SIZES):
+            return program
 
 
 class _Writer:
@@ -54,7 +66,8 @@ class _Writer:
         self.random = source
         self.shape = shape
         self.family = source.choices(list(FAMILIES), weights=(6, 3, 1))[0]
-        self.left = source.randint(1, shape.statements)
+        counts = range(1, shape.statements + 1)
+        self.left = source.choices(counts, weights=[1 / count for count in counts])[0]
         self.deepest = source.choices(range(1, shape.depth + 1), weights=(2, 4, 3, 1)[:shape.depth])[0]
         self.ranks = {"A": source.randint(1, 3), "B": source.randint(1, 2), "C": source.randint(1, 2), "s": 0}
         if source.random() < 0.5:
@@ -69,7 +82,12 @@ class _Writer:
             body.append(self.loop(()))
         found = _Temporaries(self)
         nodes = found.within(tuple(body), ())
-        return Program(name, PARAMETERS, self.types | found.types, nodes)
+        types = self.types | found.types
+        if self.random.random() < self.shape.products:
+            nest, more = product_nest(self.random)
+            types |= more
+            nodes = (nest, *nodes) if self.random.random() < 0.5 else (*nodes, nest)
+        return Program(name, PARAMETERS, types, nodes)
 
     def body(self, around: tuple[str, ...]) -> tuple[Node, ...]:
         nodes: list[Node] = []
@@ -171,6 +189,35 @@ class _Writer:
         if draw < 0.32:
             return Affine(((first, self.random.choice((2, 3))),), shift)
         return Affine(((first, 1),), shift)
+
+
+def product_nest(source: random.Random) -> tuple[Loop, dict[str, str]]:
+    """`P[..] += Q[..] * R[..]` over two to four loops, and the types of the three arrays.
+
+    Every loop is in a subscript of two of the arrays, as in products of matrices, or in one of them all (batches), and
+    now and then two of them are added in a subscript, as in convolutions.
+    """
+    iterators = ITERATORS[:source.randint(2, 4)]
+    dimensions: dict[str, list[Affine]] = {"P": [], "Q": [], "R": []}
+    for position, iterator in enumerate(iterators):
+        where = source.choice((("P", "Q"), ("P", "R"), ("Q", "R"), ("P", "Q", "R")))
+        where = {0: ("P", "Q"), 1: ("Q", "R")}.get(position, where)
+        for name in where:
+            subscript = Affine(((iterator, 1),))
+            if dimensions[name] and source.random() < 0.15:
+                last = dimensions[name].pop()
+                subscript = last.plus(subscript)
+            dimensions[name].append(subscript)
+    for subscripts in dimensions.values():
+        source.shuffle(subscripts)
+    p, q, r = (Reference(name, tuple(subscripts)) for name, subscripts in dimensions.items())
+    node: Node = Statement(p, "+=", (Term("1", q, times=r),))
+    order = source.sample(iterators, len(iterators))
+    for iterator in reversed(order):
+        upper = Affine(((source.choice(PARAMETERS), 1),), -1)
+        node = Loop(iterator, (Affine(),), (upper,), 1, False, (node,))
+    assert isinstance(node, Loop)
+    return node, dict(zip(dimensions, source.choice(PRODUCTS), strict=True))
 
 
 class _Temporaries:

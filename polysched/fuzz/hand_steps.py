@@ -15,6 +15,7 @@ from polysched.scheduling.primitives import (
     Parallel,
     Peel,
     Privatize,
+    Reorder,
     Reverse,
     Scale,
     Shift,
@@ -59,9 +60,13 @@ def random_step(scop: Scop, all_loops: tuple[Loop, ...], source: random.Random) 
     here, small = loop.position, source.randint(2, 4)
     last = all_loops[-1].position
     temporaries = [array.name for array in scop.arrays if array.is_temporary] or [scop.arrays[0].name]
+    nest = [*sorted(around), here]
     makers: tuple[Callable[[], Step], ...] = (
-        lambda: Tile(loops=(outer, here) if outer != here else (here,), sizes=(small,) * (1 + (outer != here))),
+        lambda: Tile(loops=(outer, here) if outer != here else (here,),
+                     sizes=tuple(source.randint(1, 5) for _ in range(1 + (outer != here)))),
+        lambda: Tile(loops=tuple(nest), sizes=tuple(source.randint(1, 5) for _ in nest)),
         lambda: Interchange(outer=outer, inner=here),
+        lambda: Reorder(order=tuple(source.sample(nest, len(nest)))),
         lambda: Skew(loop=here, by=outer, factor=source.choice((-1, 1, 2))),
         lambda: Reverse(loop=here),
         lambda: Shift(loop=here, statement=source.choice(loop.statements), amount=source.choice((-1, 1, 2))),

@@ -59,11 +59,17 @@ class Reference:
 
 @dataclass(frozen=True)
 class Term:
-    """One summand of a right-hand side: `factor * element`, `factor * iterator` or `factor` alone."""
+    """One summand of a right-hand side: `factor * element`, `factor * iterator` or `factor` alone.
+
+    Parameters
+    ----------
+    times : a second element, for a product of two.
+    """
 
     factor: str
     of: Reference | Affine | None = None
     negative: bool = False
+    times: Reference | None = None
 
 
 @dataclass(frozen=True)
@@ -197,7 +203,7 @@ def _term(term: Term, layout: Layout) -> str:
         case Affine():
             return f"{term.factor} * ({term.of.text()})"
         case Reference():
-            element = layout.element(term.of)
+            element = layout.element(term.of) + (f" * {layout.element(term.times)}" if term.times else "")
             return element if term.factor == "1" else f"{term.factor} * {element}"
 
 
@@ -249,7 +255,37 @@ def references(statement: Statement) -> Iterator[Reference]:
         yield statement.target
     if statement.when is not None:
         yield statement.when
-    yield from (term.of for term in statement.terms if isinstance(term.of, Reference))
+    for term in statement.terms:
+        yield from (element for element in (term.of, term.times) if isinstance(element, Reference))
+
+
+def computes(program: Program, values: Mapping[str, int]) -> bool:
+    """Whether some assignment is executed when the parameters have these values; data-dependent conditions hold."""
+    return _executes(program.body, dict(values))
+
+
+def _executes(nodes: tuple[Node, ...], values: dict[str, int]) -> bool:
+    for node in nodes:
+        match node:
+            case Statement():
+                return True
+            case Loop():
+                lower = max(_value(bound, values) for bound in node.lower)
+                upper = min(_value(bound, values) for bound in node.upper)
+                points = range(upper, lower - 1, -node.step) if node.downward else range(lower, upper + 1, node.step)
+                if any(_executes(node.body, values | {node.iterator: point}) for point in points):
+                    return True
+            case Guard():
+                held = [_value(affine, values) >= 0 if modulus is None else _value(affine, values) % modulus == 0
+                        for affine, modulus in node.conditions]
+                taken = all(held) if node.joiner == "&&" else any(held)
+                if _executes(node.then if taken else node.otherwise, values):
+                    return True
+    return False
+
+
+def _value(affine: Affine, values: Mapping[str, int]) -> int:
+    return affine.constant + sum(coefficient * values[name] for name, coefficient in affine.terms)
 
 
 @dataclass(frozen=True)

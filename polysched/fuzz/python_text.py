@@ -69,7 +69,8 @@ def _term(term: Term, layout: Layout) -> str:
         case Affine():
             return f"{factor} * ({term.of.text()})"
         case Reference():
-            return f"{factor} * {_element(term.of, layout)}"
+            return f"{factor} * {_element(term.of, layout)}" + (
+                f" * {_element(term.times, layout)}" if term.times else "")
 
 
 def _element(reference: Reference, layout: Layout) -> str:

@@ -122,6 +122,9 @@ def _simpler_term(term: Term) -> Iterator[Term]:
         yield replace(term, factor="1")
     if isinstance(term.of, Reference):
         yield from (replace(term, of=reference) for reference in _simpler_reference(term.of))
+    if term.times is not None:
+        yield replace(term, times=None)
+        yield from (replace(term, times=reference) for reference in _simpler_reference(term.times))
 
 
 def _simpler_reference(reference: Reference) -> Iterator[Reference]:
@@ -158,6 +161,7 @@ def _with_value(node: Node, iterator: str, value: Affine) -> Node:
                            otherwise=tuple(_with_value(child, iterator, value) for child in node.otherwise))
         case Statement():
             terms = tuple(replace(t, of=reference(t.of) if isinstance(t.of, Reference) else
-                                  affine(t.of) if isinstance(t.of, Affine) else None) for t in node.terms)
+                                  affine(t.of) if isinstance(t.of, Affine) else None,
+                                  times=None if t.times is None else reference(t.times)) for t in node.terms)
             return replace(node, target=reference(node.target), terms=terms,
                            when=None if node.when is None else reference(node.when))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import chain
@@ -15,7 +16,8 @@ from typing import Any
 
 from polysched.fuzz.campaign import FRAMES_FILE
 from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
-from polysched.fuzz.configuration import Configuration, random_configurations
+from polysched.fuzz.configuration import Configuration
+from polysched.fuzz.drawing import random_configurations
 from polysched.fuzz.generator import Shape, generate
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_variant
@@ -30,6 +32,16 @@ SMALL_SIZES = ({"n": 11, "m": 12}, {"n": 8, "m": 9},
                {"n": 5, "m": 6}, {"n": 4, "m": 5}, {"n": 4, "m": 3}, {"n": 3, "m": 2}, {"n": 2, "m": 2})
 MOST_INSTANCES_SMALL = 250
 MOST_INSTANCES_RUN = 200_000
+WATCHDOG_FACTOR = 10
+WARM_UP = """\
+void f(int n, double A[n], double B[n])
+{
+#pragma scop
+    for (int i = 1; i < n; i++)
+        A[i] = A[i - 1] + B[i];
+#pragma endscop
+}
+"""
 
 
 def main(arguments: list[str]) -> None:
@@ -45,8 +57,11 @@ def main(arguments: list[str]) -> None:
 def check_programs(request: Mapping[str, Any], shape: Shape, reporter: Reporter) -> None:
     """Report one result per program; while a program is extracted and scheduled, its number is on record.
 
-    One that needs more than `budget_seconds` for that ends this process, which leaves its stack in FRAMES_FILE.
+    A configuration that needs more than `budget_seconds` for that is given up; one that does not even stop then ends
+    this process, which leaves its stack in FRAMES_FILE.
     """
+    _warm_up()
+    gc.disable()  # isl objects make no cycles to speak of, and the process is short
     prepared: dict[int, list[Subject | Finding]] = {}
     configurations: dict[int, tuple[Configuration, ...]] = {}
     seconds: dict[int, float] = {}
@@ -54,26 +69,33 @@ def check_programs(request: Mapping[str, Any], shape: Shape, reporter: Reporter)
         reporter.report(seed=seed, phase=f"scheduling program {seed}")
         configurations[seed] = random_configurations(seed)
         started = time.monotonic()
-        with _watchdog(request["budget_seconds"]):
+        budget: float = request["budget_seconds"]
+        with _watchdog(WATCHDOG_FACTOR * budget):
             prepared[seed] = [prepare(f"p{seed}", generate(seed, shape=shape).text(), configurations[seed],
-                                      on_progress=lambda label: reporter.report(configuration=label)),
-                              *_in_python(seed, shape)]
+                                      on_progress=lambda label: reporter.report(configuration=label), seconds=budget),
+                              *_in_python(seed, shape, budget)]
         seconds[seed] = time.monotonic() - started
     reporter.report(seed=None, phase="checking")
     started = time.monotonic()
-    findings = check_prepared(chain.from_iterable(prepared.values()), on_progress=reporter.phase)
+    findings = check_prepared([*chain.from_iterable(prepared.values())], on_progress=reporter.phase)
     share = (time.monotonic() - started) / len(prepared)
     for seed in prepared:
         found = [asdict(f) for f in findings if f.subject in (f"p{seed}", f"p{seed}d")]
+        kinds = [s.kinds for s in prepared[seed] if isinstance(s, Subject)]
         reporter.report(result={"seed": seed, "configurations": len(configurations[seed]), "findings": found,
-                                "seconds": seconds[seed] + share})
+                                "kinds": kinds[0] if kinds else {}, "seconds": seconds[seed] + share})
 
 
-def _in_python(seed: int, shape: Shape) -> Iterator[Subject | Finding]:
+def _warm_up() -> None:
+    """Load what is loaded when it is first used: a limit must not strike in the middle of an import."""
+    prepare("warm_up", WARM_UP, [Configuration(scheduler="pluto", sizes=2), Configuration(scheduler="isl")])
+
+
+def _in_python(seed: int, shape: Shape, seconds: float) -> Iterator[Subject | Finding]:
     """The program with doubles for all floats, to be compared with its text in Python."""
     variant = python_variant(seed, shape)
     if variant is not None:
-        subject = prepare(variant.name, variant.text(), ())
+        subject = prepare(variant.name, variant.text(), (), seconds=seconds)
         yield replace(subject, python=variant) if isinstance(subject, Subject) else subject
 
 
@@ -89,7 +111,7 @@ def _watchdog(seconds: float) -> Iterator[None]:
     Path(FRAMES_FILE).unlink()
 
 
-def check_prepared(prepared: Iterable[Subject | Finding], *,
+def check_prepared(prepared: Sequence[Subject | Finding], *,
                    on_progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
     """Findings of programs at sizes that suit them."""
     subjects = [p for p in prepared if isinstance(p, Subject)]

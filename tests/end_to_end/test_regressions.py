@@ -15,6 +15,7 @@ SIZES = ({"n": 8, "m": 6}, {"n": 13, "m": 11})
 CASES = [
     ("strided_tiles", Configuration(scheduler="pluto", sizes=(2, 3))),
     ("strided_tiles", Configuration(scheduler="pluto")),
+    ("strided_loop_kept", Configuration(scheduler="isl", safe=True)),
     ("team_for_cut_rows", Configuration(scheduler="pluto", vector_bits=256)),
 ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import fields, replace
 
 import islpy as isl
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 from polysched.dependence import analyse
 from polysched.fuzz.batch import differences
 from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
-from polysched.fuzz.configuration import Configuration, random_configurations
+from polysched.fuzz.configuration import Build, Configuration
+from polysched.fuzz.drawing import BY_NAME, random_configurations
 from polysched.fuzz.generator import Shape
 from polysched.fuzz.hand_steps import random_steps
 from polysched.fuzz.program import Layout
@@ -100,27 +102,38 @@ def test_one_program_that_does_not_compile_leaves_the_others_checked(subject: Su
 
 
 def test_a_refusal_is_no_wrong_program() -> None:
-    refused = prepare("f", SOURCE.replace("A[i - 1]", "A[*&i]"), [TILED])
+    refused = prepare("f", SOURCE.replace("A[i - 1]", "A[i--]"), [TILED])
     assert isinstance(refused, Finding)
     assert (refused.configuration, refused.kind, refused.is_wrong) == (ORIGINAL, "refused", False)
 
 
-def test_the_configurations_of_a_program_cover_every_scheduler() -> None:
-    drawn = [c for seed in range(40) for c in random_configurations(seed)]
-    assert {c.scheduler for c in drawn} == {"pluto", "isl", "original", "feautrier"}
-    assert {c.vector_bits for c in drawn} == {0, 128, 256, 512}
+def test_everything_that_a_user_can_choose_is_drawn_often_enough() -> None:
+    drawn = [c for seed in range(3000) for c in random_configurations(seed)]
+    count = Counter(kind for c in drawn for kind in c.kinds())
+    assert {c.scheduler for c in drawn} == {*ALGORITHMS, "strategy", "best"}
     assert {c.fusion for c in drawn} == set(FUSION_POLICIES)
-    assert len({c.sizes for c in drawn}) == 7
+    assert {c.vector_bits for c in drawn} == {0, 128, 256, 512}
+    assert {c.build for c in drawn} == set(Build)
+    assert {c.parallel_degrees for c in drawn} == {1, 2, 3}
+    assert len({c.intrinsic for c in drawn} & set(BY_NAME)) > len(BY_NAME) * 3 // 4
+    assert len({c.sizes for c in drawn}) > 100
+    assert min(count.values()) > 50, count
     assert random_configurations(3) == random_configurations(3)
 
 
-def test_every_part_of_the_pipeline_is_drawn() -> None:
-    drawn = [c for seed in range(120) for c in random_configurations(seed)]
-    for name in ("nested", "expand", "reassociate", "split", "concurrent_start", "guard", "optimised", "packing"):
-        assert {bool(getattr(c, name)) for c in drawn} == {False, True}, name
-    assert {c.reductions for c in drawn} == {"keep", "exact"}
-    assert {c.parallel_degrees for c in drawn} == {1, 2}
-    assert all(sum(c.optimised for c in random_configurations(seed)) == 1 for seed in range(40))
+def test_every_option_of_a_configuration_is_drawn_and_counted() -> None:
+    drawn = [c for seed in range(300) for c in random_configurations(seed)]
+    kinds = {kind for c in drawn for kind in c.kinds()}
+    plain = Configuration(scheduler="pluto")
+    for option in fields(Configuration):
+        if option.name in ("strategy_seed", "steps_seed"):
+            continue
+        values = {getattr(c, option.name) for c in drawn}
+        assert len(values) > 1, option.name
+        value = next(v for v in values if v != getattr(plain, option.name))
+        counted = set(replace(plain, **{option.name: value}).kinds()) - set(plain.kinds())
+        assert counted, option.name
+        assert counted <= kinds | {f"{value} parallel degrees"}, option.name
 
 
 def test_a_tolerance_is_relative_to_the_largest_element() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from polysched.fuzz.batch import Version, arguments_for, compile_batch
-from polysched.fuzz.generator import Shape, generate
-from polysched.fuzz.program import Affine, Guard, Loop, Program, Reference, Statement, Term, walk
+from polysched.fuzz.generator import TRIED_SIZES, Shape, generate
+from polysched.fuzz.program import Affine, Guard, Loop, Program, Reference, Statement, Term, computes, walk
 from polysched.fuzz.shrinking import shrink, smaller
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
@@ -68,7 +68,7 @@ def test_temporaries_are_declared_where_they_are_used() -> None:
     variables = [text for text in texts if " t1 = " in text]
     arrays = [text for text in texts if re.search(r" T1\[.*\];\n +for ", text)]
     assert len(variables) > 10
-    assert len(arrays) > 5
+    assert len(arrays) >= 5
     scop = from_c_text(arrays[0])
     assert scop.array("T1").is_temporary
     assert not any("t1" in generate(seed, shape=Shape(temporaries=0.0)).text() for seed in range(60))
@@ -81,13 +81,29 @@ def test_programs_compile_and_their_accesses_stay_inside(first: int, tmp_path: P
     compile_batch(versions, name="programs", folder=tmp_path, compiler=find_compiler())
 
 
+def test_every_program_computes_something() -> None:
+    assert all(any(computes(generate(seed), sizes) for sizes in TRIED_SIZES) for seed in range(200))
+    empty = Program("f", ("n",), {"A": "int"}, (loop("i", assign(Reference("A", (I,)), Term("1")), lower=Affine((), 2),
+                                                     upper=Affine((), 1)),))
+    assert not computes(empty, {"n": 8})
+    guarded = Guard(((I.plus(Affine((), -3)), None), (I, 2)), "&&", (assign(Reference("A", (I,)), Term("1")),))
+    late = Program("f", ("n",), {"A": "int"}, (loop("i", guarded),))
+    assert [computes(late, {"n": n}) for n in (3, 4, 5)] == [False, False, True]
+
+
+def test_some_programs_hold_a_sum_of_products() -> None:
+    nests = [generate(seed) for seed in range(60)]
+    with_products = [p for p in nests if any(isinstance(node, Statement) and any(t.times for t in node.terms)
+                                             for node in walk(p.body))]
+    assert 3 <= len(with_products) <= 15
+    assert re.search(r"P\[.*\] \+= Q\[.*\] \* R\[", with_products[0].text())
+
+
 def test_the_front_end_reads_most_of_them() -> None:
     statements = 0
     for seed in range(20):
         program = generate(seed, shape=Shape(data_dependent=0.0))
         if not any(isinstance(node, Statement) for node in walk(program.body)):
-            continue
-        if seed == 12:  # nothing of it ever runs
             continue
         scop = from_c_text(program.text())
         statements += len(scop.statements)
@@ -98,7 +114,7 @@ def test_the_front_end_reads_most_of_them() -> None:
 
 
 def test_shrinking_keeps_what_fails_and_drops_the_rest() -> None:
-    program = generate(7)
+    program = generate(33)
 
     def fails(candidate: Program) -> bool:
         return any(isinstance(node, Statement) and node.op == "+=" for node in walk(candidate.body))

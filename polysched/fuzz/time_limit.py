@@ -1,0 +1,44 @@
+"""A limit of CPU time on a block of Python: the block is left by an exception, the process goes on.
+
+CPU time does not depend on what else the machine does.  The signal is handled between two steps of the interpreter, so
+a call of a library that does not return is not interrupted; `worker` has a watchdog for that.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+MOST_FRAMES = 8
+
+
+class OutOfTime(Exception):
+    """The block needed more than its CPU time; the message names the functions it was in, the innermost first."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the block when this process has used so much CPU time in it; outside the main thread never."""
+    if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def over(number: int, frame: FrameType | None) -> None:
+        places = traceback.extract_stack(frame)[::-1][:MOST_FRAMES]
+        where = ", ".join(f"{f.name} ({'/'.join(Path(f.filename).parts[-2:])}:{f.lineno})" for f in places)
+        raise OutOfTime(f"not done after {seconds:g} seconds; it was in {where}")
+
+    before = signal.signal(signal.SIGPROF, over)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})  # a parent may have blocked it
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
