@@ -51,6 +51,7 @@ class IslCheck:
     asked: dict[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]], bool] = field(default_factory=dict)
     told_apart: dict[tuple[str, ...], bool] = field(default_factory=dict)
     steps: dict[int, bool] = field(default_factory=dict)
+    unnamed: dict[str, frozenset[str]] = field(default_factory=dict)
     read: dict[int, tuple[Expr, tuple[str, ...]]] = field(default_factory=dict)
 
     def refusal(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
@@ -123,15 +124,33 @@ class IslCheck:
         return self.steps[extent]
 
     def independent(self, reference: str, hidden: frozenset[str]) -> bool:
-        """The element of an access is a function of the loops that are not hidden."""
+        """The element of an access is a function of the loops that are not hidden.
+
+        What holds for some hidden loops holds for fewer, so those that the subscripts do not name are asked together.
+        """
+        unnamed = self._unnamed(reference)
+        if hidden < unnamed and self.independent(reference, unnamed):
+            return True
         key = (reference, hidden)
         if key not in self.answers:
             relation = _projected(self.fragment, self.fragment.relation(reference), hidden)
             self.answers[key] = bool(relation.is_single_valued())
         return self.answers[key]
 
+    def _unnamed(self, reference: str) -> frozenset[str]:
+        """The loops that no subscript of an access names."""
+        if reference not in self.unnamed:
+            named = {n for i in self.fragment.indices[reference] for n in i.loops}
+            self.unnamed[reference] = frozenset(loop.name for loop in self.fragment.loops) - named
+        return self.unnamed[reference]
+
     def distinct(self, lanes: frozenset[str]) -> bool:
-        """With every other loop at one value, different lanes write different elements."""
+        """With every other loop at one value, different lanes write different elements.
+
+        What holds for some lanes holds for fewer, so all loops that choose the element are asked together.
+        """
+        if lanes < self.written and self.distinct(self.written):
+            return True
         key = ("", lanes)
         if key not in self.answers:
             together = self._same_element

@@ -102,7 +102,8 @@ class LayoutTable:
         if mode not in (LoadMode.DIRECT, LoadMode.BROADCAST):
             copied = math.prod(count if extent is None else -(-count // extent) * extent for count, extent in counts)
             inside = {name for members in loops for name in members}
-            copied *= math.prod(self.fragment.loop(n).extent for n in self.fragment.loops_of(e) if n not in inside)
+            for name in self.fragment.loops_of(e) - inside:
+                copied *= self.fragment.loop(name).extent
         array = self.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
         return OperandLayout(operand=operand.name, array=array, mode=mode, strides=strides, packed_elements=copied,
                              least_elements=min(copied, self._touched(e.reference)) if isinstance(e, Load) else copied)
