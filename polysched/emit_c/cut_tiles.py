@@ -94,8 +94,12 @@ class CutTile:
         lines = [assignment.format(copy=copy, memory=self.place(replace(where, subscripts=forms)))]
         for edge, (lower, upper) in reversed(tuple(zip(self.tile.edges, self.tile.within, strict=True))):
             name, here = names[edge.variable], variable(edge.variable)
-            start = "0" if lower == edge.base else self.index.bound(lower - here)
-            end = str(edge.count) if upper == edge.base + edge.count else self.index.bound(upper - here)
+            start = "0" if lower == edge.base else self.index.bound(lower - here).code
+            end = str(edge.count) if upper == edge.base + edge.count else self.index.bound(upper - here).code
+            if edge.simd:  # a constant length lets the compiler take whole vectors
+                inside = [f"{name} >= {start}"] * (start != "0") + [f"{name} < {end}"] * (end != str(edge.count))
+                lines = braced(f"if ({' && '.join(inside)})", lines) if inside else lines
+                start, end = "0", str(edge.count)
             lines = braced(f"for (long {name} = {start}; {name} < {end}; {name}++)", lines)
         return lines
 
