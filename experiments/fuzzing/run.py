@@ -88,7 +88,8 @@ def verdict(records: Sequence[Record]) -> str:
     return "" if wrong == "none" else f"wrong programs: {wrong}"
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict)
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict,
+                        local_options=("jobs",))
 
 if __name__ == "__main__":
     from polysched.cli import main
