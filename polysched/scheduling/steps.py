@@ -13,7 +13,7 @@ from polysched.dependence import analyse, check_legal
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import active_at, carrier, total_values, witness_of
 from polysched.dependence.same_values import check_same_values
-from polysched.errors import IllegalScheduleError, UsageError
+from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling.flags import with_flags_in_budget
 from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
 from polysched.scheduling.marks import LoopMark
@@ -116,7 +116,7 @@ def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]]) -> Sch
 
 
 def available(schedule: Schedule, kind: type[Step]) -> tuple[Step, ...]:
-    """Every place where a kind of step is legal, as ready steps with small default arguments.
+    """Every place where a kind of step is known to be legal, as ready steps with small default arguments.
 
     Loops are named by position.  Amounts, factors and sizes are small: a loop is shifted by one, split after its first
     values, scaled by two.  Of the orders of a nest, those are listed that bring one loop outward or inward.
@@ -133,7 +133,7 @@ def available(schedule: Schedule, kind: type[Step]) -> tuple[Step, ...]:
     for step in candidates(loop_tree(schedule.tree), schedule.scop):
         try:
             apply(schedule, step)
-        except (IllegalScheduleError, UsageError):
+        except (BudgetExceededError, IllegalScheduleError, UsageError):
             continue
         found.append(step)
     return tuple(found)

@@ -4,7 +4,7 @@ import islpy as isl
 import pytest
 
 from polysched.dependence import analyse
-from polysched.errors import IllegalScheduleError, UsageError
+from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling import steps
 from polysched.scheduling.loop_tree import from_isl, to_isl
 from polysched.scheduling.primitives import (
@@ -305,3 +305,13 @@ def test_every_refusal_names_a_pair_of_instances(loops_of_c: str, step: Step) ->
     with pytest.raises(IllegalScheduleError) as caught:
         steps.apply(start, step)
     assert "must run before" in str(caught.value.witness)
+
+
+def test_a_place_that_isl_cannot_decide_is_not_listed(monkeypatch):
+    assert steps.available(product(), Interchange)
+
+    def undecided(*_, **__):
+        raise BudgetExceededError("not decided", where="here")
+
+    monkeypatch.setattr(steps, "check_legal", undecided)
+    assert steps.available(product(), Interchange) == ()
