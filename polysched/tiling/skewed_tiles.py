@@ -18,8 +18,12 @@ from math import prod
 from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
+from polysched.tiling.nest import Nest
 from polysched.tiling.tile_search import USABLE, TileChoice, TileProblem, candidate_edges, unskewed_extent
 from polysched.tiling.traffic import working_set_bytes
+
+LONGEST_EDGE = 128
+"""Longer edges of loops around a row only help where rows are very short, and make the search long."""
 
 ROW_CYCLES = 40
 """What a row costs beside its iterations: bounds, a first and a last vector that repeat iterations of others."""
@@ -39,6 +43,8 @@ def choose_skewed_tile(problem: TileProblem, target: Target) -> TileChoice | Non
     order = problem.orders[0]
     best: tuple[float, TileChoice] | None = None
     for edges in _combinations(problem, order):
+        if working_set_bytes(problem.nest, _box(problem.nest, edges), problem.line_bytes) > problem.capacity_bytes:
+            continue
         plan = BandPlan(nest=problem.nest, edges=tuple(
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
@@ -56,8 +62,7 @@ def full_tiles_seconds(plan: BandPlan, model: Projected) -> float:
     data come in anew from all caches that do not hold everything.
     """
     nest = plan.nest
-    extents = tuple(min(edge or extent, unskewed_extent(nest, loop) if loop else extent)
-                    for loop, (edge, extent) in enumerate(zip(plan.edges, nest.extents, strict=True)))
+    extents = _box(nest, plan.edges)
     count = max(1, len(nest.deepest))
     tile = BandPlan(nest=replace(nest, extents=extents, density=float(count)), edges=(None,) * nest.depth, order=())
     structure = plan_structure(tile)
@@ -72,10 +77,17 @@ def full_tiles_seconds(plan: BandPlan, model: Projected) -> float:
     return max(tiles * arithmetic / frequency, tiles * loads / frequency + moved) + tiles * starts / frequency
 
 
+def _box(nest: Nest, edges: tuple[int | None, ...]) -> tuple[int, ...]:
+    """The iterations of a full tile per loop, at one value of the loop that skews the others."""
+    return tuple(min(edge or extent, unskewed_extent(nest, loop) if loop else extent)
+                 for loop, (edge, extent) in enumerate(zip(edges, nest.extents, strict=True)))
+
+
 def _combinations(problem: TileProblem, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     choices = []
     for loop in range(problem.nest.depth):
-        edges = [edge for edge, _ in candidate_edges(problem, loop, order)]
+        every = [edge for edge, _ in candidate_edges(problem, loop, order)]
+        edges = every if loop == problem.innermost else [edge for edge in every if edge <= LONGEST_EDGE] or every[:1]
         if loop == problem.innermost and loop not in order[:2]:
             edges = [edge for edge in edges if edge < unskewed_extent(problem.nest, loop)]
             edges.append(problem.nest.extents[loop])
