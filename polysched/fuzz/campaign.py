@@ -43,6 +43,7 @@ class CampaignOptions:
     limit_bytes : memory of one child.
     shrink_seconds : for making a wrong program smaller; 0 saves it as it is.
     data_dependent : probability of a data-dependent condition, per statement.
+    statements, depth : how large programs may be, as in `Shape`.
     """
 
     count: int
@@ -53,6 +54,17 @@ class CampaignOptions:
     limit_bytes: int = 4 << 30
     shrink_seconds: float = 120.0
     data_dependent: float = 0.02
+    statements: int = Shape.statements
+    depth: int = Shape.depth
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(data_dependent=self.data_dependent, statements=self.statements, depth=self.depth)
+
+    @property
+    def shape_request(self) -> dict[str, Any]:
+        """The same for a child process."""
+        return {"data_dependent": self.data_dependent, "statements": self.statements, "depth": self.depth}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +119,7 @@ def _check_chunk(seeds: Sequence[int], options: CampaignOptions) -> Iterator[Pro
     """The results of a chunk; a program that ends its child is taken out and the others go on."""
     left = list(seeds)
     while left:
-        end, place = _worker({"check": left, "data_dependent": options.data_dependent,
+        end, place = _worker({"check": left, "shape": options.shape_request,
                               "budget_seconds": options.limit_seconds},
                              max(LEAST_CHECK_SECONDS, CHECK_FACTOR * options.limit_seconds), options)
         done = [_result(report["result"]) for report in end.reports if "result" in report]
@@ -158,7 +170,7 @@ def _result(report: Mapping[str, Any]) -> ProgramResult:
 def shrunk_text(result: ProgramResult, options: CampaignOptions) -> str:
     """The smallest C file found that shows the first wrong finding of a program, with a comment that says which."""
     finding = result.wrong[0]
-    request = {"shrink": result.seed, "finding": asdict(finding), "data_dependent": options.data_dependent,
+    request = {"shrink": result.seed, "finding": asdict(finding), "shape": options.shape_request,
                "seconds": options.shrink_seconds}
     end, _ = _worker(request, options.limit_seconds + options.shrink_seconds, options)
     texts = [str(report["text"]) for report in end.reports if "text" in report]
@@ -196,7 +208,7 @@ def save_findings(results: Sequence[ProgramResult], options: CampaignOptions, fo
 
 def _slow_text(result: ProgramResult, options: CampaignOptions) -> str:
     finding = next(f for f in result.findings if f.kind == "slow")
-    program = generate(result.seed, shape=Shape(data_dependent=options.data_dependent))
+    program = generate(result.seed, shape=options.shape)
     return _comment(result.seed, finding, smaller=False) + program.text()
 
 

@@ -46,7 +46,7 @@ void f(int n, double A[n], double B[n])
 
 def main(arguments: list[str]) -> None:
     request, reporter = start(arguments)
-    shape = Shape(data_dependent=request["data_dependent"])
+    shape = Shape(**request["shape"])
     if "shrink" in request:
         shrink_program(request, shape, reporter)
     else:

@@ -15,6 +15,8 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+import numpy as np
+
 from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
@@ -24,6 +26,9 @@ from polysched.tiling.traffic import working_set_bytes
 
 LONGEST_EDGE = 128
 """Longer edges of loops around a row only help where rows are very short, and make the search long."""
+
+MOST_ROWS = 1024
+"""Rows of tiles along which wavefronts are counted one by one."""
 
 ROW_CYCLES = 40
 """What a row costs beside its iterations: bounds, a first and a last vector that repeat iterations of others."""
@@ -105,26 +110,26 @@ def wavefront_seconds(plan: BandPlan, seconds: float, threads: int) -> float:
     """
     if threads < 2 or len(plan.order) < 2:
         return seconds
-    first, second = plan.order[:2]
-    tiles, rounds, waves = 0, 0, 0
-    for width in wavefront_widths(plan, first, second):
-        tiles += width
-        rounds += -(-width // threads)
-        waves += 1
-    return seconds * rounds / tiles + waves * TEAM_SECONDS
+    widths, share = wavefront_widths(plan, *plan.order[:2])
+    rounds = int((-(-widths // threads)).sum())
+    return seconds * rounds / int(widths.sum()) + len(widths) / share * TEAM_SECONDS
 
 
-def wavefront_widths(plan: BandPlan, first: int, second: int) -> list[int]:
-    """How many tiles each wavefront has, along the two loops that make it.
+def wavefront_widths(plan: BandPlan, first: int, second: int) -> tuple[np.ndarray, float]:
+    """How many tiles each wavefront has, along the two loops that make it, and the share of all wavefronts it covers.
 
-    The second loop is skewed by the first one, so its tiles move on from one tile of the first to the next.
+    The second loop is skewed by the first one, so its tiles move on from one tile of the first to the next.  Of more
+    than `MOST_ROWS` rows of tiles only those are counted, since a pipeline that long repeats itself.
     """
     extents, edges = plan.nest.extents, plan.edges
     first_edge, second_edge = edges[first] or extents[first], edges[second] or extents[second]
     side = unskewed_extent(plan.nest, second)
     skew = (extents[second] - side) // max(1, extents[first] - 1)
-    rows = -(-extents[first] // first_edge)
+    all_rows = -(-extents[first] // first_edge)
     long = -(-(side + skew * (first_edge - 1)) // second_edge)
-    starts = [row + row * skew * first_edge // second_edge for row in range(rows)]
-    last = starts[-1] + long
-    return [sum(start <= wave < start + long for start in starts) for wave in range(last)]
+    row = np.arange(min(all_rows, MOST_ROWS), dtype=np.int64)
+    starts = row + row * (skew * first_edge) // second_edge
+    waves = np.arange(int(starts[-1]) + long)
+    begun = np.searchsorted(starts, waves, side="right")
+    ended = np.searchsorted(starts + long, waves, side="right")
+    return begun - ended, len(row) / all_rows

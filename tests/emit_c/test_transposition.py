@@ -15,7 +15,8 @@ from tests.emit_c.compiled import load
 HEAD = "void f(int n, int m, T A[restrict n][m], T B[restrict n][m], T x[restrict m], T y[restrict n])\n{\n"
 PROGRAMS = {
     "product": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j] * x[j];",
-    "from the middle": "for (int i = 0; i < n; i++) for (int j = 3; j < m - 1; j++) y[i] = y[i] / 2 - A[i][j + 1] * A[i][j];",
+    "from the middle": ("for (int i = 0; i < n; i++) for (int j = 3; j < m - 1; j++)"
+                        " y[i] = y[i] / 2 - A[i][j + 1] * A[i][j];"),
     "two matrices": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j] * B[i][j] + x[j];",
 }
 
