@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from polysched.emit_c.index import Condition, Linear, variable
+from polysched.emit_c.index import Condition, Linear, variable, variables
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.body import Expr
 
@@ -363,6 +363,24 @@ def instances(node: Node) -> Iterator[StatementInstance]:
 def is_innermost(loop: For) -> bool:
     """Whether no other loop is below."""
     return not any(isinstance(n, For) for n in walk_nodes(loop.body))
+
+
+def variables_of(node: Node) -> frozenset[str]:
+    """The variables that a node itself names in bounds, conditions and values of iterators; not those below it."""
+    match node:
+        case For():
+            return variables(node.lower) | variables(node.upper)
+        case If():
+            return variables(node.condition)
+        case Let():
+            return variables(node.value)
+        case StatementInstance():
+            return frozenset().union(*map(variables, node.iterators))
+        case RegisterTile():
+            inner = [variables_of(loop) for loop in node.loops] + [variables(edge.base) for edge in node.edges]
+            return frozenset().union(*inner, *(variables(bound) for span in node.within for bound in span))
+        case _:
+            return frozenset()
 
 
 def straight(node: Node) -> tuple[Node, tuple[Temporary, ...]] | None:

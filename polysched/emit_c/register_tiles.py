@@ -43,6 +43,7 @@ from polysched.emit_c.loops import (
     ThreadReduction,
     block,
     instances,
+    variables_of,
     walk_nodes,
 )
 from polysched.emit_c.names import TakenNames
@@ -118,7 +119,9 @@ def _tiles(nest: RegisterNest, facts: Facts, how: Separation) -> Node | None:
     wholes = [tuple(c for c in r.is_full() if not facts.imply(c)) for r in nest.ranges]
     if any(facts.exclude(c) for whole in wholes for c in whole):
         return None
-    names = frozenset(loop.variable for loop in nest.loops)
+    names = frozenset(loop.variable for loop in nest.loops) | frozenset().union(
+        *(variables_of(n) for n in (*nest.loops, *walk_nodes(nest.body))),
+        *(variables(bound) for r in nest.ranges for bound in (*r.starts, *r.ends)))
     lets: list[tuple[str, Linear]] = []
     spans: list[tuple[Linear, Linear]] = []
     for part, whole in zip(nest.ranges, wholes, strict=True):
@@ -133,7 +136,7 @@ def _tiles(nest: RegisterNest, facts: Facts, how: Separation) -> Node | None:
     if tiles is None or not all(how.has_form(n, facts) for n in _first_tile(tiles)):
         return None
     for name, value in reversed(lets):
-        if any(name in _used(n) for n in walk_nodes(tiles)):
+        if any(name in variables_of(n) for n in walk_nodes(tiles)):
             tiles = Let(name, value, tiles)
     return tiles
 
@@ -195,22 +198,6 @@ def _is_rectangular(nest: RegisterNest, facts: Facts) -> bool:
     """Whether every point of the loops and edges is an instance."""
     return all(r.is_fixed for r in nest.ranges) and all(
         facts.imply(Comparison("<", low, high)) for r in nest.ranges for low in r.starts for high in r.ends)
-
-
-def _used(node: Node) -> frozenset[str]:
-    """The variables in a node's own bounds and conditions."""
-    match node:
-        case For():
-            return variables(node.lower) | variables(node.upper)
-        case If():
-            return variables(node.condition)
-        case Let():
-            return variables(node.value)
-        case RegisterTile():
-            inner = [_used(loop) for loop in node.loops] + [variables(edge.base) for edge in node.edges]
-            return frozenset().union(*inner, *(variables(bound) for span in node.within for bound in span))
-        case _:
-            return frozenset()
 
 
 def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: Sequence[tuple[Linear, Linear]],

@@ -43,6 +43,8 @@ from polysched.emit_c.loops import (
     ThreadReduction,
     block,
     straight,
+    variables_of,
+    walk_nodes,
 )
 from polysched.emit_c.names import TakenNames
 
@@ -109,11 +111,12 @@ def _tile(loop: For, edge: Edge) -> RegisterTile:
 
 def _strips(loop: For, width: int, how: Vectorisation) -> Node:
     lets: list[tuple[str, Linear]] = []
+    named = frozenset().union(*map(variables_of, walk_nodes(loop)))  # a new name must not hide one of these
 
     def short(form: Linear, kind: str, suffix: str) -> Linear:
         if len(arms_of(form, kind)) == 1:
             return form
-        name = how.taken.fresh(f"{loop.variable}_{suffix}")
+        name = how.taken.fresh(f"{loop.variable}_{suffix}", named)
         lets.append((name, form))
         return variable(name)
 

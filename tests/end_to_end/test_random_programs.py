@@ -1,4 +1,4 @@
-"""Random programs through every scheduler: nothing is wrong.  More and larger ones: `polysched fuzz --count N --seed S`."""
+"""Random programs through every scheduler: nothing is wrong.  More and larger ones: `polysched fuzz --count N`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import pytest
 
 from polysched.fuzz.campaign import CampaignOptions, kinds_of, run_campaign
 
-SMALL = {"statements": 2, "depth": 3}
-"""Most faults show in small programs, and four of them cost what one large one does."""
 MOST_SLOW = 5
-"""Of 104."""
+"""Of 100."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(20_000, 20_312, 104))
+@pytest.mark.parametrize("first", range(20_000, 20_300, 100))
 def test_no_random_program_is_wrong(first: int) -> None:
-    results = run_campaign(CampaignOptions(count=104, seed=first, chunk=52, **SMALL))
+    # most faults show in small programs, and several of them cost what a large one does
+    results = run_campaign(CampaignOptions(count=100, seed=first, chunk=100, statements=2, depth=3))
     wrong = [finding for result in results for finding in result.wrong]
     assert not wrong, "\n".join(f"{f.subject} {f.configuration} {f.kind}: {f.detail}" for f in wrong)
     assert sum(result.outcome == "slow" for result in results) <= MOST_SLOW
-    assert sum(result.configurations for result in results) >= 270
+    assert sum(result.configurations for result in results) >= 250
     kinds = kinds_of(results)
     assert {"scheduler pluto", "scheduler isl", "scheduler feautrier", "scheduler strategy", "random primitives",
             "expanded temporaries", "diamonds", "compiled with gcc -O3 -march=native"} <= set(kinds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ SIZES = ({"n": 8, "m": 6}, {"n": 13, "m": 11})
 CASES = [
     ("strided_tiles", Configuration(scheduler="pluto", sizes=(2, 3))),
     ("strided_tiles", Configuration(scheduler="pluto")),
+    ("bound_named_twice", Configuration(scheduler="pluto", sizes=(6, 6), vector_bits=128)),
     ("strided_loop_kept", Configuration(scheduler="isl", safe=True)),
     ("team_for_cut_rows", Configuration(scheduler="pluto", vector_bits=256)),
 ]
@@ -26,6 +28,15 @@ def test_a_program_that_was_wrong_is_right(name: str, configuration: Configurati
     assert isinstance(subject, Subject), subject
     findings = check([subject], {name: Plan(run=SIZES, small=SIZES[:1])}, compiler=find_compiler())
     assert not findings, "\n".join(f"{f.configuration} {f.kind}: {f.detail}" for f in findings)
+
+
+def test_no_declaration_names_itself() -> None:
+    configuration = Configuration(scheduler="pluto", sizes=(6, 6), vector_bits=128)
+    subject = prepare("bound_named_twice", (FOLDER / "bound_named_twice.c").read_text(), [configuration])
+    assert isinstance(subject, Subject), subject
+    declared = re.findall(r"const long (\w+) = (.*);", subject.versions[1].text)
+    assert len(declared) > 10
+    assert not [(name, value) for name, value in declared if re.search(rf"\b{name}\b", value)]
 
 
 def test_every_saved_program_is_tried() -> None:
