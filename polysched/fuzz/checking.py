@@ -25,7 +25,7 @@ from polysched.fuzz.batch import (
     inputs_of,
     run_batch,
 )
-from polysched.fuzz.configuration import Analyses, Configuration
+from polysched.fuzz.configuration import MOST_ISL_OPERATIONS, Analyses, Configuration
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_differences
 from polysched.fuzz.time_limit import OutOfTime, time_limit
@@ -110,12 +110,13 @@ class Subject:
 
 def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
             on_progress: Callable[[str], None] = lambda _: None,
-            seconds: float = math.inf) -> Subject | Finding:
+            seconds: float = math.inf, operations: int = MOST_ISL_OPERATIONS) -> Subject | Finding:
     """Extract a program and transform it in every configuration; a finding when it cannot even be extracted.
 
     Parameters
     ----------
     seconds : CPU time of each configuration, and of the extraction; what needs more is given up.
+    operations : of isl, for each configuration; likewise.
     """
     try:
         with time_limit(seconds):
@@ -136,7 +137,7 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
         on_progress(label)
         try:
             with time_limit(seconds):
-                made = configuration.make(scop, text, analyses)
+                made = configuration.make(scop, text, analyses, operations=operations)
         except Exception as error:  # as above
             findings.append(_failed(name, label, error))
             continue

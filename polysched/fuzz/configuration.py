@@ -134,20 +134,22 @@ class Configuration:
                  "instruction by name": self.intrinsic not in ("", "auto"), "random primitives": self.steps}
         yield from (name for name, value in drawn.items() if value)
 
-    def make(self, scop: Scop, text: str, analyses: Analyses | None = None) -> Made:
+    def make(self, scop: Scop, text: str, analyses: Analyses | None = None, *,
+             operations: int = MOST_ISL_OPERATIONS) -> Made:
         """The program transformed this way.
 
         Parameters
         ----------
         text : the C file that the Scop comes from.
+        operations : of isl, all stages together.
 
         Raises
         ------
-        PolyschedError : a stage refuses; BudgetExceededError when MOST_ISL_OPERATIONS are not enough for one.
+        PolyschedError : a stage refuses; BudgetExceededError when the operations are not enough for one.
         """
-        made = with_budget(MOST_ISL_OPERATIONS, lambda: self._make(scop, text, analyses or Analyses(scop)))
+        made = with_budget(operations, lambda: self._make(scop, text, analyses or Analyses(scop)))
         if made is None:
-            raise BudgetExceededError(f"the configuration needs more than {MOST_ISL_OPERATIONS} isl operations",
+            raise BudgetExceededError(f"the configuration needs more than {operations} isl operations",
                                       where=scop.name)
         return made
 

@@ -154,8 +154,11 @@ def test_every_shipped_experiment_loads_and_lists_its_cases(tmp_path: Path) -> N
     suite = tmp_path / "suite"
     (suite / "utilities").mkdir(parents=True)
     (suite / "utilities" / "benchmark_list").write_text("./linear-algebra/kernels/2mm/2mm.c\n")
+    (suite / "tests").mkdir()
+    (suite / "tests" / "one.c").touch()
+    roots = {"polybench_exact": ("--polybench-root", str(suite)), "pet": ("--pet-root", str(suite))}
     for name in names:
-        more = ("--polybench-root", str(suite)) if name == "polybench_exact" else ()
+        more = roots.get(name, ())
         done = polysched("bench", str(root / name), "--list", *more, folder=tmp_path)
         assert done.returncode == 0, done.stderr
         assert done.stdout.split(), name
