@@ -91,11 +91,23 @@ def _count_piece(piece: isl.BasicSet) -> int:
             alone.insert_dims(isl.dim_type.set, 0, position).add_dims(
                 isl.dim_type.set, rest.dim(isl.dim_type.set) - position - 1))
         if box.reset_tuple_id().is_equal(rest.reset_tuple_id()):
-            factor *= int(alone.count_val().to_python())
+            factor *= _enumerated(alone)
             rest = others
         else:
             position += 1
-    return factor * int(rest.count_val().to_python())
+    return factor * _enumerated(rest)
+
+
+def _enumerated(domain: isl.Set) -> int:
+    """The number of points, counted by isl one by one.
+
+    Over its budget isl gives no value, or one of the points so far, and no error; whatever is asked next raises it.
+    """
+    text = domain.count_val().to_str()
+    isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "{ [i] : 0 <= i < 4 }")
+    if text is None:
+        raise isl.Error("more points than isl may count")
+    return int(text)
 
 
 def _only(domain: isl.Set, position: int) -> isl.Set:

@@ -46,3 +46,17 @@ def test_a_triangle_is_counted_as_one() -> None:
     work = count_work([scop], {"n": 100})
     assert work is not None
     assert work.flop_count == 4950
+
+
+def test_what_takes_too_long_to_count_is_not_counted() -> None:
+    scop = from_c_text("""
+        void f(int n, double A[n][n]) {
+        #pragma scop
+            for (int i = 0; i < n; i++)
+                for (int j = 0; j < i; j++)
+                    for (int k = 0; k < j; k++)
+                        A[i][j] -= A[i][k] * A[k][j];
+        #pragma endscop
+        }""")
+    assert count_work([scop], {"n": 4000}) is None
+    assert count_work([scop], {"n": 10}) is not None
