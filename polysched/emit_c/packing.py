@@ -165,6 +165,8 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     ranges = _ranges(tiles, used, movers)
     if ranges is None:
         return None
+    if used & tiles.inside - {r.variable for r in ranges}:
+        return None  # a loop between moves the operand, and is no dimension of the panel
     if not tiles.rectangular:
         ranges = clipped(scop, accesses, iterators, ranges, tiles.inside, facts)
         if ranges is None:

@@ -90,8 +90,9 @@ def summary_line(records: Sequence[Record], ours: str = OURS) -> str:
     values = [v for v in found.values() if v is not None]
     if not values:
         return "nothing to compare"
-    below = [f"{r.case} {found[r.case]:.2f} (target {r.values['target']:g})" for r in records
-             if r.values.get("target") and (found[r.case] or 0) < r.values["target"]]
+    below = [f"{r.case} {'no time' if ratio is None else f'{ratio:.2f}'} (target {r.values['target']:g})"
+             for r in records for ratio in [found[r.case]]
+             if r.values.get("target") and (ratio or 0) < r.values["target"]]
     mean = f"ours over the best peer: geometric mean {geometric_mean(values):.2f} of {len(values)} cases"
     return mean + (f"; below their target: {', '.join(below)}" if below else "")
 

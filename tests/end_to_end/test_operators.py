@@ -88,3 +88,23 @@ def test_depthwise_convolution(edge: int, tmp_path: Path) -> None:
     called = load(splice(text, [optimized.source]), tmp_path, strict=False).f
     called(*(ctypes.c_void_p(a.ctypes.data) for a in (y, x, w)))
     np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("edge", [13, 56])
+def test_pointwise_convolution(edge: int, tmp_path: Path) -> None:
+    """Between the loop that would reuse the image and the register tiles runs a loop that moves the image."""
+    text = f"""void f(float Y[64][{edge}][{edge}], const float X[256][{edge}][{edge}], const float W[64][256]) {{
+#pragma scop
+    for (int o = 0; o < 64; o++)
+        for (int y = 0; y < {edge}; y++)
+            for (int x = 0; x < {edge}; x++)
+                for (int c = 0; c < 256; c++)
+                    Y[o][y][x] += X[c][y][x] * W[o][c];
+#pragma endscop
+}}
+"""
+    rng = np.random.default_rng(3)
+    x, w, start = (rng.integers(-8, 8, s).astype(np.float32) for s in ((256, edge, edge), (64, 256), (64, edge, edge)))
+    y = start.copy()
+    run(optimize(from_c_text(text)), tmp_path, y, x, w)
+    np.testing.assert_array_equal(y, start + np.einsum("oc,cyx->oyx", w, x))
