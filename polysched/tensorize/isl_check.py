@@ -49,6 +49,7 @@ class IslCheck:
     fragment: Fragment
     answers: dict[tuple[str, frozenset[str]], bool] = field(default_factory=dict)
     asked: dict[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]], bool] = field(default_factory=dict)
+    apart: dict[tuple[tuple[str, ...], ...], bool] = field(default_factory=dict)
     told_apart: dict[tuple[str, ...], bool] = field(default_factory=dict)
     steps: dict[int, bool] = field(default_factory=dict)
     unnamed: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -86,10 +87,9 @@ class IslCheck:
 
     def differ(self, lanes: tuple[tuple[str, ...], ...]) -> bool:
         """Lanes hold different elements, apart from those of partial sums, which are added."""
-        key = ((), lanes)
-        if key not in self.asked:
-            self.asked[key] = self.distinct(_together(lanes) & self.written)
-        return self.asked[key]
+        if lanes not in self.apart:
+            self.apart[lanes] = self.distinct(_together(lanes) & self.written)
+        return self.apart[lanes]
 
     @cached_property
     def own(self) -> tuple[str]:

@@ -269,3 +269,13 @@ def test_a_third_factor_is_multiplied_into_an_operand(numerics: Numerics, groupe
     assert any(regrouped) == grouped
     assert regrouped[0] == grouped
     assert "z" not in [found[0].to_json()["operands"][n] for n in "AB"] or not grouped
+
+
+@pytest.mark.parametrize("name", ["axpy_unit", "fma_f32_avx512"])
+def test_lanes_that_meet_in_one_element_are_refused_where_an_operand_is_constant(name: str) -> None:
+    """A constant operand agrees with every loop; that says nothing about the elements of the result."""
+    scop = program("float y[64], const float x[8][32]",
+                   "for (int i = 0; i < 8; i++) for (int j = 0; j < 32; j++) y[i + j] += x[i][j];")
+    found = match(scop, find_intrinsic(name))
+    assert sorted(m.loops[0] for m in found.matches) == [("i",), ("j",)]
+    assert any("two places of the result would hold the same element" in text for text in found.refused)
