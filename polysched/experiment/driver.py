@@ -38,12 +38,14 @@ def run_experiment(name: str, argv: Sequence[str]) -> int:
     experiment = load(found.folder)
     arguments = make_parser(found, experiment).parse_args(argv)
     settings = make_settings(found, experiment, arguments)
-    cases = select(experiment.cases(settings), arguments.only)
+    results = arguments.results or Path(f"{found.name}.jsonl")
+    showing = arguments.show and not arguments.list
+    held = (Case(name=record.case) for record in read(results, experiment=found.name)) if showing else ()
+    cases = select(tuple(held) if showing else experiment.cases(settings), arguments.only)
     if arguments.list:
         print("\n".join(case.name for case in cases))
         return 0
-    results = arguments.results or Path(f"{found.name}.jsonl")
-    if not arguments.show:
+    if not showing:
         measure_cases(found, settings, cases, arguments, results)
     records = wanted(read(results, experiment=found.name), cases, arguments)
     show(experiment, records, arguments, found)

@@ -98,6 +98,18 @@ def test_show_measures_nothing_and_refuses_several_machines(toy: Path, tmp_path:
     assert bench(tmp_path, "--show", "--any-machine").returncode == 0
 
 
+@pytest.mark.parametrize("name", ["pet", "polybench"])
+def test_committed_results_are_shown_whole_without_the_suite_that_they_come_from(name: str, tmp_path: Path) -> None:
+    folder = Path(__file__).parents[2] / "experiments" / name
+    done = polysched("bench", str(folder), "--show", "--results", str(folder / "results.jsonl"), "--any-machine",
+                     folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    records = read(folder / "results.jsonl")
+    listed = [r.case for r in records if name == "polybench" or r.values["outcome"] == "refused"]
+    assert len(listed) >= 30
+    assert not [case for case in listed if f"| {case} " not in done.stdout]
+
+
 def test_interrupting_leaves_a_valid_file_and_no_process(toy: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     run = subprocess.Popen([sys.executable, "-m", "polysched", "bench", "toy", "--cases", "one", "hang", "two",
