@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from itertools import product
 
 import islpy as isl
@@ -35,8 +36,8 @@ def carried_pairs(own: Sequence[Leaf], depth: int, dependences: Dependences, *,
             continue
         for source, sink in product(own, own):
             if (source.instance.statement, sink.instance.statement) == (pair.source, pair.sink):
-                found = with_budget(CARRIED_OPERATIONS, lambda p=pair, a=source, b=sink: _carried(  # type: ignore[misc]
-                    p.relation, a, b, depth, dependences))
+                found = with_budget(CARRIED_OPERATIONS, partial(
+                    _carried, pair.relation, source, sink, depth, dependences))
                 if found is None or not found.is_empty():
                     yield found
 

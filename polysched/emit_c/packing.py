@@ -165,8 +165,6 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     ranges = _ranges(tiles, used, movers)
     if ranges is None:
         return None
-    if used & tiles.inside - {r.variable for r in ranges}:
-        return None  # a loop between moves the operand, and is no dimension of the panel
     if not tiles.rectangular:
         ranges = clipped(scop, accesses, iterators, ranges, tiles.inside, facts)
         if ranges is None:
@@ -239,6 +237,8 @@ def _ranges(tiles: TileBlock, used: frozenset[str], movers: list[For]) -> list[P
         fixed = tiles.inside - blocks if tiles.vector and r.variable == tiles.vector.variable else tiles.inside
         if any(depends_on(bound, fixed) for bound in (r.origin, r.lower, r.upper)):
             return None
+    if used & tiles.inside - {r.variable for r in ranges}:
+        return None  # a loop between moves the operand, and is no dimension of the panel
     return ranges
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import islpy as isl
 
@@ -23,7 +24,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.carried import CARRIED_OPERATIONS, carried_pairs
 from polysched.emit_c.facts import Facts, arms_of
-from polysched.emit_c.index import Comparison, Linear, extreme, junction, shifted, variable
+from polysched.emit_c.index import Comparison, Linear, extreme, junction, variable
 from polysched.emit_c.leaves import leaves_of
 from polysched.emit_c.loops import Block, For, If, Let, Node, block, instances, is_innermost, walk_nodes
 from polysched.scheduling.marks import Role
@@ -78,8 +79,8 @@ class _Splitting:
         lower, upper = loop.lower, loop.upper
         starts = all(facts.imply(Comparison("<=", low, pivot)) for low in arms_of(lower, "max"))
         ends = all(facts.imply(Comparison("<", pivot, high)) for high in arms_of(upper, "min"))
-        before = replace(loop, upper=pivot if ends else _extreme("min", upper, pivot), mark=mark)
-        behind = replace(loop, lower=pivot + 1 if starts else _extreme("max", lower, pivot + 1), mark=mark,
+        before = replace(loop, upper=pivot if ends else extreme("min", (upper, pivot)), mark=mark)
+        behind = replace(loop, lower=pivot + 1 if starts else extreme("max", (lower, pivot + 1)), mark=mark,
                          body=substitute_node(loop.body, {}))
         alone: Node = Let(loop.variable, pivot, substitute_node(loop.body, {}), loop.depth)
         tests = [*([] if starts else [Comparison("<=", low, pivot) for low in arms_of(lower, "max")]),
@@ -100,7 +101,7 @@ class _Splitting:
                 return None
             carries = True
             candidates = [k for k in candidates if with_budget(
-                CARRIED_OPERATIONS, lambda p=pairs, k=k: _all_meet(p, len(around), k))]  # type: ignore[misc]
+                CARRIED_OPERATIONS, partial(_all_meet, pairs, len(around), k))]
             if not candidates:
                 return None
         return variable(around[candidates[-1]].variable) if carries else None
@@ -123,7 +124,3 @@ def _all_meet(pairs: isl.Map, depth: int, outer: int) -> bool:
     ends = pairs.equate(isl.dim_type.out, depth, isl.dim_type.out, outer)
     return bool(pairs.is_subset(begins.union(ends)))
 
-
-def _extreme(kind: str, bound: Linear, pivot: Linear) -> Linear:
-    arms = tuple(shifted(arm, 0) for arm in arms_of(bound, kind))
-    return extreme(kind, (*arms, pivot))

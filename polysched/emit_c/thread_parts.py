@@ -79,8 +79,7 @@ class ThreadParts:
         elements = [self._elements(p) for p in self.node.parts if p.element is None]
         least = [str(LEAST_WORK), *(f"(double){WORK_PER_ELEMENT} * {e}" for e in elements)]
         conditions = [binary(">=", amount, CText(text, Level.PRIMARY)) for text in least]
-        text = " && ".join(c.code for c in conditions)
-        return CText(text)
+        return CText(" && ".join(c.code for c in conditions))
 
     def _bounds(self) -> Iterator[str]:
         """The range of a part."""

@@ -25,7 +25,7 @@ from polysched.measure.inputs import STORAGE_TYPES, fill
 from polysched.measure.instance_trace import recorder
 from polysched.measure.isolation import End, Limits, run_isolated
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
-from polysched.target import Compiler, find_compiler
+from polysched.target import CLANG_NAMES, Compiler, find_compiler
 
 FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=off")
 BUILD_FLAGS = {
@@ -35,7 +35,6 @@ BUILD_FLAGS = {
     Build.CLANG: ("-std=gnu11", "-O2", "-march=native", "-ffp-contract=off", "-Wl,-z,defs"),
 }
 """The text means the same without optimisation, and most of a campaign's time would be the compiler's."""
-CLANG = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
 RECIPE = "dominant"
 SCALAR_VALUE = 1.25
 
@@ -91,7 +90,7 @@ def compile_builds(versions: Sequence[Version], *, name: str, folder: Path, comp
 @cache
 def _clang() -> Compiler | None:
     """The first clang that this machine has."""
-    for command in CLANG:
+    for command in CLANG_NAMES:
         try:
             return find_compiler(command)
         except NoCompilerError:

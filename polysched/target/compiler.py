@@ -23,6 +23,8 @@ from pathlib import Path
 from polysched.errors import CompileError, NoCompilerError
 
 SYSTEM_COMPILERS = ("gcc", "clang", "cc")
+CLANG_NAMES = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
+"""Under which names systems install it, the newest first."""
 KINDS = ("gcc", "clang", "zig")
 NO_COMPILER = ("no C compiler was found (tried $CC, gcc, clang, cc); install one, or bring one from PyPI: "
                "python -m pip install 'polysched[compiler]'")

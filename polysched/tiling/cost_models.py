@@ -48,7 +48,7 @@ class SpeedOfLight:
 
     def seconds(self, plan: BandPlan) -> float:
         nest = plan.nest
-        arithmetic = _operations(nest) / self.target.peak_flops(8 * _element_bytes(nest))
+        arithmetic = _operations(nest) / self.target.peak_flops(8 * nest.element_bytes)
         last = self.target.caches[-1]
         moved = lower_bound(nest, last.size_bytes).compulsory_bytes / self.target.bandwidth(0)
         return max(arithmetic, moved)
@@ -81,7 +81,7 @@ class Projected:
         edge = min(nest.extents[last], plan.edges[last] or nest.extents[last])
         beside = _iterations(nest) * row_cycles(nest, shape, last, edge, self.target)
         if shape is not None:
-            lanes = self.target.lanes(8 * _element_bytes(nest))
+            lanes = self.target.lanes(8 * nest.element_bytes)
             return _iterations(nest) * shape.cycles * nest.operations / 2 / lanes + beside
         return max(self.arithmetic_cycles(plan, structure), self.load_cycles(plan, structure)) + beside
 
@@ -100,7 +100,7 @@ class Projected:
 
     def _lanes(self, nest: Nest, last: int) -> int:
         vector = nest.row_independent[last] and Stride.OTHER not in [r.stride(last) for r in nest.references]
-        return self.target.lanes(8 * _element_bytes(nest)) if vector else 1
+        return self.target.lanes(8 * nest.element_bytes) if vector else 1
 
     def transfer_seconds(self, plan: BandPlan, structure: tuple[Level, ...]) -> list[float]:
         """Per cache level, the time in which the next level out delivers what it needs."""
@@ -134,7 +134,3 @@ def _iterations(nest: Nest) -> float:
 def _occupied(nest: Nest) -> float:
     """The share of the bounding box that has instances."""
     return nest.density / max(1, len(nest.deepest))
-
-
-def _element_bytes(nest: Nest) -> int:
-    return max((r.element_bytes for r in nest.references), default=8)

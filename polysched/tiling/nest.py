@@ -57,6 +57,11 @@ class Nest:
             object.__setattr__(self, "row_independent", (False,) * len(self.loops))
 
     @property
+    def element_bytes(self) -> int:
+        """Of the widest elements: they decide how many lanes a vector has."""
+        return max((r.element_bytes for r in self.references), default=8)
+
+    @property
     def depth(self) -> int:
         return len(self.loops)
 

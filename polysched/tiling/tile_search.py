@@ -110,11 +110,7 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
         orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(nest, parallel if not wavefront else ()),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
         work_lines=0.0 if shape is None else
-        nest.instances * shape.cycles / _lanes(nest, target) / line_cycles / contended)
-
-
-def _lanes(nest: Nest, target: Target) -> int:
-    return target.lanes(8 * max((r.element_bytes for r in nest.references), default=8))
+        nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / contended)
 
 
 def row_cycles(nest: Nest, shape: RegisterShape | None, innermost: int, edge: int, target: Target) -> float:

@@ -37,7 +37,7 @@ def test_an_unknown_instruction_is_refused_at_once() -> None:
 
 
 @polysched.kernel(intrinsics="vpdpbusd")
-def mirrored(D, A, B):  # type: ignore[no-untyped-def]
+def mirrored(D, A, B):
     M, N = D.shape
     K = A.shape[1]
     T = np.zeros((M, N), np.int32)

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
+from polysched.scop.c_frontend.parse import replace_child
+
 
 def without_idle_addresses(node: c_ast.Node) -> c_ast.Node:
     """The subtree, rewritten in place, with nothing dereferenced whose address was just taken."""
     for key, child in node.children():
         if (new := without_idle_addresses(child)) is not child:
-            attribute, _, index = key.rstrip("]").partition("[")
-            if index:
-                items = list(getattr(node, attribute))
-                items[int(index)] = new
-                setattr(node, attribute, items)
-            else:
-                setattr(node, attribute, new)
+            replace_child(node, key, new)
     if isinstance(node, c_ast.UnaryOp) and node.op == "*" and _is_address(node.expr):
         return node.expr.expr
     if isinstance(node, c_ast.ArrayRef) and _is_address(node.name) and _is_zero(node.subscript):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.bindings import addressed_names, assigned_names
-from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.parse import everything, replace_child
 
 
 def plain_countdowns(node: c_ast.Node) -> None:
@@ -63,9 +63,5 @@ def _lowered(node: c_ast.Node, name: str) -> c_ast.Node:
         return c_ast.BinaryOp("-", node, one, node.coord) if node.name == name else node
     for key, child in node.children():
         if not (isinstance(node, c_ast.StructRef) and key == "field") and (new := _lowered(child, name)) is not child:
-            attribute, _, index = key.rstrip("]").partition("[")
-            if index:
-                getattr(node, attribute)[int(index)] = new
-            else:
-                setattr(node, attribute, new)
+            replace_child(node, key, new)
     return node

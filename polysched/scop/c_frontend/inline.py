@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.bindings import addressed_names, assigned_names, function_parameters, identifiers_in
-from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.parse import everything, replace_child
 
 MOST_NODES = 400
 MOST_NODES_INLINED = 4000
@@ -49,7 +49,7 @@ class Inliner:
         for name, child in node.children():
             new = self.rewrite(child)
             if new is not child:
-                _replace_child(node, name, new)
+                replace_child(node, name, new)
         if isinstance(node, c_ast.FuncCall):
             return self.call(node) or node
         return node
@@ -179,7 +179,7 @@ class _Callee:
                 continue
             if isinstance(node, c_ast.Decl) and name == "type":
                 continue
-            _replace_child(made, name, self.substituted(child))
+            replace_child(made, name, self.substituted(child))
         return made
 
     def converted(self, declarator: c_ast.Node, value: c_ast.Node) -> c_ast.Node:
@@ -206,17 +206,6 @@ def _clear_name(declarator: c_ast.Node) -> None:
     while not isinstance(declarator, c_ast.TypeDecl):
         declarator = declarator.type
     declarator.declname = None
-
-
-def _replace_child(node: c_ast.Node, name: str, new: c_ast.Node) -> None:
-    """Set a child by the name that `children` gives it (`stmt`, `exprs[2]`)."""
-    if "[" not in name:
-        setattr(node, name, new)
-        return
-    attribute, index = name.rstrip("]").split("[")
-    items = list(getattr(node, attribute))
-    items[int(index)] = new
-    setattr(node, attribute, items)
 
 
 def _addressed_itself(node: c_ast.Node) -> set[str]:

@@ -7,6 +7,7 @@ declared at its start instead, without their initial values, which stay assignme
 from __future__ import annotations
 
 import copy
+from textwrap import dedent
 
 from pycparser import c_ast, c_generator
 
@@ -51,13 +52,10 @@ def at_start(declaration: c_ast.Decl) -> str:
 
 def without_declarations(region: SyntaxRegion, kept: tuple[c_ast.Decl, ...]) -> str:
     """The region as C in which these declarations are assignments of their initial values."""
-    generator, lines = c_generator.CGenerator(), []
-    for item in region.items:
-        if item not in kept:
-            lines.append(generator._generate_stmt(item))
-        elif item.init is not None:
-            lines.append(f"{item.name} = {c_text(item.init)};\n")
-    return "".join(lines)
+    items = [item if item not in kept else c_ast.Assignment("=", c_ast.ID(item.name), item.init)
+             for item in region.items if item not in kept or item.init is not None]
+    _, *lines, _ = c_generator.CGenerator().visit(c_ast.Compound(items)).splitlines()
+    return dedent("".join(f"{line}\n" for line in lines))
 
 
 def made_assignable(declaration: c_ast.Decl) -> None:

@@ -135,6 +135,17 @@ def everything(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
             yield from everything(child)
 
 
+def replace_child(node: c_ast.Node, name: str, new: c_ast.Node) -> None:
+    """Set a child by the name that `children` gives it (`stmt`, `exprs[2]`)."""
+    if "[" not in name:
+        setattr(node, name, new)
+        return
+    attribute, index = name.rstrip("]").split("[")
+    items = list(getattr(node, attribute))
+    items[int(index)] = new
+    setattr(node, attribute, items)
+
+
 def place(path: str, node: c_ast.Node) -> SourceLocation:
     """The file and line of a node; a node without one stands where its first child stands."""
     if node.coord is not None:

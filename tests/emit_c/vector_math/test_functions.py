@@ -14,6 +14,7 @@ from polysched.emit_c.names import TakenNames
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64
+from polysched.target import CLANG_NAMES
 
 mpmath = pytest.importorskip("mpmath", reason="the exact values of erf need mpmath")
 
@@ -23,8 +24,7 @@ UNARY = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "tanh":
          "nearbyint": np.rint, "fabs": np.abs, "round": None}
 BINARY = {"pow": np.power, "fmin": np.fmin, "fmax": np.fmax, "copysign": np.copysign}
 EXACT = {"sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "fabs", "round", "fmin", "fmax", "copysign"}
-CLANG = next((name for name in ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
-              if shutil.which(name)), "clang")
+CLANG = next((name for name in CLANG_NAMES if shutil.which(name)), "clang")
 BUILDS = [("gcc", "-O2", "-march=native"), ("gcc", "-O1"), ("gcc", "-O3", "-mavx2", "-mfma"),
           (CLANG, "-O2", "-march=native"), (CLANG, "-O1")]
 # Without the start files, of which gcc adds one that makes every thread of this process round denormals to zero.
