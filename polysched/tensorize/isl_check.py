@@ -144,6 +144,11 @@ class IslCheck:
             self.unnamed[reference] = frozenset(loop.name for loop in self.fragment.loops) - named
         return self.unnamed[reference]
 
+    @cached_property
+    def overlapping(self) -> bool:
+        """Iterations that differ in loops of the result meet in one element (`C[i + j]`)."""
+        return not self.distinct(self.written)
+
     def distinct(self, lanes: frozenset[str]) -> bool:
         """With every other loop at one value, different lanes write different elements.
 
@@ -247,6 +252,24 @@ def shared_depth(fragment: Fragment) -> int:
         depth += node.band_n_member()
         node = node.child(0)
     return min(depth, *(s.depth for s in fragment.scop.statements))
+
+
+def order_that_is_lost(fragment: Fragment, dependences: Dependences) -> str:
+    """Why the statement's operands cannot be read ahead of all of its results, as packing and blocks do; or "".
+
+    Updates of one element may wait for each other: the nest runs them one after another.
+    """
+    target = fragment.statement.access(fragment.target)
+    own = {a.reference for a in fragment.statement.accesses
+           if a.array == target.array and a.relation.is_equal(target.relation)}
+    for pair in dependences.pairs:
+        if pair.source == pair.sink == fragment.statement.name and not {pair.source_reference,
+                                                                        pair.sink_reference} <= own:
+            relation = fix_parameters(pair.relation, fragment.sizes)
+            if not relation.is_empty():
+                return (f"{pair.source} reads elements of {pair.array} that its other iterations write, and operands "
+                        f"are read before ({relation.sample()})")
+    return ""
 
 
 def same_tile_dependence(fragment: Fragment, dependences: Dependences, extents: Sequence[int | None],

@@ -19,7 +19,7 @@ from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule,
 from polysched.tensorize.explanation import Explanation, explain
 from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.intrinsic import Intrinsic
-from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, same_tile_dependence
+from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, order_that_is_lost, same_tile_dependence
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.splitting import split_fragments
 
@@ -59,6 +59,9 @@ class Match:
     loops : per group its loops, outermost first; loops of no group run outside.
     assignment : what each input operand holds.
     table : layouts, shared by all matches of one fragment and instruction.
+    overlapping : iterations of different lanes or blocks meet in one element of the result (`C[i + j]`): every one gets
+        a sum of its own, and these are added at the end.
+    ordered : updates of one element keep the program's order.
     """
 
     fragment: Fragment
@@ -67,6 +70,8 @@ class Match:
     loops: tuple[tuple[str, ...], ...]
     assignment: Assignment
     table: LayoutTable = field(repr=False)
+    overlapping: bool = False
+    ordered: bool = False
 
     @cached_property
     def outer(self) -> tuple[str, ...]:
@@ -79,6 +84,11 @@ class Match:
         part, written = self.groups[group], self.fragment.loops_of(self.result)
         return self.intrinsic.output.name in part.indexes and any(n not in written for n in self.loops[group])
 
+    @cached_property
+    def adds_at_the_end(self) -> bool:
+        """The result is first computed in a buffer, several of whose elements are added to one of the program's."""
+        return self.overlapping or any(map(self.is_partial, range(len(self.groups))))
+
     @property
     def result(self) -> Load:
         """The program's element that the instruction's result is."""
@@ -87,8 +97,7 @@ class Match:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the match takes for granted, in words."""
-        lanes = ("partial sums in lanes are added at the end",) if any(
-            self.is_partial(g) for g in range(len(self.groups))) else ()
+        lanes = ("partial sums in lanes are added at the end",) if self.adds_at_the_end else ()
         return (*self.assignment.assumptions, *lanes)
 
     def fused_extent(self, group: int) -> int:
@@ -240,17 +249,26 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
                  halves: tuple[str, str] | None = None) -> Iterator[Match]:
     table = assignments(fragment, intrinsic, options.numerics)
     outside, impossible = loops_kept_outside(fragment, dependences) if table else ({}, "")
+    checker = IslCheck(fragment)
+    ordered = intrinsic.contraction.finish is not None or (
+        fragment.update.dtype.is_float and not options.numerics.reassociate)
+    overlapping = not intrinsic.library and bool(table) and checker.overlapping
+    if not intrinsic.library and table:   # a library is called in the program's order
+        impossible = impossible or order_that_is_lost(fragment, dependences)
+    if overlapping and ordered:
+        impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
+                                    "and these additions would change their order")
     encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside,
                         partial_sums=options.partial_sums and (
                             fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves)
     extents = [g.extent for g in encoding.groups]
-    checker, indexes = IslCheck(fragment), [g.indexes for g in encoding.groups]
+    indexes = [g.indexes for g in encoding.groups]
     count = 0
     before = len(refused)
     layouts = LayoutTable(fragment, intrinsic, encoding.groups)
     for choice in encoding.solutions() if table and not impossible else ():
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
-                          assignment=table[choice.assignment], table=layouts)
+                          assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered)
         refusal = checker.refusal(candidate.assignment.held, intrinsic.output.name, indexes, choice.loops) \
             or same_tile_dependence(fragment, dependences, extents, choice.loops)
         if refusal is not None:

@@ -100,17 +100,21 @@ def cache_blocks(match: Match, loops: list[NestLoop], target: Target) -> list[Ne
     plain = min(orders, key=lambda order: transfer_seconds(match, order, target))
     best, least = plain, transfer_seconds(match, plain, target) * WORTHWHILE
     for order in orders:
-        for tiled in _tilings(order):
+        for tiled in _tilings(order, ordered=match.ordered):
             seconds = transfer_seconds(match, tiled, target)
             if seconds < least:
                 best, least = tiled, seconds
     return best
 
 
-def _tilings(order: list[NestLoop]) -> Iterator[list[NestLoop]]:
-    """The longest reduction and the inner spatial loops in tiles of a power of two blocks."""
+def _tilings(order: list[NestLoop], *, ordered: bool) -> Iterator[list[NestLoop]]:
+    """The longest reduction and the inner spatial loops in tiles of a power of two blocks.
+
+    Where sums keep their order, only the outermost reduction: its tiles follow each other as its iterations do.
+    """
     candidates = [loop for loop in order if not loop.reduction][1:][-1:]
-    candidates += sorted((loop for loop in order if loop.reduction), key=lambda loop: -loop.blocks)[:1]
+    reductions = [loop for loop in order if loop.reduction]
+    candidates += reductions[:1] if ordered else sorted(reductions, key=lambda loop: -loop.blocks)[:1]
     sizes = [[0, *(2**e for e in range(2, loop.blocks.bit_length()) if 2**e < loop.blocks)] for loop in candidates]
     for chosen in itertools.product(*sizes):
         if any(chosen):

@@ -33,7 +33,7 @@ def searched_tiles(match: Match, loops: Sequence[NestLoop], target: Target, *,
     loops : with their register blocks already chosen.
     threads : cores that share the iterations of the outermost loop.
     """
-    if not loops or len(loops) > MOST_LOOPS:
+    if not loops or len(loops) > MOST_LOOPS or (match.ordered and sum(loop.reduction for loop in loops) > 1):
         return None
     choice = choose_tile(_problem(match, loops, target, threads))
     if choice is None:

@@ -21,8 +21,8 @@ PARALLEL_ELEMENTS = 1 << 16
 
 def separable(match: Match, held: Load) -> bool:
     """Whether the address of an element is a sum over loops, and every point of the box belongs to the program."""
-    partial = held == match.result and any(map(match.is_partial, range(len(match.groups))))
-    return not partial and match.fragment.is_box and match.fragment.memory_steps[held.reference] is not None
+    added = held == match.result and match.adds_at_the_end
+    return not added and match.fragment.is_box and match.fragment.memory_steps[held.reference] is not None
 
 
 def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:

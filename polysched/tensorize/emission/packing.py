@@ -45,8 +45,13 @@ def pack_c(plan: Plan, operand: str, name: str) -> str:
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
 
 
-def unpack_c(plan: Plan, name: str) -> str:
-    """A function that writes the result's buffer back to its array."""
+def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
+    """A function that writes the result's buffer back to its array.
+
+    Parameters
+    ----------
+    zero : what the array held does not count.
+    """
     output = plan.match.intrinsic.output
     c_type = C_NAMES[output.dtype.name]
     held = content_of(plan.match, output.name)
@@ -59,16 +64,24 @@ def unpack_c(plan: Plan, name: str) -> str:
         copy = f"if (ps_inside) {array}[ps_from_at] = ps_from[ps_at];"
         body = list(gather(plan, output.name, held, copy=copy))
     else:
-        element, partial = element_c(plan.match, held), _partial_groups(plan.match, output.name)
-        store = f"{element} = ps_from[ps_at];"
-        if partial:
-            first = " && ".join(f"c{g} == 0" for g in partial)
-            through = f"uint{output.dtype.bits}_t" if output.dtype.is_integer else c_type
-            store = (f"{element} = {first} ? ps_from[ps_at] : "
-                     f"({c_type})(({through}){element} + ({through})ps_from[ps_at]);")
-        body = _for_each(plan, output.name, inside=store, outside="")
+        body = _stored_c(plan, held, zero=zero)
     head = f"static void {name}({c_type} *restrict {array}, const {c_type} *restrict ps_from)"
     return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
+
+
+def _stored_c(plan: Plan, held: Load, *, zero: bool) -> list[str]:
+    """Loops that store every element of the result's buffer, or add it where several belong to one element."""
+    output = plan.match.intrinsic.output
+    element, partial = element_c(plan.match, held), _partial_groups(plan.match, output.name)
+    c_type = C_NAMES[output.dtype.name]
+    through = f"uint{output.dtype.bits}_t" if output.dtype.is_integer else c_type
+    added = f"({c_type})(({through}){element} + ({through})ps_from[ps_at])"
+    if plan.match.overlapping:
+        clear = _for_each(plan, output.name, inside=f"{element} = 0;", outside="") if zero else []
+        return [*clear, *_for_each(plan, output.name, inside=f"{element} = {added};", outside="")]
+    first = " && ".join(f"c{g} == 0" for g in partial)
+    store = f"{element} = {first} ? ps_from[ps_at] : {added};" if partial else f"{element} = ps_from[ps_at];"
+    return _for_each(plan, output.name, inside=store, outside="")
 
 
 def _c(match: Match, array: str) -> str:

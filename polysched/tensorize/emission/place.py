@@ -53,7 +53,7 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     mine = [loop for loop in loops if uses(match, operand, loop)]
     held = content_of(match, operand)
     output = operand == match.intrinsic.output.name
-    partial = output and any(map(match.is_partial, range(len(match.groups))))
+    partial = output and match.adds_at_the_end
     direct = _direct(match, operand, mine, emulated=emulated) if not partial else None
     if direct is not None and (emulated or output or not _walks_pages(match, operand, loops, direct)):
         return direct
