@@ -14,12 +14,12 @@ Benaissa, "Polly's polyhedral scheduling in the presence of reductions", IMPACT 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.scop.body import Assign, Binary, Call, Cast, Expr, If, Load, Select, rebuild, walk
-from polysched.scop.dtypes import DType
+from polysched.scop.dtypes import DType, Kind
 from polysched.scop.scop import Scop, Statement
 
 OPERATORS = {"+": "sum", "-": "sum", "*": "product", "&": "and", "|": "or", "^": "xor"}
@@ -119,8 +119,26 @@ def _update(statement: Statement, update: Assign) -> Reduction | None:
         return None
     if update.dtype.is_integer and not update.value.dtype.is_integer:
         return None  # each step truncates: the order matters
+    if not _survives_conversion(operator, update.dtype, [_plain(e).dtype for e in rest]):
+        return None
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=reads,
                      dtype=update.dtype, exact=update.dtype.is_integer or operator in ("min", "max"))
+
+
+def _survives_conversion(operator: str, accumulator: DType, operands: Sequence[DType]) -> bool:
+    """Whether the steps may change places although each converts its result to the accumulator's type.
+
+    Sums and bits may be cut off at the end as well as on the way.  `c = c > e ? c : e` stores 44 for 300 in a char,
+    and the next comparison is one with 44.  A `_Bool` makes 1 of every value but 0, which loses what sums need.
+    """
+    if accumulator.is_float:
+        return True
+    if accumulator.kind is Kind.BOOL:
+        return operator in ("and", "or") or (operator in ("xor", "min", "max") and set(operands) == {accumulator})
+    low, high = accumulator.value_range()
+    ranges = [dtype.value_range() for dtype in operands if dtype.is_integer]
+    return operator not in ("min", "max") or (len(ranges) == len(operands)
+                                              and all(low <= least and most <= high for least, most in ranges))
 
 
 def _updates_in_place(statement: Statement, update: Assign) -> bool:

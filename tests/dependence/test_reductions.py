@@ -17,7 +17,8 @@ from tests.scop_builder import tree_of
 def loop(body: str, declarations: str = "") -> Scop:
     return from_c_text(f"""
         #include <math.h>
-        void f(int n, double A[n], double B[n], int K[n], double s[1], int k[1], float h[1]) {{
+        void f(int n, double A[n], double B[n], int K[n], unsigned U[n], double s[1], int k[1], float h[1],
+               unsigned char c[1], _Bool b[1]) {{
         {declarations}
         #pragma scop
         for (int i = 0; i < n; i++)
@@ -39,6 +40,8 @@ def loop(body: str, declarations: str = "") -> Scop:
     ("k[0] &= K[i];", "and", True),
     ("k[0] = K[i] | k[0];", "or", True),
     ("k[0] ^= K[i];", "xor", True),
+    ("c[0] += U[i];", "sum", True),
+    ("b[0] |= K[i];", "or", True),
     ("s[0] = fmax(s[0], A[i]);", "max", True),
     ("s[0] = fmin(A[i], s[0]);", "min", True),
     ("s[0] = A[i] < s[0] ? A[i] : s[0];", "min", True),
@@ -73,6 +76,10 @@ def test_recognised(body: str, operator: str, exact: bool) -> None:
     "if (A[i] > s[0]) s[0] = A[i]; else s[0] = B[i];",
     "if (A[i] > s[0]) s[0] += A[i];",
     "if (A[i] > h[0]) h[0] = A[i];",              # rounds at every step
+    "c[0] = c[0] > U[i] ? c[0] : U[i];",          # cuts off at every step
+    "c[0] = U[i] < c[0] ? U[i] : c[0];",
+    "b[0] += K[i];",                              # a _Bool keeps no sum
+    "b[0] ^= K[i];",
     "if (A[i] > s[0]) { s[0] = A[i]; k[0] = k[0] + 1; }",
     "if (A[i] > s[0]) { s[0] = A[i]; K[K[i]] = i; }",
     "if (A[i] > s[0]) { k[0] = i; }",
