@@ -1,4 +1,4 @@
-"""How much a region computes and moves at one problem size, counted by isl from domains and accesses."""
+"""How much a region computes and moves at one problem size, counted from isl's domains and accesses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import islpy as isl
 
 from polysched.measure.measurement import Work
+from polysched.measure.point_count import count_points
 from polysched.scop.body import (
     COMPARISON,
     Assign,
@@ -27,11 +28,11 @@ from polysched.scop.scop import AccessKind, Scop
 logger = logging.getLogger(__name__)
 
 FLOP_OPERATORS = frozenset({"+", "-", "*", "/"}) | COMPARISON
-MOST_OPERATIONS = 30_000_000
+MOST_OPERATIONS = 3_000_000
 
 
 def count_work(scops: Sequence[Scop], sizes: Mapping[str, int]) -> Work | None:
-    """Floating-point operations and bytes moved by these regions; None when counting takes too long.
+    """Floating-point operations and bytes moved by these regions; None when counting takes isl too long.
 
     Operations under data-dependent conditions count as if the dearer side were always taken.  Bytes moved are the
     bytes of all distinct elements read, plus those written: what an unlimited cache would move.
@@ -66,55 +67,6 @@ def bytes_touched(scop: Scop, sizes: Mapping[str, int], *kinds: AccessKind) -> i
         if reached is not None:
             total += count_points(reached) * array.dtype.bytes
     return total
-
-
-def count_points(domain: isl.Set) -> int:
-    """The number of points of a bounded set without parameters.
-
-    Dimensions that no constraint ties to others are multiplied, so boxes of any size cost nothing.
-    """
-    total = 0
-    for piece in domain.coalesce().make_disjoint().get_basic_sets():
-        total += _count_piece(piece)
-    return total
-
-
-def _count_piece(piece: isl.BasicSet) -> int:
-    """Split off the dimensions that are independent of all others, and let isl count the rest."""
-    factor = 1
-    rest = isl.Set.from_basic_set(piece)
-    position = 0
-    while position < rest.dim(isl.dim_type.set) and rest.dim(isl.dim_type.set) > 1:
-        alone = _only(rest, position)
-        others = rest.project_out(isl.dim_type.set, position, 1)
-        box = others.insert_dims(isl.dim_type.set, position, 1).intersect(
-            alone.insert_dims(isl.dim_type.set, 0, position).add_dims(
-                isl.dim_type.set, rest.dim(isl.dim_type.set) - position - 1))
-        if box.reset_tuple_id().is_equal(rest.reset_tuple_id()):
-            factor *= _enumerated(alone)
-            rest = others
-        else:
-            position += 1
-    return factor * _enumerated(rest)
-
-
-def _enumerated(domain: isl.Set) -> int:
-    """The number of points, counted by isl one by one.
-
-    Over its budget isl gives no value, or one of the points so far, and no error; whatever is asked next raises it.
-    """
-    text = domain.count_val().to_str()
-    isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "{ [i] : 0 <= i < 4 }")
-    if text is None:
-        raise isl.Error("more points than isl may count")
-    return int(text)
-
-
-def _only(domain: isl.Set, position: int) -> isl.Set:
-    """The projection onto one dimension."""
-    count = domain.dim(isl.dim_type.set)
-    return domain.project_out(isl.dim_type.set, position + 1, count - position - 1).project_out(
-        isl.dim_type.set, 0, position)
 
 
 def statement_flops(body: Sequence[BodyStatement]) -> int:

@@ -1,9 +1,13 @@
 """Operations and bytes, counted by isl."""
 
+from random import Random
+
 import islpy as isl
 import pytest
 
-from polysched.measure.work import count_points, count_work
+from polysched.measure import work as work_room
+from polysched.measure.point_count import count_points
+from polysched.measure.work import count_work
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 
@@ -48,15 +52,56 @@ def test_a_triangle_is_counted_as_one() -> None:
     assert work.flop_count == 4950
 
 
-def test_what_takes_too_long_to_count_is_not_counted() -> None:
-    scop = from_c_text("""
-        void f(int n, double A[n][n]) {
-        #pragma scop
-            for (int i = 0; i < n; i++)
-                for (int j = 0; j < i; j++)
-                    for (int k = 0; k < j; k++)
-                        A[i][j] -= A[i][k] * A[k][j];
-        #pragma endscop
-        }""")
-    assert count_work([scop], {"n": 4000}) is None
-    assert count_work([scop], {"n": 10}) is not None
+CHOLESKY_LIKE = """
+    void f(int n, double A[n][n]) {
+    #pragma scop
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < i; j++)
+                for (int k = 0; k < j; k++)
+                    A[i][j] -= A[i][k] * A[k][j];
+    #pragma endscop
+    }"""
+
+
+def test_a_simplex_of_any_size_is_counted_without_visiting_its_points() -> None:
+    work = count_work([from_c_text(CHOLESKY_LIKE)], {"n": 4000})
+    assert work is not None
+    assert work.flop_count == 2 * (4000 * 3999 * 3998 // 6)
+    small = count_work([from_c_text(CHOLESKY_LIKE)], {"n": 9})
+    assert small is not None
+    assert small.bytes_moved == 8 * (len(touched(9, reads=True)) + len(touched(9, reads=False)))
+
+
+def touched(n: int, *, reads: bool) -> set[tuple[int, int]]:
+    """The elements that the loops read or write, by running them."""
+    triples = [(i, j, k) for i in range(n) for j in range(i) for k in range(j)]
+    written = {(i, j) for i, j, _ in triples}
+    return written | {e for i, j, k in triples for e in ((i, k), (k, j))} if reads else written
+
+
+def test_what_takes_too_long_to_count_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work_room, "MOST_OPERATIONS", 50)
+    assert count_work([from_c_text(CHOLESKY_LIKE)], {"n": 4000}) is None
+
+
+def random_set(random: Random) -> isl.Set:
+    """A union of boxes cut by random half-spaces, planes, strides and existentials."""
+    names = ["i", "j", "k", "l"][:random.randint(1, 4)]
+
+    def affine() -> str:
+        terms = [f"{random.choice([-3, -2, -1, 0, 1, 1, 2])}{n}" for n in names]
+        return " + ".join([*terms, str(random.randint(-6, 9))])
+    pieces = []
+    for _ in range(random.randint(1, 2)):
+        cuts = [f"{random.randint(-4, 0)} <= {n} <= {random.randint(1, 6)}" for n in names]
+        cuts += [random.choice([f"{affine()} >= 0", f"{affine()} = 0", f"exists e : 2e <= {affine()} <= 3e",
+                                f"({affine()}) mod {random.choice([2, 3, 4])} = {random.randint(0, 1)}"])
+                 for _ in range(random.randint(0, 3))]
+        pieces.append(f"S[{', '.join(names)}] : " + " and ".join(f"({cut})" for cut in cuts))
+    return isl.Set("{ " + "; ".join(pieces) + " }")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_polynomials_and_enumeration_agree_on_random_sets(seed: int) -> None:
+    domain = random_set(Random(seed))
+    assert count_points(domain) == domain.count_val().to_python()
