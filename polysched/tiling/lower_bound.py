@@ -91,7 +91,7 @@ def _by_array(references: list[Reference]) -> dict[str, list[Reference]]:
 
 def _weights(references: list[Reference], depth: int) -> tuple[float, ...]:
     """The least s; all ones when the subspaces are too many (then nothing is claimed beyond the compulsory part)."""
-    kernels = [null_space(r.coefficients, depth) for r in references]
+    kernels = [null_space(r.linear, depth) for r in references]
     subspaces = _generated(kernels, depth)
     if subspaces is None or not references:
         return (1.0,) * min(1, len(references))

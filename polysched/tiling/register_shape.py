@@ -52,7 +52,7 @@ class RegisterShape:
 def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[RegisterShape, ...]:
     """Every worthwhile block for a statement of the nest, the best one first."""
     own = [r for r in nest.references if statement in r.statements]
-    if any(r.whole for r in own) or target.vector_bits == 0:
+    if any(r.whole or r.cyclic for r in own) or target.vector_bits == 0:
         return ()
     found = []
     for columns in range(nest.depth):

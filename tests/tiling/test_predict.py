@@ -37,6 +37,16 @@ void two(int n, double A[n][n], double B[n][n])
 #pragma endscop
 }
 """
+TWO_BUFFERS = """\
+void heat(int steps, int n, double a[2][n])
+{
+#pragma scop
+    for (int t = 0; t < steps; t++)
+        for (int i = 1; i < n - 1; i++)
+            a[(t + 1) % 2][i] = 0.33 * (a[t % 2][i - 1] + a[t % 2][i] + a[t % 2][i + 1]);
+#pragma endscop
+}
+"""
 
 
 def schedule(text: str, *done: Step) -> Schedule:
@@ -96,6 +106,17 @@ def test_unit_stride_inside_is_predicted_to_be_faster_than_a_column():
     before, after = schedule(PRODUCT), schedule(PRODUCT, Interchange(outer="j", inner="k"))
     seconds = [predict(s.dependences, s.tree, target=host(), parameters={"n": 1000}).seconds for s in (before, after)]
     assert seconds[1] < seconds[0]
+
+
+@pytest.mark.parametrize(("n", "edge", "times"), [
+    (1000, None, 1), (1000, 4, 1),        # two rows of 8 kB stay in the first cache
+    (100_000, None, 64), (100_000, 4, 16), (100_000, 16, 4),
+])
+def test_two_buffers_in_turn_move_as_often_as_blocks_of_time_steps(n, edge, times):
+    tiles = () if edge is None else (Tile(loops=("t", "i"), sizes=(edge, edge)),)
+    made = schedule(TWO_BUFFERS, Skew(loop="i", by="t", factor=1), *tiles)
+    prediction = predict(made.dependences, made.tree, target=host(), parameters={"n": n, "steps": 64})
+    assert prediction.traffic[0] == pytest.approx(times * 2 * 2 * n * 8, rel=0.05)   # two rows, in and out
 
 
 def test_every_leaf_counts_and_marks_alone_change_nothing():

@@ -60,3 +60,41 @@ def test_a_strided_loop_counts_in_its_own_steps():
                       "{ S[i] -> [i] }")
     found = nest_references(scop, ("S",), path_of(scop, "S", "i"), {"N": 100})
     assert {r.coefficients for r in found} == {((1,),)}
+
+
+def two_buffers() -> Scop:
+    return build_scop([("S", "{ S[t, i] : 0 <= t < T and 1 <= i < N - 1 }",
+                        ["{ S[t, i] -> a[t mod 2, i - 1] }", "{ S[t, i] -> a[t mod 2, i + 1] }"],
+                        ["{ S[t, i] -> a[(t + 1) mod 2, i] }"])], "{ S[t, i] -> [t, i] }")
+
+
+@pytest.mark.parametrize(("functions", "expected"), [
+    (("t", "i"), ((1, 0), (0, 1))), (("t", "t + i"), ((1, 0), (-1, 1))), (("t", "2*t + i"), ((1, 0), (-2, 1))),
+])
+def test_two_buffers_in_turn_are_one_reference_that_goes_round(functions, expected):
+    scop = two_buffers()
+    (reference,) = nest_references(scop, ("S",), path_of(scop, "S", *functions), {"N": 100, "T": 50})
+    assert not reference.whole
+    assert reference.coefficients == expected
+    assert reference.cyclic == {0}
+    assert reference.reach == (2, 100)
+    assert reference.spans[1] == 2
+    assert reference.linear[0] == (0, 0)
+
+
+@pytest.mark.parametrize(("subscript", "coefficient", "reach"), [
+    ("i mod 7", 1, 7), ("(3*i) mod 7", 3, 7), ("(5*i) mod 7", -2, 7), ("(i + 3) mod 4", 1, 4),
+])
+def test_a_subscript_that_goes_round_moves_by_its_shorter_way(subscript, coefficient, reach):
+    scop = build_scop([("S", "{ S[i] : 0 <= i < N }", [f"{{ S[i] -> x[{subscript}] }}"], ["{ S[i] -> y[i] }"])],
+                      "{ S[i] -> [i] }")
+    found = {r.array: r for r in nest_references(scop, ("S",), path_of(scop, "S", "i"), {"N": 100})}
+    assert (found["x"].coefficients, found["x"].reach, found["x"].cyclic) == (((coefficient,),), (reach,), {0})
+    assert found["x"].stride(0) is Stride.OTHER
+
+
+def test_a_rounded_subscript_does_not_go_round():
+    scop = build_scop([("S", "{ S[i] : 0 <= i < N }", ["{ S[i] -> x[floor(i / 2)] }"], ["{ S[i] -> y[i] }"])],
+                      "{ S[i] -> [i] }")
+    found = {r.array: r for r in nest_references(scop, ("S",), path_of(scop, "S", "i"), {"N": 100})}
+    assert found["x"].whole
