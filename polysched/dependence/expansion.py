@@ -26,12 +26,12 @@ from polysched.dependence.analysis import analyse
 from polysched.dependence.coalescing import in_place_of_result
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.same_values import check_same_values
+from polysched.dependence.source_loops import SourceLoop, equal_counters, shared_loops, stays_inside
 from polysched.dependence.unrolling import write_out
 from polysched.errors import IllegalScheduleError
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
-from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement, Storage
 
 TYPICAL_SIZE = 1000
@@ -71,19 +71,6 @@ class Expansion:
     dependences: Dependences
     arrays: tuple[ExpandedArray, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class SourceLoop:
-    """One loop of the program as written, seen from the statements inside.
-
-    Parameters
-    ----------
-    counters : per statement the position of its iterator and the constant c, so that iterations of different
-        statements with equal `iterator + c` belong together.
-    """
-
-    counters: Mapping[str, tuple[int, int]]
 
 
 def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozenset()) -> Expansion:
@@ -205,7 +192,7 @@ def _loops_to_expand(dependences: Dependences, web: _Web) -> tuple[SourceLoop, .
 def _private_loops(scop: Scop, web: _Web) -> Iterator[SourceLoop]:
     """The loops around all references, outermost first, that no value of the web crosses."""
     for loop in shared_loops(scop, [s.name for s in web.statements]):
-        if not all(_stays_inside(p, loop) for p in web.flow):
+        if not all(stays_inside(p, loop) for p in web.flow):
             return
         yield loop
 
@@ -276,86 +263,9 @@ def _every_read_has_a_writer(scop: Scop, accesses: Sequence[tuple[Statement, Acc
     return True
 
 
-def shared_loops(scop: Scop, statements: Sequence[str]) -> Iterator[SourceLoop]:
-    """The loops of the program as written that are around all of these statements, outermost first."""
-    node = scop.schedule.get_root()
-    wanted = set(statements)
-    while True:
-        kind = kind_of(node)
-        if kind == NodeKind.leaf:
-            return
-        if kind == NodeKind.band:
-            partial = node.band_get_partial_schedule()
-            for member in range(node.band_n_member()):
-                loop = _source_loop(scop, partial.get_union_pw_aff(member), statements)
-                if loop is None:
-                    return
-                yield loop
-        if node.n_children() == 1:
-            node = node.child(0)
-            continue
-        inside = [k for k in range(node.n_children()) if wanted & _names(node.child(k).filter_get_filter())]
-        if len(inside) != 1:
-            return
-        node = node.child(inside[0])
-
-
-def _names(domain: isl.UnionSet) -> set[str]:
-    sets = domain.get_set_list()
-    return {str(sets.get_at(k).get_tuple_name()) for k in range(sets.n_set())}
-
-
-def _source_loop(scop: Scop, member: isl.UnionPwAff, statements: Sequence[str]) -> SourceLoop | None:
-    """The loop that a band member is, when it counts one iterator of each statement up or down by one."""
-    counters: dict[str, tuple[int, int]] = {}
-    signs = set()
-    pieces = member.get_pw_aff_list()
-    for index in range(pieces.n_pw_aff()):
-        function = pieces.get_at(index)
-        name = function.domain().get_tuple_name()
-        if name not in statements:
-            continue
-        counter = _counter(function, scop.statement(name).depth)
-        if counter is None:
-            return None
-        position, sign, constant = counter
-        signs.add(sign)
-        counters[name] = (position, sign * constant)
-    return SourceLoop(counters) if len(counters) == len(statements) and len(signs) == 1 else None
-
-
-def _counter(function: isl.PwAff, depth: int) -> tuple[int, int, int] | None:
-    """Position, sign and constant of a function `± iterator + constant`; None for any other function."""
-    affs = [aff for _, aff in function.get_pieces()]
-    if len(affs) != 1 or affs[0].dim(isl.dim_type.div):
-        return None
-    aff = affs[0]
-    if aff.involves_dims(isl.dim_type.param, 0, aff.dim(isl.dim_type.param)):
-        return None
-    factors = [int(aff.get_coefficient_val(isl.dim_type.in_, k).to_python()) for k in range(depth)]
-    used = [k for k, factor in enumerate(factors) if factor]
-    if len(used) != 1 or abs(factors[used[0]]) != 1:
-        return None
-    return used[0], factors[used[0]], int(aff.get_constant_val().to_python())
-
-
-def _stays_inside(pair: Dependence, loop: SourceLoop) -> bool:
-    """Whether source and sink of a dependence always lie in the same iteration of a loop."""
-    together = _equal(pair.relation, loop.counters[pair.source], loop.counters[pair.sink])
-    return bool(pair.relation.is_subset(together))
-
-
-def _equal(relation: isl.Map, source: tuple[int, int], sink: tuple[int, int]) -> isl.Map:
-    """The pairs `x -> y` with `x[p] + c = y[q] + d`, for source (p, c) and sink (q, d)."""
-    constraint = isl.Constraint.equality_alloc(isl.LocalSpace.from_space(relation.get_space()))
-    constraint = constraint.set_coefficient_val(isl.dim_type.in_, source[0], isl.Val(1))
-    constraint = constraint.set_coefficient_val(isl.dim_type.out, sink[0], isl.Val(-1))
-    return relation.add_constraint(constraint.set_constant_val(isl.Val(source[1] - sink[1])))
-
-
 def _is_subscript(access: Access, counter: tuple[int, int]) -> bool:
     """Whether a dimension of the array is the loop's counter already."""
-    return any(access.relation.is_subset(_equal(access.relation, counter, (dimension, 0)))
+    return any(access.relation.is_subset(equal_counters(access.relation, counter, (dimension, 0)))
                for dimension in range(access.relation.dim(isl.dim_type.out)))
 
 
@@ -416,7 +326,7 @@ def _expanded_access(statement: Statement, access: Access, name: str,
     relation = access.relation.insert_dims(isl.dim_type.out, 0, len(counters))
     subscripts = []
     for dimension, ((position, constant), shift) in enumerate(counters):
-        relation = _equal(relation, (position, constant + shift), (dimension, 0))
+        relation = equal_counters(relation, (position, constant + shift), (dimension, 0))
         subscripts.append(_plus(IteratorRef(statement.iterators[position], INT64), constant + shift))
     return replace(access, array=name, relation=relation.set_tuple_name(isl.dim_type.out, name),
                    subscripts=(*subscripts, *access.subscripts))
@@ -439,4 +349,4 @@ def _bytes(array: Array, values: Mapping[str, int]) -> int:
     return array.dtype.bytes * prod(TYPICAL_SIZE if n is None else n for n in extents_of(array, values))
 
 
-__all__ = ["ExpandedArray", "Expansion", "SourceLoop", "expand_temporaries", "is_affordable", "shared_loops"]
+__all__ = ["ExpandedArray", "Expansion", "expand_temporaries", "is_affordable"]

@@ -1,0 +1,102 @@
+"""Loops of the program as written, seen from the statements inside: whose iterations belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.dependence.dependences import Dependence
+from polysched.scop.schedule_nodes import NodeKind, kind_of
+from polysched.scop.scop import Scop
+
+
+@dataclass(frozen=True)
+class SourceLoop:
+    """One loop of the program as written, seen from the statements inside.
+
+    Parameters
+    ----------
+    counters : per statement the position of its iterator and the constant c, so that iterations of different
+        statements with equal `iterator + c` belong together.
+    """
+
+    counters: Mapping[str, tuple[int, int]]
+
+
+def shared_loops(scop: Scop, statements: Sequence[str]) -> Iterator[SourceLoop]:
+    """The loops of the program as written that are around all of these statements, outermost first."""
+    node = scop.schedule.get_root()
+    wanted = set(statements)
+    while True:
+        kind = kind_of(node)
+        if kind == NodeKind.leaf:
+            return
+        if kind == NodeKind.band:
+            partial = node.band_get_partial_schedule()
+            for member in range(node.band_n_member()):
+                loop = _source_loop(scop, partial.get_union_pw_aff(member), statements)
+                if loop is None:
+                    return
+                yield loop
+        if node.n_children() == 1:
+            node = node.child(0)
+            continue
+        inside = [k for k in range(node.n_children()) if wanted & _names(node.child(k).filter_get_filter())]
+        if len(inside) != 1:
+            return
+        node = node.child(inside[0])
+
+
+def _names(domain: isl.UnionSet) -> set[str]:
+    sets = domain.get_set_list()
+    return {str(sets.get_at(k).get_tuple_name()) for k in range(sets.n_set())}
+
+
+def _source_loop(scop: Scop, member: isl.UnionPwAff, statements: Sequence[str]) -> SourceLoop | None:
+    """The loop that a band member is, when it counts one iterator of each statement up or down by one."""
+    counters: dict[str, tuple[int, int]] = {}
+    signs = set()
+    pieces = member.get_pw_aff_list()
+    for index in range(pieces.n_pw_aff()):
+        function = pieces.get_at(index)
+        name = function.domain().get_tuple_name()
+        if name not in statements:
+            continue
+        counter = _counter(function, scop.statement(name).depth)
+        if counter is None:
+            return None
+        position, sign, constant = counter
+        signs.add(sign)
+        counters[name] = (position, sign * constant)
+    return SourceLoop(counters) if len(counters) == len(statements) and len(signs) == 1 else None
+
+
+def _counter(function: isl.PwAff, depth: int) -> tuple[int, int, int] | None:
+    """Position, sign and constant of a function `± iterator + constant`; None for any other function."""
+    affs = [aff for _, aff in function.get_pieces()]
+    if len(affs) != 1 or affs[0].dim(isl.dim_type.div):
+        return None
+    aff = affs[0]
+    if aff.involves_dims(isl.dim_type.param, 0, aff.dim(isl.dim_type.param)):
+        return None
+    factors = [int(aff.get_coefficient_val(isl.dim_type.in_, k).to_python()) for k in range(depth)]
+    used = [k for k, factor in enumerate(factors) if factor]
+    if len(used) != 1 or abs(factors[used[0]]) != 1:
+        return None
+    return used[0], factors[used[0]], int(aff.get_constant_val().to_python())
+
+
+def stays_inside(pair: Dependence, loop: SourceLoop) -> bool:
+    """Whether source and sink of a dependence always lie in the same iteration of a loop."""
+    together = equal_counters(pair.relation, loop.counters[pair.source], loop.counters[pair.sink])
+    return bool(pair.relation.is_subset(together))
+
+
+def equal_counters(relation: isl.Map, source: tuple[int, int], sink: tuple[int, int]) -> isl.Map:
+    """The pairs `x -> y` of a relation with `x[p] + c = y[q] + d`, for source (p, c) and sink (q, d)."""
+    constraint = isl.Constraint.equality_alloc(isl.LocalSpace.from_space(relation.get_space()))
+    constraint = constraint.set_coefficient_val(isl.dim_type.in_, source[0], isl.Val(1))
+    constraint = constraint.set_coefficient_val(isl.dim_type.out, sink[0], isl.Val(-1))
+    return relation.add_constraint(constraint.set_constant_val(isl.Val(source[1] - sink[1])))
