@@ -180,6 +180,7 @@ class Optimized(Shown):
         return (*self._alternatives(), f"schedule: {self.schedule.algorithm}",
                 *(f"candidate: {c}" for c in self.schedule.report.candidates),
                 *(f"rung: {r}" for r in self.schedule.report.rungs), *bands,
+                *(f"tiling: {r}" for r in self.tiled.fallbacks),
                 *(f"loops: {r}" for r in self.source.fallbacks), *(f"instruction: {r}" for r in self.instructions))
 
     def _alternatives(self) -> Iterator[str]:

@@ -17,7 +17,7 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import ISL_OPERATIONS, with_budget
+from polysched.dependence.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.reductions import find_reductions, mark_reductions
 from polysched.errors import BudgetExceededError, UsageError
@@ -26,6 +26,9 @@ from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
 REDUCTIONS = ("keep", "exact", "reassociate")
+
+FLOW_SECONDS = 4.0
+"""Of processor time, per kind of dependence, whatever the operations."""
 
 
 def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reductions: str = "keep",
@@ -75,12 +78,13 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     pairs: list[Dependence] = []
     fallbacks = []
     for kind, question in wanted.items():
-        relation = with_budget(isl_operations, partial(_flow, schedule, question))
+        relation = with_budget(isl_operations, partial(_flow, schedule, question), seconds=FLOW_SECONDS)
         if relation is None:
-            fallbacks.append(f"{kind.value} dependences by memory: isl ran out of {isl_operations} operations")
+            fallbacks.append(f"{kind.value} dependences by memory: isl ran out of "
+                             f"{in_words(isl_operations, FLOW_SECONDS)}")
             relation = with_budget(ISL_OPERATIONS, partial(_every_earlier, schedule, question))
         if relation is None:
-            raise BudgetExceededError(f"the {kind.value} dependences need more than {ISL_OPERATIONS} isl operations",
+            raise BudgetExceededError(f"the {kind.value} dependences need more than {in_words(ISL_OPERATIONS)}",
                                       where=scop.name, hint="make the region smaller, or its subscripts simpler")
         pairs += _pairs(scop, kind, relation)
     return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not fallbacks,

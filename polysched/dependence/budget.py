@@ -1,47 +1,123 @@
-"""A budget of isl operations: no isl call may run without end.
+"""A budget of isl operations and of processor time: no isl call may run without end.
 
-isl counts its own elementary operations, so a budget is the same on every machine and in every run.
+isl counts its own elementary operations, so that part of a budget is the same on every machine and in every run.  It
+is no measure of time, though: an operation takes a third of a microsecond or forty of them.  So every budget has
+seconds beside it, of this thread's processor time, several times what as many operations usually take: whether they
+run out does not hang on what else the machine does, and hardly ever on which machine it is.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
 import islpy as isl
+
+from polysched.dependence.isl_clock import clock
 
 Result = TypeVar("Result")
 
 ISL_OPERATIONS = 5_000_000
 """The default budget of one computation: some three seconds; the kernels of the tests need less than a million."""
 
+SECONDS_PER_OPERATION = 2e-6
+"""What an operation may take on average before a budget ends by time: three times what it usually takes."""
 
-def with_budget(operations: int, compute: Callable[[], Result]) -> Result | None:
-    """The value of an isl computation, or None when it needs more than so many isl operations.
+LEAST_SECONDS = 0.25
+"""No budget is shorter, so that no pause of the machine's own ends one."""
 
-    Inside another budget the smaller one holds.  One that is spent is taken off the outer one, which begins
-    to count anew after it.
+ANY_NUMBER = 0
+"""Of operations: a budget of seconds only."""
+
+_OF_MISSING_VALUES = (TypeError, ValueError, AttributeError)
+"""What Python raises on what isl gives, once it is stopped, instead of a number or a name: None, or no number."""
+
+
+class _Around(threading.local):
+    """The deadlines of the budgets around, in the thread's processor time; the inner ones are last."""
+
+    def __init__(self) -> None:
+        self.deadlines: list[float] = []
+
+
+_AROUND = _Around()
+
+
+def seconds_of(operations: int) -> float:
+    """The processor seconds that go with a budget of operations."""
+    return max(LEAST_SECONDS, operations * SECONDS_PER_OPERATION)
+
+
+def in_words(operations: int, seconds: float | None = None) -> str:
+    """A budget, as reports and refusals call it."""
+    return f"{operations} isl operations or {seconds_of(operations) if seconds is None else seconds:g} s"
+
+
+def with_budget(operations: int, compute: Callable[[], Result], *, seconds: float | None = None) -> Result | None:
+    """The value of an isl computation, or None when it needs more than its budget.
+
+    Inside another budget the smaller one holds.  Operations that are spent are taken off the outer budget, which begins
+    to count anew after it; its seconds go on.
+
+    Parameters
+    ----------
+    operations : of isl; `ANY_NUMBER` for a budget of seconds only.
+    seconds : of processor time; None for those that go with the operations (`seconds_of`).
     """
     context = isl.DEFAULT_CONTEXT
     outer = after = context.get_max_operations()
-    context.reset_operations()
-    context.set_max_operations(min(operations, outer) if outer else operations)
+    if operations:
+        context.reset_operations()
+        context.set_max_operations(min(operations, outer) if outer else operations)
+    _AROUND.deadlines.append(time.thread_time() + (seconds_of(operations) if seconds is None else seconds))
+    _set_clock()
+    spent = False
     try:
-        return compute()
-    except isl.Error:
-        if not _is_spent():
+        value = compute()
+        spent = _is_spent()   # then isl may have given a part of the value, and no error
+        return None if spent else value
+    except (isl.Error, *_OF_MISSING_VALUES):
+        spent = _is_spent()
+        if not spent:
             raise
-        after = max(1, outer - operations) if outer else 0
         return None
     finally:
-        context.reset_operations()
+        in_time = _leave()
+        if operations:
+            if spent and in_time:
+                after = max(1, outer - operations) if outer else 0
+            context.reset_operations()
         context.set_max_operations(after)
+
+
+def _set_clock() -> None:
+    """Let isl stop at the earliest of the deadlines, or at once when it has passed."""
+    timer = clock()
+    if timer is None or not _AROUND.deadlines:
+        return
+    left = min(_AROUND.deadlines) - time.thread_time()
+    timer.set(max(left, 0.0))
+    if left <= 0:
+        isl.DEFAULT_CONTEXT.abort()
+
+
+def _leave() -> bool:
+    """End the innermost budget of seconds; whether no time had run out."""
+    _AROUND.deadlines.pop()
+    if (timer := clock()) is not None:
+        timer.set(0)
+    in_time = not isl.DEFAULT_CONTEXT.aborted()
+    isl.DEFAULT_CONTEXT.resume()
+    _set_clock()
+    return in_time
 
 
 def _is_spent() -> bool:
     """Whether the budget is used up: then isl refuses even this, under whatever message the first refusal had."""
     try:
-        isl.Set.read_from_str(isl.DEFAULT_CONTEXT, "{ [i] : 0 <= i < 4 }")
+        isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0)
     except isl.Error:
         return True
     return False

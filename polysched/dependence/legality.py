@@ -13,7 +13,7 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import ISL_OPERATIONS, with_budget
+from polysched.dependence.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scop.schedule_nodes import NodeKind, kind_of
@@ -81,6 +81,9 @@ def violation(dependences: Dependences, tree: isl.Schedule) -> Violation | None:
 LEGALITY_OPERATIONS = 4 * ISL_OPERATIONS
 """The default budget of isl operations for one legality check; usual ones need a thousandth of it."""
 
+LEGALITY_SECONDS = 10.0
+"""Processor seconds for one legality check."""
+
 
 def check_legal(dependences: Dependences, tree: isl.Schedule, *, what: str = "schedule",
                 isl_operations: int = LEGALITY_OPERATIONS) -> None:
@@ -91,8 +94,9 @@ def check_legal(dependences: Dependences, tree: isl.Schedule, *, what: str = "sc
     IllegalScheduleError : with one violated pair of instances as witness.
     BudgetExceededError : isl cannot decide it within the budget.
     """
-    if with_budget(isl_operations, partial(_decided, dependences, tree, what)) is None:
-        raise BudgetExceededError(f"whether the {what} is legal needs more than {isl_operations} isl operations",
+    if with_budget(isl_operations, partial(_decided, dependences, tree, what), seconds=LEGALITY_SECONDS) is None:
+        raise BudgetExceededError(f"whether the {what} is legal needs more than "
+                                  f"{in_words(isl_operations, LEGALITY_SECONDS)}",
                                   where=dependences.scop.name,
                                   hint="use smaller constants in the schedule, or split it into fewer steps")
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import islpy as isl
 
+from polysched.dependence.budget import in_words, with_budget
 from polysched.errors import BudgetExceededError
 from polysched.scheduling.marks import LoopMark
 
 _LOG = logging.getLogger(__name__)
 _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
 _DEPTH_LIMIT = 64
-QUOTA_MESSAGE = "maximal number of operations exceeded"
 NO_UNROLLING_MESSAGE = "cannot find lower bound for unrolling"
 PLACEHOLDER = "polysched_c"
 TYPE_LIMIT = 2**15 - 1
@@ -48,10 +49,10 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
     Parameters
     ----------
     context : the parameter values that can occur; spares guards that hold anyway.
-    max_operations : isl operations per attempt; the first attempt that fits is taken.  Nested bands are made one
-        first: isl scans the same loops, and does not simplify at every level the sums of divisions of the levels
-        around it again, which takes it minutes, at 40 microseconds an operation, for the tile loops of a wavefront
-        of several dimensions or of rows in pieces.
+    max_operations : isl operations per attempt, with the seconds that go with them; the first that fits is taken.
+        Nested bands are made one first: isl scans the same loops, and does not simplify at every level the sums of
+        divisions of the levels around it again, which takes it minutes, at 40 microseconds an operation, for the tile
+        loops of a wavefront of several dimensions or of rows in pieces.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
             return BuiltAst(root=built, fallbacks=tuple(fallbacks))
         reason = built
     raise BudgetExceededError(
-        f"generating the loops takes more than {max_operations} isl operations", where="emit_c",
+        f"generating the loops takes more than {in_words(max_operations)}", where="emit_c",
         hint="use smaller bands or no tiles, or raise max_operations")
 
 
@@ -83,19 +84,13 @@ def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl
     for depth in range(_DEPTH_LIMIT):
         names = names.add(isl.Id(f"{PLACEHOLDER}{depth}", isl_context))
     build = isl.AstBuild.from_context(without_type_ranges(context)).set_iterators(names)
-    isl_context.reset_operations()
-    isl_context.set_max_operations(max_operations)
     try:
-        return build.node_from_schedule(tree)
+        root = with_budget(max_operations, partial(build.node_from_schedule, tree))
     except isl.Error as error:
-        if QUOTA_MESSAGE in str(error):
-            return f"the AST took more than {max_operations} isl operations"
         if NO_UNROLLING_MESSAGE in str(error):
             return "a loop to be unrolled has no single lower bound"
         raise
-    finally:
-        isl_context.set_max_operations(0)
-        isl_context.reset_operations()
+    return f"the AST took more than {in_words(max_operations)}" if root is None else root
 
 
 def without_type_ranges(context: isl.Set) -> isl.Set:

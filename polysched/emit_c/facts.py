@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.emit_c.ast_build import QUOTA_MESSAGE
+from polysched.dependence.budget import with_budget
 from polysched.emit_c.index import (
     Atom,
     Comparison,
@@ -85,19 +85,11 @@ class Facts:
 
 def _is_empty(text: str, context: isl.Set) -> bool:
     """Whether a set is empty in a context; False when finding out takes too many isl operations."""
-    isl_context = context.get_ctx()
-    isl_context.reset_operations()
-    isl_context.set_max_operations(_MAX_OPERATIONS)
-    try:
-        made = isl.Set.read_from_str(isl_context, text)
+    def ask() -> bool:
+        made = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
         return bool(made.intersect_params(context.params()).is_empty())
-    except isl.Error as error:
-        if QUOTA_MESSAGE not in str(error):
-            raise
-        return False
-    finally:
-        isl_context.set_max_operations(0)
-        isl_context.reset_operations()
+
+    return with_budget(_MAX_OPERATIONS, ask) is True
 
 
 def arms_of(form: Linear, kind: str) -> tuple[Linear, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +11,7 @@ import islpy as isl
 
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.legality import LEGALITY_OPERATIONS, violation
+from polysched.dependence.legality import LEGALITY_OPERATIONS, LEGALITY_SECONDS, violation
 from polysched.emit_c.ast_build import build_ast
 from polysched.emit_c.ast_reader import read_ast
 from polysched.emit_c.loops import Node
@@ -18,6 +19,7 @@ from polysched.emit_c.scan_check import visits_every_instance
 from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.scheduling import loop_tree
 from polysched.scheduling.marks import Role
+from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 _LOG = logging.getLogger(__name__)
@@ -26,8 +28,8 @@ _LOG = logging.getLogger(__name__)
 def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: int) -> tuple[Node, tuple[str, ...]]:
     """The loops of a tiled schedule, and what had to be given up for them.
 
-    isl's generator loses instances of some tiled strided loops, and may find no end of others; then the tiles are
-    given up, and then the schedule's own loops are taken.
+    isl's generator loses instances of some tiled strided loops, and may find no end of others; then all parallel loops
+    per nest but one are given up, then the tiles, and then the schedule's own loops are taken.
 
     Raises
     ------
@@ -38,9 +40,9 @@ def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: in
     fallbacks: list[str] = []
     spent: BudgetExceededError | None = None
     why = ""
-    for lost, tree in (("", tiled.tree), ("the tiles were given up", without_tiles(tiled.tree)),
-                       ("tiles and marks were given up", tiled.schedule.tree)):
-        if lost and not with_budget(LEGALITY_OPERATIONS, partial(_is_legal, dependences, tree)):
+    for lost, tree in _ladder(tiled):
+        if lost and not with_budget(LEGALITY_OPERATIONS, partial(_is_legal, dependences, tree),
+                                    seconds=LEGALITY_SECONDS):
             continue
         try:
             built = build_ast(tree, context=context, max_operations=max_operations)
@@ -58,6 +60,16 @@ def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: in
         raise spent
     raise UnsupportedScopError("isl's loop generator loses instances of the strided statements", where=scop.name,
                                hint="write the strided loops over dense iterators, for instance A[3 * i]")
+
+
+def _ladder(tiled: TiledSchedule) -> Iterator[tuple[str, isl.Schedule]]:
+    """What to give up and the tree without it, each made only when those before it were of no use."""
+    yield "", tiled.tree
+    if tiled.options is not None and tiled.options.parallel_degrees > 1:
+        yield ("all parallel loops of a nest but one were given up",
+               tile(tiled.schedule, replace(tiled.options, parallel_degrees=1)).tree)
+    yield "the tiles were given up", without_tiles(tiled.tree)
+    yield "tiles and marks were given up", tiled.schedule.tree
 
 
 def _is_legal(dependences: Dependences, tree: isl.Schedule) -> bool:

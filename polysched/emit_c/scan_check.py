@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import islpy as isl
 
+from polysched.dependence.budget import with_budget
 from polysched.emit_c.index import (
     Atom,
     Choice,
@@ -71,21 +73,21 @@ class _Runs:
 
 
 def _is_exact(node: Node, statement: Statement, scop: Scop, runs: _Runs) -> bool:
-    context = isl.DEFAULT_CONTEXT
-    context.reset_operations()
-    context.set_max_operations(CHECK_OPERATIONS)
     try:
-        wanted = statement.domain.intersect_params(scop.context)
-        return bool(_visited(node, statement, scop).is_equal(wanted))
+        exact = with_budget(CHECK_OPERATIONS, partial(_is_proved, node, statement, scop))
     except (isl.Error, _NoText):
-        pass
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
+        exact = None
+    if exact is not None:
+        return exact
     tried = [_visits_at(runs, statement, values) for values in _small_values(scop)]
     if all(found is None for found in tried):
         _LOG.warning("the loops of %s in %s were not checked against its instances", statement.name, scop.name)
     return False not in tried
+
+
+def _is_proved(node: Node, statement: Statement, scop: Scop) -> bool:
+    wanted = statement.domain.intersect_params(scop.context)
+    return bool(_visited(node, statement, scop).is_equal(wanted))
 
 
 def _small_values(scop: Scop) -> Iterator[dict[str, int]]:
@@ -104,7 +106,8 @@ def _small_values(scop: Scop) -> Iterator[dict[str, int]]:
 def _visits_at(runs: _Runs, statement: Statement, values: dict[str, int]) -> bool | None:
     """Run the loops at one size; None when there are no instances or too many, so that nothing is learned."""
     domain = fix_parameters(statement.domain, values)
-    if domain.is_empty() or domain.count_val().to_python() > MOST_INSTANCES:
+    count = with_budget(CHECK_OPERATIONS, lambda: int(domain.count_val().to_python()))
+    if count is None or not 0 < count <= MOST_INSTANCES:
         return None
     return sorted(runs.at(values, statement.name)) == sorted(points_of(domain))
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Literal, TypeAlias
 
 from polysched.dependence import analyse
-from polysched.dependence.budget import with_budget
+from polysched.dependence.budget import in_words, with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import expand_temporaries
 from polysched.emit_c import EmitOptions, emit, guarded, scan, splice
@@ -38,6 +38,7 @@ ANALYSIS_ISL_OPERATIONS = 400_000
 """Per kind of dependence; one that needs more is memory-based, as for large programs with the usual budget."""
 MOST_ISL_OPERATIONS = 1_500_000
 """Of every other computation: what needs more takes the ladder's next rung, or the configuration is given up."""
+MOST_SECONDS = 30.0
 SOLVER_SECONDS = 1.0
 
 
@@ -147,9 +148,9 @@ class Configuration:
         ------
         PolyschedError : a stage refuses; BudgetExceededError when the operations are not enough for one.
         """
-        made = with_budget(operations, lambda: self._make(scop, text, analyses or Analyses(scop)))
+        made = with_budget(operations, lambda: self._make(scop, text, analyses or Analyses(scop)), seconds=MOST_SECONDS)
         if made is None:
-            raise BudgetExceededError(f"the configuration needs more than {operations} isl operations",
+            raise BudgetExceededError(f"the configuration needs more than {in_words(operations, MOST_SECONDS)}",
                                       where=scop.name)
         return made
 

@@ -74,7 +74,8 @@ def _shifted(search: Search, rows: Mapping[str, StatementRow], edges: tuple[Edge
                     terms |= {shift[edge.sink]: r.constant, shift[edge.source]: -r.constant}
                 program.add_row(terms, equal=r.equal)
     program.tiers = [dict.fromkeys(shift.values(), 1)]
-    outcome = solve(program, deterministic_seconds=search.options.solver_seconds, count=search.count)
+    outcome = solve(program, deterministic_seconds=search.options.solver_seconds, count=search.count,
+                    in_all=search.options.all_solver_seconds)
     if not isinstance(outcome, Solved):
         return None
     return {name: StatementRow(row.iterators, row.parameters, outcome.values[shift[name]])

@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.dependence.budget import ISL_OPERATIONS, with_budget
+from polysched.dependence.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import require_legal
 from polysched.scheduling.loop_tree import (
@@ -90,14 +90,14 @@ def with_split_index_sets(plain: Schedule, schedule: Scheduler, *,
     dependences = plain.dependences
     cut_up = with_budget(isl_operations, lambda: _cut_up(dependences))
     if cut_up is None:
-        return _noted(plain, f"no index-set splitting: isl ran out of {isl_operations} operations")
+        return _noted(plain, f"no index-set splitting: isl ran out of {in_words(isl_operations)}")
     cuts, parts, split = cut_up
     if not cuts:
         return _noted(plain, "no index-set splitting: no long dependences with a common middle")
     found = schedule(split, max(abs(cut.constant) + 1 for cut in cuts), {n: tuple(own) for n, own in parts.items()})
     tree = with_budget(isl_operations, lambda: _whole_tree(dependences, found.tree, parts))
     if tree is None:
-        return _noted(plain, f"no index-set splitting: isl ran out of {isl_operations} operations")
+        return _noted(plain, f"no index-set splitting: isl ran out of {in_words(isl_operations)}")
     before, after = outer_depths(plain.tree), outer_depths(tree)
     if sum(after.values()) <= sum(before.values()) or any(after[name] < before[name] for name in before):
         return _noted(plain, "no index-set splitting: the outermost bands would be no deeper")

@@ -11,6 +11,7 @@ solver's deterministic time make a run repeatable on any machine.
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,9 +37,18 @@ class Infeasible:
 
 @dataclass(frozen=True)
 class OutOfBudget:
-    """The solver stopped at its limit without a proof; `deterministic_seconds` is the limit."""
+    """The solver stopped at its limit without a proof; `deterministic_seconds` is the limit.
+
+    Parameters
+    ----------
+    in_all : the limit is that of all programs of one schedule together.
+    """
 
     deterministic_seconds: float
+    in_all: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.deterministic_seconds:g} solver seconds{' for all programs of the schedule' * self.in_all}"
 
 
 Outcome: TypeAlias = Solved | Infeasible | OutOfBudget
@@ -105,31 +115,59 @@ class IntegerProgram:
 
 @dataclass
 class SolveCount:
-    """What the solver was asked so far; a scheduler keeps one and reports it."""
+    """What the solver was asked so far; a scheduler keeps one and reports it.
+
+    Parameters
+    ----------
+    solves, seconds : programs solved and wall time for them.
+    variables, rows : of the largest one.
+    deterministic_seconds : what they took in the solver's own, repeatable time.
+    """
 
     solves: int = 0
     variables: int = 0
     rows: int = 0
     seconds: float = 0.0
+    deterministic_seconds: float = 0.0
 
-    def add(self, program: IntegerProgram, seconds: float) -> None:
+    def add(self, program: IntegerProgram, seconds: float, deterministic_seconds: float) -> None:
         self.solves += 1
+        self.deterministic_seconds += deterministic_seconds
         self.variables = max(self.variables, len(program.bounds))
         self.rows = max(self.rows, len(program.rows))
         self.seconds += seconds
 
 
-def solve(program: IntegerProgram, *, deterministic_seconds: float = 10.0, count: SolveCount | None = None
-          ) -> Outcome:
-    """Solve exactly: the lexicographic optimum of the tiers, or the proof that there is no solution."""
+@dataclass
+class _Limit:
+    """Deterministic seconds that one program may take, and has taken."""
+
+    seconds: float
+    used: float = 0.0
+
+
+def solve(program: IntegerProgram, *, deterministic_seconds: float = 10.0, count: SolveCount | None = None,
+          in_all: float = math.inf) -> Outcome:
+    """Solve exactly: the lexicographic optimum of the tiers, or the proof that there is no solution.
+
+    Parameters
+    ----------
+    deterministic_seconds : limit of this program.
+    count : what was asked before; this program is added to it.
+    in_all : limit of everything in `count`, in deterministic seconds.
+    """
     started = time.perf_counter()
+    left = in_all - (count.deterministic_seconds if count is not None else 0.0)
+    limit = _Limit(min(deterministic_seconds, left))
     try:
         if not program.feasible:
             return Infeasible()
-        return _solve_groups(program, _weighted_groups(program), deterministic_seconds)
+        outcome = OutOfBudget(limit.seconds) if left <= 0 else _solve_groups(program, _weighted_groups(program), limit)
+        shared = isinstance(outcome, OutOfBudget) and left < deterministic_seconds
+        return OutOfBudget(in_all, in_all=True) if shared else outcome
     finally:
         if count is not None:
-            count.add(program, time.perf_counter() - started)
+            count.add(program, time.perf_counter() - started, limit.used)
 
 
 def _weighted_groups(program: IntegerProgram) -> list[dict[int, int]]:
@@ -147,20 +185,20 @@ def _weighted_groups(program: IntegerProgram) -> list[dict[int, int]]:
     return [*([total] if total else []), *reversed(groups)]
 
 
-def _solve_groups(program: IntegerProgram, groups: list[dict[int, int]], deterministic_seconds: float) -> Outcome:
+def _solve_groups(program: IntegerProgram, groups: list[dict[int, int]], limit: _Limit) -> Outcome:
     """Minimise the groups one after the other, each with the values of those before it fixed."""
     fixed: list[tuple[Terms, int]] = []
-    outcome = _solve_one(program, groups[0] if groups else {}, fixed, deterministic_seconds)
+    outcome = _solve_one(program, groups[0] if groups else {}, fixed, limit)
     for done, objective in itertools.pairwise(groups):
         if not isinstance(outcome, Solved):
             break
         fixed.append((done, sum(c * outcome.values[v] for v, c in done.items())))
-        outcome = _solve_one(program, objective, fixed, deterministic_seconds)
+        outcome = _solve_one(program, objective, fixed, limit)
     return outcome
 
 
 def _solve_one(program: IntegerProgram, objective: Terms, fixed: list[tuple[Terms, int]],
-               deterministic_seconds: float) -> Outcome:
+               limit: _Limit) -> Outcome:
     """One CP-SAT call; `fixed` holds the objectives that are already decided, with their values."""
     from ortools.sat.python import cp_model
 
@@ -186,13 +224,14 @@ def _solve_one(program: IntegerProgram, objective: Terms, fixed: list[tuple[Term
     solver.parameters.catch_sigint_signal = False  # else Ctrl-C ends the process without KeyboardInterrupt from then on
     solver.parameters.random_seed = 1
     solver.parameters.cp_model_presolve = False
-    solver.parameters.max_deterministic_time = deterministic_seconds
+    solver.parameters.max_deterministic_time = max(limit.seconds - limit.used, 0.0)
     status = solver.solve(model)
+    limit.used += solver.response_proto.deterministic_time
     if status == cp_model.OPTIMAL or (status == cp_model.FEASIBLE and not objective):
         return Solved(tuple(int(solver.value(v)) for v in variables))
     if status == cp_model.INFEASIBLE:
         return Infeasible()
-    return OutOfBudget(deterministic_seconds)
+    return OutOfBudget(limit.seconds)
 
 
 def _expression(cp_model: Any, variables: list[Any], terms: Terms) -> Any:

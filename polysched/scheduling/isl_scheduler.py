@@ -21,7 +21,7 @@ ORDERING = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
 
 
 def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:
-    """Let isl schedule; when its budget of operations runs out, the schedule as written.
+    """Let isl schedule; when its budget runs out, the schedule as written.
 
     Fusion `none` serialises components and `max` schedules whole components; the other policies leave the
     choice to isl.
@@ -44,9 +44,9 @@ def isl_schedule(dependences: Dependences, *, options: SchedulerOptions | None =
         require_legal(dependences, found, what="schedule by isl")
         return found
 
-    reason = f"as written: isl's scheduler ran out of {options.isl_operations} operations"
+    reason = f"as written: isl's scheduler ran out of {options.isl_budget}"
     try:
-        tree = with_budget(options.isl_operations, compute)
+        tree = with_budget(options.isl_operations, compute, seconds=options.seconds)
     except isl.Error as error:   # isl gives up with an error, for instance "unable to carry dependences"
         tree = None
         reason = f"as written: isl's scheduler gave up: {error}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.dependence.budget import ISL_OPERATIONS
+from polysched.dependence.budget import ISL_OPERATIONS, in_words
 from polysched.errors import UsageError
 
 FUSION_POLICIES = ("none", "smart", "max", "typed", "cost")
@@ -32,8 +32,10 @@ class SchedulerOptions:
     max_shift : bound on the absolute value of constant shifts.
     across_cuts : how much further parts of one statement may be shifted against each other: the size of a periodic
         domain that is a number (`index_sets` sets it; a symbolic size needs a shift by a parameter).
-    solver_seconds : budget of one integer program, in the solver's deterministic seconds.
-    isl_operations : budget of one schedule, in isl operations; when it runs out, the order as written is kept.
+    solver_seconds, all_solver_seconds : budget of one integer program and of all those of one schedule, in the
+        solver's deterministic seconds.
+    isl_operations, seconds : budget of one schedule, in isl operations and in processor seconds; when it runs out, the
+        order as written is kept.
     """
 
     fusion: str = "smart"
@@ -45,7 +47,9 @@ class SchedulerOptions:
     max_shift: int = 10
     across_cuts: int = 0
     solver_seconds: float = 5.0
+    all_solver_seconds: float = 20.0
     isl_operations: int = ISL_OPERATIONS
+    seconds: float = 30.0
 
     def __post_init__(self) -> None:
         if self.fusion not in FUSION_POLICIES:
@@ -53,6 +57,11 @@ class SchedulerOptions:
         for name, least in (("max_coefficient", 1), ("max_shift", 0), ("across_cuts", 0), ("concurrent_start", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}", witness=f"{name}={getattr(self, name)}")
+
+    @property
+    def isl_budget(self) -> str:
+        """The budget of one schedule in words."""
+        return in_words(self.isl_operations, self.seconds)
 
     @property
     def shift_limit(self) -> int:

@@ -116,9 +116,9 @@ def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm
         require_legal(dependences, tree, what=f"{algorithm} schedule")
         return tree
 
-    tree = with_budget(options.isl_operations, compute)
+    tree = with_budget(options.isl_operations, compute, seconds=options.seconds)
     if tree is None:
-        rungs = dict.fromkeys((*rungs, f"as written: isl ran out of {options.isl_operations} operations"))
+        rungs = dict.fromkeys((*rungs, f"as written: isl ran out of {options.isl_budget}"))
         tree = original(dependences, options=options).tree
     report = SolverReport(rungs=(*dependences.fallbacks, *rungs), variables=count.variables, rows=count.rows,
                           solves=count.solves, solver_seconds=count.seconds,

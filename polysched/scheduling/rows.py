@@ -219,7 +219,8 @@ class _RowProgram:
         self._set_objective()
 
     def solve(self, count: SolveCount) -> Row | Infeasible | OutOfBudget:
-        outcome = solve(self.program, deterministic_seconds=self.options.solver_seconds, count=count)
+        outcome = solve(self.program, deterministic_seconds=self.options.solver_seconds, count=count,
+                        in_all=self.options.all_solver_seconds)
         if not isinstance(outcome, Solved):
             return outcome
         value = outcome.values

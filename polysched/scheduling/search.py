@@ -120,7 +120,7 @@ def _next_row(search: Search, group: Group, *, first: bool) -> tuple[Row | None,
                 search.note(f"{mode.name} for {names}: {modes[0].name} gave no row")
             return outcome, mode
         if isinstance(outcome, OutOfBudget):
-            search.note(f"{mode.name} ran out of {outcome.deterministic_seconds} solver seconds")
+            search.note(f"{mode.name} ran out of {outcome}")
     if group.given and first and not several:
         raise UsageError(f"the rows given for {', '.join(group.given)} at dimension {group.depth} are not legal there",
                          hint="give rows to every statement that they depend on, or leave them to the scheduler")

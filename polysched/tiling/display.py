@@ -14,7 +14,7 @@ from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 def tiled_text(tiled: TiledSchedule) -> str:
     """What was done per band, and the tree."""
     lines = [f"tiled schedule of {tiled.schedule.scop.name} by {tiled.schedule.algorithm}",
-             *(f"band {band.band}: {', '.join(_words(band))}" for band in tiled.bands)]
+             *(f"band {band.band}: {', '.join(_words(band))}" for band in tiled.bands), *tiled.fallbacks]
     return "".join(f"{line}\n" for line in lines) + tree_text(tiled.tree)
 
 

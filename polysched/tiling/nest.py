@@ -8,6 +8,7 @@ from math import prod
 
 import islpy as isl
 
+from polysched.dependence.budget import with_budget
 from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
@@ -169,28 +170,22 @@ def _density(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], depth: int,
              parameters: Mapping[str, int]) -> float:
     """Statement instances of full depth per point of the loops' bounding box, counted at small sizes."""
     small = {name: min(value, SMALL_SIZE) for name, value in parameters.items()}
-    context = isl.DEFAULT_CONTEXT
-    context.reset_operations()
-    context.set_max_operations(COUNTING_OPERATIONS)
-    try:
+
+    def share() -> float:
         counts = [_count(fix_parameters(part, small)) for part in sets_of(domain)
                   if part.dim(isl.dim_type.set) == depth]
         box = prod(_extent(domain, member, small) for member in path)
-    except isl.Error:
-        return 1.0
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
-    known = [count for count in counts if count is not None]
-    return sum(known) / box if any(known) and len(known) == len(counts) else 1.0
+        return sum(counts) / box if any(counts) else 1.0
+
+    counted = with_budget(COUNTING_OPERATIONS, share)
+    return 1.0 if counted is None else counted
 
 
-def _count(points: isl.Set) -> int | None:
-    """The number of points: the product of the extents of a box; None when counting is over isl's budget."""
+def _count(points: isl.Set) -> int:
+    """The number of points: the product of the extents of a box, else counted one by one."""
     if points.is_box():
         return prod(extent_of(points, k) for k in range(points.dim(isl.dim_type.set)))
-    counted = points.count_val()  # partial where the budget ends; whatever is asked of isl next then raises
-    return int(counted.get_num_si()) if counted.is_int() else None
+    return int(points.count_val().to_python())
 
 
 def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff) -> bool:

@@ -8,8 +8,10 @@ Three passes over the tree: sizes per band (`sizes`), the new order of loops (he
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 
+from polysched.dependence.budget import ANY_NUMBER, with_budget
 from polysched.dependence.legality import check_legal
 from polysched.scheduling.loop_tree import (
     Band,
@@ -43,8 +45,15 @@ THREAD_STRIP = 256
 """Iterations of a strip: some pages of a row, and few enough for many strips."""
 
 
+TILING_SECONDS = 10.0
+"""Processor seconds that tiling one schedule may take; the kernels of the tests take less than a fifth of it."""
+
+
 def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSchedule:
     """Tile the permutable bands of a schedule and mark its loops.
+
+    Several degrees of parallelism that take longer than `TILING_SECONDS` to prove are given up one by one, and then the
+    tiles; `TiledSchedule.fallbacks` says so.
 
     Rewrite:  [i, j, k]  ->  [i//Ti, j//Tj, k//Tk, i, k, j]      (the unit-stride loop innermost)
 
@@ -59,6 +68,18 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
     Parallelizer and Locality Optimizer", PLDI 2008, sections 3 and 5.
     """
     options = options or TilingOptions()
+    fallbacks: list[str] = []
+    for degrees in range(options.parallel_degrees, 0, -1):
+        found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
+                            seconds=TILING_SECONDS)
+        if found is not None:
+            return replace(found, fallbacks=tuple(fallbacks))
+        fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
+    untiled = _tiled(schedule, replace(options, parallel_degrees=1, sizes="off", register=False))
+    return replace(untiled, fallbacks=(*fallbacks, "the loops were left without tiles"))
+
+
+def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
     plans = plan_bands(schedule.dependences, tree, numbers, options)
@@ -67,7 +88,7 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
     root = mark_loops(start, _rewrite(tree.root, start, place), options)
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
     check_legal(schedule.dependences, tiled, what="tiled schedule")
-    return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, plans))
+    return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, plans), options=options)
 
 
 MOST_ORDERS = 128

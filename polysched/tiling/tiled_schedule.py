@@ -9,6 +9,7 @@ import islpy as isl
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.shown import Shown
 from polysched.tiling.band_plan import BandPlan
+from polysched.tiling.options import TilingOptions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,11 +43,15 @@ class TiledSchedule(Shown):
     schedule : the schedule before tiling.
     tree : the tiled tree; loops carry `scheduling.marks.LoopMark` marks.
     bands : what was done, per band of the untiled tree.
+    options : that it was tiled with; None where it was not made by `tile`.
+    fallbacks : what had to be given up for lack of time, one sentence each.
     """
 
     schedule: Schedule
     tree: isl.Schedule
     bands: tuple[BandTiling, ...] = ()
+    options: TilingOptions | None = None
+    fallbacks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         from polysched.tiling.display import tiled_text

@@ -1,7 +1,9 @@
 """How many loops of a nest are parallel: free ones, wavefronts of tiles, diamonds; and updates that may not race."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import islpy as isl
 import pytest
 
 from polysched.dependence import analyse
@@ -10,8 +12,9 @@ from polysched.errors import UsageError
 from polysched.measure.instance_trace import verify_order
 from polysched.scheduling import SchedulerOptions, pluto
 from polysched.scheduling.loop_tree import Band, from_isl, walk
+from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_file, from_c_text
-from polysched.tiling import TiledSchedule, TilingOptions, tile
+from polysched.tiling import TiledSchedule, TilingOptions, tile, tile_bands
 from tests.tiling import kernels
 from tests.tiling.test_tile_bands import assert_legal, plain, scheduled, shape
 
@@ -103,3 +106,29 @@ def test_updates_of_a_relaxed_reduction_do_not_race() -> None:
     assert coincident_tiles(tiled) == "--"
     assert "wavefront" not in str(tiled.tree)
     assert "#pragma" not in emit(tiled, options=PLAIN_C).text
+
+
+def test_degrees_that_take_too_long_are_given_up_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every attempt with several degrees is stopped as isl stops it at the end of its budget."""
+    real = tile_bands._tiled
+
+    def slow(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+        if options.parallel_degrees > 1:
+            isl.DEFAULT_CONTEXT.set_max_operations(1)
+            isl.Set("{ [i] }")
+        return real(schedule, options)
+
+    monkeypatch.setattr(tile_bands, "_tiled", slow)
+    tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=4, parallel_degrees=3))
+    assert coincident_tiles(tiled) == "-P-"
+    assert tiled.fallbacks == ("3 parallel loops per nest took more than 10 s of tiling",
+                               "2 parallel loops per nest took more than 10 s of tiling")
+    assert tiled.fallbacks[0] in str(tiled)
+
+
+def test_degrees_that_isl_makes_no_loops_of_are_given_up() -> None:
+    one, two = (tile(scheduled(kernels.gauss_seidel()), plain(sizes=4, parallel_degrees=degrees)) for degrees in (1, 2))
+    cut = emit(two, options=replace(PLAIN_C, max_operations=40_000))
+    assert cut.fallbacks == ("all parallel loops of a nest but one were given up: generating the loops takes more than "
+                             "40000 isl operations or 0.25 s",)
+    assert cut.text.count("for (") == emit(one, options=PLAIN_C).text.count("for (")
