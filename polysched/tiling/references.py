@@ -74,7 +74,7 @@ class Reference:
 
     @property
     def linear(self) -> tuple[tuple[int, ...], ...]:
-        """The rows of the matrix, zero where a subscript goes round: only these tell elements of far iterations apart."""
+        """The rows of the matrix, zero where a subscript goes round: others do not tell far iterations apart."""
         return tuple((0,) * len(row) if dim in self.cyclic else row for dim, row in enumerate(self.coefficients))
 
 
