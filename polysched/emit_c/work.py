@@ -8,7 +8,7 @@ from itertools import product
 
 from polysched.emit_c.c_text import CText, binary, cast
 from polysched.emit_c.facts import arms_of
-from polysched.emit_c.index import Linear, Variable, shifted, substitute, variables
+from polysched.emit_c.index import Linear, ToBoundary, Variable, shifted, substitute, variables
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import For, Let, Node, RegisterTile, child_nodes
 
@@ -49,13 +49,18 @@ def _paths(node: Node, known: Mapping[str, Linear]) -> Iterator[tuple[For, ...]]
     if isinstance(node, Let):
         known = {**known, node.variable: substitute(node.value, known)}
     loops: tuple[For, ...] = (node,) if isinstance(node, For) else node.loops if isinstance(node, RegisterTile) else ()
-    here = tuple(replace(loop, lower=shifted(substitute(loop.lower, known), 0),
-                         upper=shifted(substitute(loop.upper, known), 0)) for loop in loops)
+    here = tuple(replace(loop, lower=_plain(substitute(loop.lower, known)),
+                         upper=_plain(substitute(loop.upper, known))) for loop in loops)
     below = [path for child in child_nodes(node) for path in _paths(child, known)]
     if not below:
         yield here
     for path in below:
         yield (*here, *path)
+
+
+def _plain(bound: Linear) -> Linear:
+    """The bound without the few elements that a vector loop begins later to be aligned."""
+    return shifted(replace(bound, terms=tuple(t for t in bound.terms if not isinstance(t[0], ToBoundary))), 0)
 
 
 def _length(loop: For, outer: Sequence[For]) -> Linear | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.emit_c import emit
+from polysched.emit_c.c_source import EmitOptions
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop import from_c_text
 from tests.emit_c.marked_trees import marked
@@ -40,3 +41,11 @@ def test_parallel_loop(low: str, loops: tuple[tuple[str, LoopMark], ...], pragma
     text = emit(marked(from_c_text(TEXT.format(low=low)), loops)).text
     assert pragma in text, text
     assert text.count("parallel for") == 1
+
+
+def test_the_iterations_of_rows_of_aligned_vectors_count() -> None:
+    text = TEXT.replace("A[n][n]", "A[n][2000]").replace("j < n", "j < 2000").format(low="0")
+    loops = (("i", LoopMark(parallel=True, least_work=16384)), ("j", LoopMark(member=1, simd=True)))
+    emitted = emit(marked(from_c_text(text), loops), options=EmitOptions(vector_bits=512)).text
+    assert "% 64" in emitted    # rows begin with a vector that ends behind the next boundary
+    assert "if((double)n * 1984 >= 16384)" in emitted, emitted
