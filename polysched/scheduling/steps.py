@@ -10,8 +10,16 @@ from typing import Any
 import islpy as isl
 
 from polysched.dependence import analyse, check_legal
+from polysched.dependence.budget import in_words, with_budget
 from polysched.dependence.dependences import Dependences
-from polysched.dependence.legality import active_at, carrier, total_values, witness_of
+from polysched.dependence.legality import (
+    LEGALITY_OPERATIONS,
+    LEGALITY_SECONDS,
+    active_at,
+    carrier,
+    total_values,
+    witness_of,
+)
 from polysched.dependence.same_values import check_same_values
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling.flags import with_flags_in_budget
@@ -79,7 +87,7 @@ def _apply_one(schedule: Schedule, step: Step) -> Schedule:
         tree = step.rewrite(tree)
     encoded = to_isl(tree)
     check_legal(dependences, encoded, what=f"step {step.NAME}")
-    _check_promises(dependences, encoded, step)
+    _check_promises_in_budget(dependences, encoded, step)
     return replace(schedule, dependences=dependences, tree=with_flags_in_budget(dependences, encoded, permutable=False),
                    steps=(*schedule.steps, step))
 
@@ -88,6 +96,17 @@ def _nodes(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
     yield node
     for position in range(node.n_children()):
         yield from _nodes(node.child(position))
+
+
+def _check_promises_in_budget(dependences: Dependences, tree: isl.Schedule, step: Step) -> None:
+    def check() -> bool:
+        _check_promises(dependences, tree, step)
+        return True
+
+    if not with_budget(LEGALITY_OPERATIONS, check, seconds=LEGALITY_SECONDS):
+        raise BudgetExceededError(f"step {step.NAME}: whether the loops marked parallel or simd are independent needs "
+                                  f"more than {in_words(LEGALITY_OPERATIONS, LEGALITY_SECONDS)}",
+                                  where=dependences.scop.name, hint="use smaller constants in the schedule")
 
 
 def _check_promises(dependences: Dependences, tree: isl.Schedule, step: Step) -> None:

@@ -28,7 +28,6 @@ from polysched.scheduling.primitives import (
 )
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.schedule import Schedule
-from polysched.scop import from_c_text
 from polysched.scop.points import instances_in_order
 from tests.scop_builder import build_scop
 
@@ -282,29 +281,6 @@ def test_every_step_has_a_name_and_a_docstring():
     for name, kind in STEPS.items():
         assert kind.NAME == name
         assert kind.__doc__
-
-
-PAIR = "for (int i = 1; i < n; i++) { a[i] = b[i - 1]; b[i] = a[i] + 1.0; }"
-SWEEP = "for (int t = 0; t < n; t++) for (int i = 1; i < n - 1; i++) a[i] = a[i - 1] + a[i + 1];"
-
-
-@pytest.mark.parametrize(("loops_of_c", "step"), [
-    (PAIR, Distribute(loop="i")),
-    (PAIR, Shift(loop="i", statement="S0", amount=1)),
-    (PAIR, Vectorize(loop="i")),
-    (PAIR, Reverse(loop="i")),
-    (SWEEP, UnrollAndJam(loop="t", factor=2)),
-    (SWEEP, Reorder(order=("i", "t"))),
-    (SWEEP, Interchange(outer="t", inner="i")),
-    (SWEEP, Tile(loops=("t", "i"), sizes=(2, 2))),
-    (SWEEP, Parallel(loop="t")),
-], ids=lambda value: value.NAME if isinstance(value, Step) else "")
-def test_every_refusal_names_a_pair_of_instances(loops_of_c: str, step: Step) -> None:
-    start = as_written(from_c_text(f"void f(int n, double a[n], double b[n]) {{\n#pragma scop\n{loops_of_c}\n"
-                                   "#pragma endscop\n}"))
-    with pytest.raises(IllegalScheduleError) as caught:
-        steps.apply(start, step)
-    assert "must run before" in str(caught.value.witness)
 
 
 def test_a_place_that_isl_cannot_decide_is_not_listed(monkeypatch):
