@@ -1,9 +1,11 @@
-"""Start the real `polysched` command, as a user does."""
+"""Run the real `polysched` command, as a user does, in a process of its own."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.cli.loaded_process import run_command
 
 REFUSED, RUN_FAILED, WRONG_RESULT = 2, 3, 4
 
@@ -22,12 +24,18 @@ void product(int n, double C[n][n], double A[n][n], double B[n][n])
 """
 
 
-def polysched(*arguments: str, folder: Path, timeout: float = 120,
-              environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `polysched` in a folder and wait for it."""
+def polysched(*arguments: str, folder: Path, timeout: float = 120, environment: dict[str, str] | None = None,
+              from_nothing: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run `polysched` in a folder and wait for it.
+
+    from_nothing : a new interpreter imports what the command needs, rather than a fork that has it all; always so with
+    a variable that an interpreter reads when it starts.
+    """
+    variables = {**os.environ, **(environment or {})}
+    if not from_nothing and not any(name.startswith(("PYTHON", "LANG", "LC_")) for name in environment or {}):
+        return run_command(arguments, folder=folder, environment=variables, timeout=timeout)
     return subprocess.run([sys.executable, "-m", "polysched", *arguments], cwd=folder, capture_output=True, text=True,
-                          timeout=timeout, stdin=subprocess.DEVNULL, check=False,
-                          env={**os.environ, **(environment or {})})
+                          timeout=timeout, stdin=subprocess.DEVNULL, check=False, env=variables)
 
 
 def is_refusal(done: subprocess.CompletedProcess[str], *, code: int = REFUSED) -> bool:
