@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,6 +14,8 @@ from polysched.experiment.case_run import CaseRequest, run_case
 from polysched.experiment.record import Record, make_record, now
 
 CONNECT_SECONDS = 15
+RETURN_SECONDS = 30
+POLL_SECONDS = 0.25
 LOCAL = re.compile(r"local(?::([1-9]\d*))?")
 
 
@@ -33,35 +36,51 @@ def run_on_cluster(requests: Sequence[CaseRequest], address: str, *,
     try:
         import dask
         dask.config.set({"logging.distributed": "error"})   # read when distributed is imported
-        from distributed import as_completed
+        import distributed  # noqa: F401
     except ImportError:
         raise UsageError("measuring on a cluster needs Dask",
                          hint="python -m pip install 'polysched[cluster]'") from None
     with ExitStack() as stack:
         client = _client(address, stack)
-        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
-        if not workers:
+        if not _workers(client):
             raise UsageError("the cluster has no worker", where=address, hint="start one: dask worker ADDRESS")
-        waiting, running, pending = list(requests), {}, as_completed()
+        yield from _distribute(client, list(requests), on_start)
 
-        def give_to(worker: str) -> None:
+
+def _distribute(client: Any, waiting: list[CaseRequest], on_start: Callable[[str], None]) -> Iterator[Record]:
+    """Give every idle worker a case until none is left; a worker that joins later takes part, one that goes is missed.
+
+    Dask itself would wait for ever for a case whose only allowed worker is gone.
+    """
+    running: dict[str, tuple[CaseRequest, Any]] = {}
+    last_seen = time.monotonic()
+    while waiting or running:
+        alive = _workers(client)
+        last_seen = time.monotonic() if alive else last_seen
+        for worker in [w for w in running if w not in alive]:
+            request, future = running.pop(worker)
+            future.cancel()
+            yield _lost(request, f"the worker {worker} was lost")
+        for worker in sorted(alive - running.keys()):
             if waiting:
-                request = waiting.pop(0)
-                on_start(f"{request.case.name} on {worker}")
-                future = client.submit(run_case, request, workers=[worker], allow_other_workers=False, pure=False,
-                                       retries=0)
-                running[future.key] = (request, worker)
-                pending.add(future)
-        for worker in workers:
-            give_to(worker)
-        for future in pending:
-            request, worker = running.pop(future.key)
-            record, alive = _outcome(future, request, worker)
-            yield record
-            if alive:
-                give_to(worker)
-        for request in waiting:
-            yield _lost(request, "no worker was left")
+                running[worker] = (waiting[0], _submit(client, waiting.pop(0), worker, on_start))
+        if not running and time.monotonic() - last_seen > RETURN_SECONDS:
+            yield from (_lost(request, "no worker was left") for request in waiting)
+            return
+        time.sleep(POLL_SECONDS)
+        for worker in [w for w, (_, future) in running.items() if future.done()]:
+            request, future = running.pop(worker)
+            yield _outcome(future, request, worker)
+
+
+def _workers(client: Any) -> set[str]:
+    """The addresses of the workers that the scheduler sees now."""
+    return set(client.scheduler_info(n_workers=-1)["workers"])
+
+
+def _submit(client: Any, request: CaseRequest, worker: str, on_start: Callable[[str], None]) -> Any:
+    on_start(f"{request.case.name} on {worker}")
+    return client.submit(run_case, request, workers=[worker], allow_other_workers=False, pure=False, retries=0)
 
 
 def _client(address: str, stack: ExitStack) -> Any:
@@ -80,15 +99,15 @@ def _client(address: str, stack: ExitStack) -> Any:
                          hint="the address of a scheduler (tcp://host:port), or local") from None
 
 
-def _outcome(future: Any, request: CaseRequest, worker: str) -> tuple[Record, bool]:
-    """The record of a finished case, and whether its worker can take another one."""
-    from distributed import KilledWorker
+def _outcome(future: Any, request: CaseRequest, worker: str) -> Record:
+    """The record of a case that its worker ended."""
     if future.status == "finished":
-        return future.result(), True
+        record: Record = future.result()
+        return record
     error = future.exception()
     if isinstance(error, UsageError):
         raise error
-    return _lost(request, f"the worker {worker} was lost: {error}"), not isinstance(error, KilledWorker)
+    return _lost(request, f"the worker {worker} was lost: {error}")
 
 
 def _lost(request: CaseRequest, problem: str) -> Record:
