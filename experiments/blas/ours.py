@@ -19,7 +19,8 @@ from polysched.emit_c import emit_function
 from polysched.experiment import Entry
 from polysched.experiment.listings import pack
 from polysched.measure.building import compile_shared
-from polysched.measure.measurement import Listing
+from polysched.measure.measurement import Build, Listing
+from polysched.measure.paired import text_sha256
 from polysched.pipeline import PipelineOptions, optimize, transform_file
 from polysched.scop.expression import (
     Tensor,
@@ -147,6 +148,8 @@ def loaded(workload: Workload, text: str, function: str, names: Sequence[str], f
         binary = compile_shared(EXPORT + text, name="ours", folder=Path(folder), compiler=find_compiler(),
                                 flags=tuple(flags))
         called = ctypes.CDLL(str(binary.path))[function]
+    build = Build(compiler=str(binary.compiler), version=binary.compiler.version, flags=binary.flags,
+                  source_sha256=text_sha256(text), compile_seconds=round(binary.compile_seconds, 4))
     called.restype = None
     arrays = workload.inputs()
     pristine = {n: arrays[n].copy() for n in workload.results}
@@ -155,7 +158,7 @@ def loaded(workload: Workload, text: str, function: str, names: Sequence[str], f
     def restore() -> None:
         for name, value in pristine.items():
             arrays[name][...] = value
-    return Entry(call=lambda: called(*pointers), restore=restore, note=note,
+    return Entry(call=lambda: called(*pointers), restore=restore, note=note, build=build,
                  results=lambda: {n: arrays[n] for n in workload.results})
 
 

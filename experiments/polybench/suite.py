@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +18,8 @@ from polysched.errors import CompileError
 from polysched.experiment import Contender, Program
 from polysched.experiment.contest import MissingToolError
 from polysched.measure.building import first_lines
+from polysched.measure.measurement import Build
+from polysched.measure.perf_counters import specification
 
 HARNESS = Path(__file__).parent / "harness"
 INITIALISATION = re.compile(r"^(\s*)init_array\s*\(", re.MULTILINE)
@@ -53,7 +57,7 @@ class Kernel:
 
     @property
     def environment(self) -> dict[str, str | None]:
-        values: dict[str, str | None] = {}
+        values: dict[str, str | None] = {"HARNESS_EVENTS": specification()}
         if self.settings.get("snapshot"):
             values["HARNESS_SNAPSHOT"] = str(self.folder / "snapshot")
         if "fill" in self.settings:
@@ -113,9 +117,19 @@ def build(kernel: Kernel, source: Path, name: str, command: Sequence[str], link:
     harness, program = kernel.folder / "harness.o", kernel.folder / f"{name}.program"
     if not harness.exists():
         call([tool("gcc"), "-O2", "-c", HARNESS / "harness.c", "-o", harness], "compiling the harness", kernel.folder)
+    started = time.monotonic()
     call([*command, *kernel.include, f"-D{kernel.dataset}_DATASET", "-w", source, harness, "-o", program, *link, "-lm"],
          f"compiling {name}", kernel.folder)
-    return Program(command=(str(program),), environment=kernel.environment)
+    made = built(command, (f"-D{kernel.dataset}_DATASET", *link, "-lm"), source, time.monotonic() - started,
+                 kernel.folder)
+    return Program(command=(str(program),), environment=kernel.environment, build=made)
+
+
+def built(command: Sequence[str], more: Sequence[str], source: Path, seconds: float, folder: Path) -> Build:
+    """What a record keeps of a compilation: the compiler and its version, what changes the code, the source."""
+    version = call([command[0], "--version"], "asking a compiler for its version", folder).splitlines()[0]
+    return Build(compiler=Path(command[0]).name, version=version, flags=(*command[1:], *more),
+                 source_sha256=hashlib.sha256(source.read_bytes()).hexdigest(), compile_seconds=round(seconds, 4))
 
 
 def compiled(kernel: Kernel, name: str, compiler: str, flags: Sequence[str], link: Sequence[str] = ()) -> Program:

@@ -25,6 +25,7 @@ from polysched.experiment.case_run import UNWANTED, thread_variables
 from polysched.experiment.conversation import Conversation, EndedError, SilentError
 from polysched.experiment.standings import Standings, Status, VariantTimes
 from polysched.measure.comparison import compare
+from polysched.measure.measurement import Build
 from polysched.measure.statistics import Sample
 
 TURN_SECONDS = 0.02
@@ -42,10 +43,12 @@ class Program:
     ----------
     command : it speaks the protocol of `conversation.py` on its standard input and output.
     environment : variables to set; None removes one.
+    build : how it was compiled; None for what brings its own code, or says so itself.
     """
 
     command: tuple[str, ...]
     environment: Mapping[str, str | None] = field(default_factory=dict)
+    build: Build | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +110,7 @@ class _Running:
         self.largest_relative = 0.0
         self.seconds = 0.0
         self.note = contender.note
+        self.build: Build | None = None
 
     def turn(self, number: int, limit_seconds: float) -> float:
         """Take the samples of one round; the seconds that the turn took."""
@@ -162,6 +166,7 @@ def _enter(contender: Contender, rules: Rules, folder: Path, stack: ExitStack, *
         talk = stack.enter_context(_started(program, contender.threads))
         entry = _Running(contender, talk)
         note = talk.ready(limit_seconds=rules.start_seconds)
+        entry.build = program.build or talk.build
         entry.note = "; ".join(part for part in (contender.note, note) if part)
         limit = rules.start_seconds if reference is None else _limit(rules, reference)
         samples = talk.run(warm=0, calls=1, limit_seconds=limit)
@@ -190,7 +195,9 @@ def _with_first_round(entry: _Running, samples: tuple[Sample, ...], reference: _
     try:
         if entry.seconds >= LONG_SECONDS:
             entry.rounds[0] = samples
-        elif reference.seconds >= LONG_SECONDS:
+            return entry
+        entry.talk.warmups += samples
+        if reference.seconds >= LONG_SECONDS:
             entry.turn(0, limit)
     except (SilentError, EndedError) as failure:
         return VariantTimes(name=entry.contender.name, status=Status.FAILED, problem=str(failure), note=entry.note)
@@ -247,7 +254,8 @@ def _race(running: list[_Running], rules: Rules, out: dict[str, VariantTimes], r
     for runner in running:
         out.setdefault(runner.contender.name, VariantTimes(
             name=runner.contender.name, status=Status.VERIFIED, note=runner.note,
-            largest_relative=runner.largest_relative, rounds=runner.rounds))
+            largest_relative=runner.largest_relative, rounds=runner.rounds, build=runner.build,
+            warmups=tuple(runner.talk.warmups)))
 
 
 def _cost(active: Sequence[_Running]) -> float:

@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ import numpy.typing as npt
 
 from polysched.experiment.folders import load_module
 from polysched.measure.child_side import PR_SET_PDEATHSIG
+from polysched.measure.measurement import Build
+from polysched.measure.perf_counters import PerfCounters, counted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,12 +38,14 @@ class Entry:
     restore : put the inputs back; runs before every call, untimed.
     results : what the last call computed, by name; the same names and types for all variants of a workload.
     note : versions, chosen tiles and the like, in one line.
+    build : how it was compiled, where it was compiled here.
     """
 
     call: Callable[[], Any]
     results: Callable[[], Mapping[str, npt.NDArray[Any]]]
     restore: Callable[[], Any] = lambda: None
     note: str = ""
+    build: Build | None = None
 
 
 def program(file: Path, factory: str, parameters: Mapping[str, Any], folder: Path, name: str) -> tuple[str, ...]:
@@ -56,9 +60,10 @@ def program(file: Path, factory: str, parameters: Mapping[str, Any], folder: Pat
     return (sys.executable, "-m", "polysched.experiment.contestant", str(file), factory, str(request))
 
 
-def timed(entry: Entry) -> str:
+def timed(entry: Entry, counters: PerfCounters, word: str) -> str:
     """Call once; the line that reports it."""
     entry.restore()
+    before = counters.read()
     switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     process, thread = time.process_time(), time.thread_time()
     started = time.perf_counter()
@@ -66,7 +71,8 @@ def timed(entry: Entry) -> str:
     wall = time.perf_counter() - started
     thread, process = time.thread_time() - thread, time.process_time() - process
     switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches
-    return f"sample {wall!r} {thread!r} {process!r} {switches}\n"
+    events = "".join(f" {name}={count}" for name, count in counted(before, counters.read()).items())
+    return f"{word} {wall!r} {thread!r} {process!r} {switches}{events}\n"
 
 
 def main() -> None:
@@ -76,15 +82,16 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)   # what libraries print is no answer
     file, factory, request = sys.argv[1:]
+    counters = PerfCounters()   # before any library starts threads, which they count with this one
     entry: Entry = getattr(load_module(Path(file)), factory)(json.loads(Path(request).read_text()))
+    if entry.build is not None:
+        answers.write(f"built {json.dumps(asdict(entry.build))}\n")
     answers.write(f"ready {entry.note}\n")
     for line in sys.stdin:
         words = line.split()
         if words[0] == "run":
-            for _ in range(int(words[1])):
-                entry.restore()
-                entry.call()
-            answers.write("".join([timed(entry) for _ in range(int(words[2]))]))
+            answers.write("".join([timed(entry, counters, word) for word, count in zip(
+                ("warmup", "sample"), words[1:], strict=True) for _ in range(int(count))]))
         else:
             arrays: dict[str, Any] = dict(entry.results())
             with open(line.split(maxsplit=1)[1].strip(), "wb") as output:

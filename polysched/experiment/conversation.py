@@ -2,9 +2,11 @@
 
 One line of text each way over the standard streams; a contestant may be a C program or a Python process.
 
+    contestant      built JSON                                       (the fields of `Build`; only if it compiled itself)
     contestant      ready NOTE
     timer           run WARM CALLS
-    contestant      sample WALL THREAD_CPU PROCESS_CPU SWITCHES      (one line per timed call, seconds)
+    contestant      warmup WALL THREAD_CPU PROCESS_CPU SWITCHES EVENT=COUNT...    (one line per call that warms up)
+    contestant      sample WALL THREAD_CPU PROCESS_CPU SWITCHES EVENT=COUNT...    (one line per timed call, seconds)
     contestant      done
     timer           results PATH
     contestant      done                                             (after it wrote the arrays: `read_arrays`)
@@ -14,6 +16,7 @@ Inputs are restored before every call, outside of the time.
 
 from __future__ import annotations
 
+import json
 import os
 import selectors
 import signal
@@ -23,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from polysched.measure.measurement import Build
 from polysched.measure.statistics import Sample
 
 ERROR_KEPT_BYTES = 4096
@@ -46,6 +50,8 @@ class Conversation:
         self._rest = b""
         self._stopped = False
         self.overhead_seconds = 0.0
+        self.build: Build | None = None
+        self.warmups: list[Sample] = []
         assert process.stdout is not None
         assert process.stderr is not None
         self._selector = selectors.DefaultSelector()
@@ -55,7 +61,12 @@ class Conversation:
 
     def ready(self, *, limit_seconds: float) -> str:
         """Wait until it is loaded; what it says about itself."""
-        word, _, note = self._line(time.monotonic() + limit_seconds, limit_seconds).partition(" ")
+        deadline = time.monotonic() + limit_seconds
+        word, _, note = self._line(deadline, limit_seconds).partition(" ")
+        if word == "built":
+            build = json.loads(note)
+            self.build = Build(**build | {"flags": tuple(build["flags"])})
+            word, _, note = self._line(deadline, limit_seconds).partition(" ")
         if word != "ready":
             raise EndedError(f"it said {word!r} instead of ready")
         self._stop()
@@ -65,7 +76,8 @@ class Conversation:
         """Let it run; one sample per timed call."""
         started = time.monotonic()
         lines = self._ask(f"run {warm} {calls}", limit_seconds)
-        samples = tuple(_sample(line) for line in lines)
+        self.warmups += [_sample(line, "warmup") for line in lines[:warm]]
+        samples = tuple(_sample(line, "sample") for line in lines[warm:])
         if len(samples) != calls:
             raise EndedError(f"it took {len(samples)} samples instead of {calls}")
         self.overhead_seconds = max(0.0, time.monotonic() - started - samples[-1].wall_seconds)
@@ -153,10 +165,11 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         return arrays
 
 
-def _sample(line: str) -> Sample:
-    word, wall, thread, process, switches = line.split()
-    if word != "sample":
-        raise EndedError(f"it said {word!r} instead of sample")
+def _sample(line: str, expected: str) -> Sample:
+    word, wall, thread, process, switches, *events = line.split()
+    if word != expected:
+        raise EndedError(f"it said {word!r} instead of {expected}")
     seconds = [round(float(value), NANO) for value in (wall, thread, process)]
     return Sample(wall_seconds=seconds[0], thread_cpu_seconds=seconds[1], process_cpu_seconds=seconds[2],
-                  involuntary_switches=int(switches))
+                  involuntary_switches=int(switches),
+                  counters={name: int(count) for name, _, count in (event.partition("=") for event in events)})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
+from polysched.measure.measurement import Build
 from polysched.measure.statistics import Interval, Sample, median_interval
 
 
@@ -32,6 +33,8 @@ class VariantTimes:
     note : what a reader should know about it: version, core type, chosen tiles.
     largest_relative : the largest difference to the reference, relative as `measure.comparison` defines it.
     rounds : by number of the round, the calls of this variant in it.
+    build : how it was compiled; None for libraries and compilers that keep that to themselves.
+    warmups : calls that do not count, in order; the first one is the one that was verified.
     """
 
     name: str
@@ -40,6 +43,14 @@ class VariantTimes:
     note: str = ""
     largest_relative: float = 0.0
     rounds: Mapping[int, tuple[Sample, ...]] = field(default_factory=dict)
+    build: Build | None = None
+    warmups: tuple[Sample, ...] = ()
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The performance counters that were read, in order."""
+        samples = [*self.warmups, *(s for calls in self.rounds.values() for s in calls)]
+        return tuple(dict.fromkeys(event for s in samples for event in s.counters))
 
     def __post_init__(self) -> None:
         if self.rounds and self.status is not Status.VERIFIED:
@@ -91,11 +102,15 @@ class Standings:
         return min(timed, key=lambda v: v.seconds, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values, every repeat included, each as a row: wall, thread's and process's CPU seconds, switches."""
+        """JSON values, every repeat included, each as a row: wall, thread's and process's CPU seconds, switches, and
+        the counts of the `events` (null where a counter did not run all the time).
+        """
         return {"variants": [
             {"name": v.name, "status": v.status.value, "problem": v.problem, "note": v.note,
              "largest_relative": v.largest_relative, "seconds": v.seconds if v.timed else None,
-             "rounds": {str(n): [_row(s) for s in calls] for n, calls in v.rounds.items()}}
+             "build": None if v.build is None else asdict(v.build), "events": list(v.events),
+             "warmups": [_row(s, v.events) for s in v.warmups],
+             "rounds": {str(n): [_row(s, v.events) for s in calls] for n, calls in v.rounds.items()}}
             for v in self.variants]}
 
     @staticmethod
@@ -104,21 +119,27 @@ class Standings:
         return Standings(variants=tuple(
             VariantTimes(name=v["name"], status=Status(v["status"]), problem=v["problem"], note=v["note"],
                          largest_relative=v["largest_relative"],
-                         rounds={int(n): tuple(map(_sample_of, calls)) for n, calls in v["rounds"].items()})
+                         build=None if v.get("build") is None else Build(
+                             **v["build"] | {"flags": tuple(v["build"]["flags"])}),
+                         warmups=tuple(_sample_of(s, v["events"]) for s in v.get("warmups", ())),
+                         rounds={int(n): tuple(_sample_of(s, v.get("events", ())) for s in calls)
+                                 for n, calls in v["rounds"].items()})
             for v in value["variants"]))
 
 
-def _row(sample: Sample) -> list[float]:
-    return [sample.wall_seconds, sample.thread_cpu_seconds, sample.process_cpu_seconds, sample.involuntary_switches]
+def _row(sample: Sample, events: Sequence[str]) -> list[float | None]:
+    return [sample.wall_seconds, sample.thread_cpu_seconds, sample.process_cpu_seconds, sample.involuntary_switches,
+            *(sample.counters.get(event) for event in events)]
 
 
-def _sample_of(value: Mapping[str, Any] | Sequence[float]) -> Sample:
+def _sample_of(value: Mapping[str, Any] | Sequence[Any], events: Sequence[str]) -> Sample:
     """A repeat from its row, or from the fields by name that older files have."""
     if isinstance(value, Mapping):
         return Sample(**value)
-    wall, thread, process, switches = value
+    wall, thread, process, switches, *counts = value
     return Sample(wall_seconds=wall, thread_cpu_seconds=thread, process_cpu_seconds=process,
-                  involuntary_switches=int(switches))
+                  involuntary_switches=int(switches),
+                  counters={e: int(c) for e, c in zip(events, counts, strict=True) if c is not None})
 
 
 def geometric_mean(values: Sequence[float]) -> float:

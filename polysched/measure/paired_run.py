@@ -20,7 +20,7 @@ import numpy as np
 from polysched.measure.child_side import Reporter, start
 from polysched.measure.comparison import ArrayComparison, compare
 from polysched.measure.inputs import FLOATS, RECIPES, STORAGE_TYPES, GuardedArray, NDArray, allocate, fill, perturb
-from polysched.measure.perf_counters import PerfCounters
+from polysched.measure.perf_counters import PerfCounters, counted
 
 PERTURBATION_ROUNDOFFS = 8.0
 CACHE_LINE_BYTES = 64
@@ -73,7 +73,7 @@ class Program:
         after = counters.read()
         return {"wall_seconds": out[0], "thread_cpu_seconds": out[1], "process_cpu_seconds": out[2],
                 "involuntary_switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches,
-                "counters": {name: after[name] - count for name, count in before.items()}}
+                "counters": counted(before, after)}
 
 
 def make_places(described: list[dict[str, Any]], programs: list[Program]) -> list[Place]:

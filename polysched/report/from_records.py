@@ -41,7 +41,7 @@ def entry_of_record(record: Record) -> Entry:
         flop_count=int(values["flop_count"]), bytes_moved=int(values["bytes_moved"]))
     return Entry(
         kernel=record.case, label="", group=record.experiment, sizes=_stated(record, "sizes") or {},
-        threads=_threads(record), provenance=_provenance(record),
+        threads=_threads(record), provenance=_provenance(record, standings),
         reference=reference, variants=tuple(_variant(v, standings, reference) for v in standings.variants),
         problem="" if record.done else f"{record.status}: {record.problem}", dtype=str(_stated(record, "dtype") or ""),
         known_peak=values.get("peak_flop_per_second"), work=work,
@@ -67,12 +67,15 @@ def _stated(record: Record, name: str) -> Any:
     return next((table[name] for table in (record.values, record.parameters, *tables) if name in table), None)
 
 
-def _provenance(record: Record) -> Provenance:
+def _provenance(record: Record, standings: Standings) -> Provenance:
+    """Where and with what; compiler and flags of our code, by the experiment or by the contest."""
     machine = record.machine
+    build = next((v.build for v in standings.variants if v.build is not None and v.name.startswith(OURS)), None)
     return Provenance(
         machine=Machine(**{**machine, "isa": tuple(machine["isa"])}),
         governor=str(record.conditions.get("governor", "")), load=float(record.conditions.get("load", 0.0)),
-        compiler=str(record.values.get("compiler", "")), flags=str(record.values.get("flags", "")),
+        compiler=str(record.values.get("compiler", build.version if build else "")),
+        flags=str(record.values.get("flags", " ".join(build.flags) if build else "")),
         libraries=record.libraries, git_revision=record.git_revision, started=record.started,
         command=f"polysched bench {record.experiment}")
 

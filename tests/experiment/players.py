@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from polysched.experiment import Entry
+from polysched.measure.measurement import Build
 
 
 def make(parameters: Mapping[str, Any]) -> Entry:
@@ -33,4 +34,5 @@ def make(parameters: Mapping[str, Any]) -> Entry:
         if how == "wrong":
             values[3] += 1e-3
     print("this is no answer", flush=True)
-    return Entry(call=call, restore=restore, results=lambda: {"values": values}, note="a note")
+    build = Build(compiler="gcc", version="gcc 12", flags=("-O3",), source_sha256="0" * 64, compile_seconds=0.1)
+    return Entry(build=build, call=call, restore=restore, results=lambda: {"values": values}, note="a note")

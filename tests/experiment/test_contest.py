@@ -13,6 +13,7 @@ from polysched.experiment.contest import MissingToolError, difference_of
 from polysched.experiment.contestant import program
 from polysched.experiment.conversation import EndedError, read_arrays
 from polysched.experiment.standings import Status
+from polysched.measure.perf_counters import PerfCounters
 
 PLAYERS = Path(__file__).parent / "players.py"
 
@@ -50,6 +51,12 @@ def test_every_end_of_a_variant_is_a_result(tmp_path: Path) -> None:
     assert [v.name for v in standings.variants if v.timed] == ["plain", "polysched"], "no time without verification"
     assert all(v.note == "a note" for v in standings.variants if v.timed)
     assert "timing, round 4" in said
+    ours = next(v for v in standings.variants if v.name == "polysched")
+    assert ours.build is not None
+    assert ours.build.flags == ("-O3",)
+    assert len(ours.warmups) == 1 + len(ours.rounds), "the call that was verified, and one before each short turn"
+    assert set(ours.events) == set(PerfCounters().read()), "what can be counted here is counted"
+    assert all(s.counters.keys() == set(ours.events) for calls in ours.rounds.values() for s in calls)
     again = Standings.from_json(standings.to_json())
     assert again == standings
 

@@ -3,28 +3,65 @@
 
    Environment: HARNESS_SNAPSHOT=FILE  keep the initialised arrays there, so that only the first program runs a costly
                                        initialisation
-                HARNESS_FILL=random    replace the floating-point inputs by random numbers in [-0.5, 0.5] */
+                HARNESS_FILL=random    replace the floating-point inputs by random numbers in [-0.5, 0.5]
+                HARNESS_EVENTS=EVENT...  count these: NAME:TYPE:CONFIG:FLAGS, fields of struct perf_event_attr
+                                       (polysched.measure.perf_counters.specification); what is refused is left out */
 #define _GNU_SOURCE
+#include <linux/perf_event.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { MOST_ARRAYS = 32, ALIGNMENT = 4096 };
+enum { MOST_ARRAYS = 32, ALIGNMENT = 4096, MOST_EVENTS = 16 };
 
 static struct array { char *data, *pristine; size_t bytes; int element_bytes; } arrays[MOST_ARRAYS];
 static int array_count, data_bytes, data_floating, warm_left, timed_left, asked;
 static struct timespec wall, thread_cpu, process_cpu;
 static long switches;
 
+static struct event { char name[32]; int file; struct { uint64_t count, enabled, running; } before, after; }
+    events[MOST_EVENTS];
+static int event_count;
+
 static void fail(const char *what)
 {
     fprintf(stderr, "harness: %s\n", what);
     exit(1);
+}
+
+/* Before any thread is started: they count with this one. */
+static void open_events(const char *text)
+{
+    unsigned long long type, config, flags;
+    int length;
+    for (; event_count < MOST_EVENTS; text += length) {
+        struct event *e = &events[event_count];
+        struct perf_event_attr what = {.size = sizeof what};
+        if (sscanf(text, " %31[^:]:%llu:%llu:%llu%n", e->name, &type, &config, &flags, &length) != 4)
+            return;
+        what.type = type, what.config = config;
+        what.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+        memcpy((char *)&what + offsetof(struct perf_event_attr, read_format) + sizeof what.read_format, &flags,
+               sizeof flags);
+        e->file = syscall(SYS_perf_event_open, &what, 0, -1, -1, 0);
+        event_count += e->file >= 0;
+    }
+}
+
+/* A counter that did not run all the time has no count. */
+static void print_events(void)
+{
+    for (struct event *e = events; e < events + event_count; e++)
+        if (e->before.enabled == e->before.running && e->after.enabled == e->after.running)
+            printf(" %s=%llu", e->name, (unsigned long long)(e->after.count - e->before.count));
 }
 
 void *polybench_alloc_data(unsigned long long int count, int element_bytes)
@@ -105,6 +142,7 @@ void harness_begin(int element_bytes, int is_floating)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     data_bytes = element_bytes, data_floating = is_floating;
+    open_events(getenv("HARNESS_EVENTS") ? getenv("HARNESS_EVENTS") : "");
     const char *path = getenv("HARNESS_SNAPSHOT"), *how = getenv("HARNESS_FILL");
     if (path)
         exchange_snapshot(path, !harness_fresh());
@@ -175,6 +213,9 @@ static long involuntary_switches(void)
 
 void harness_start(void)
 {
+    for (struct event *e = events; e < events + event_count; e++)
+        if (read(e->file, &e->before, sizeof e->before) != sizeof e->before)
+            fail("a counter cannot be read");
     switches = involuntary_switches();
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &process_cpu);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &thread_cpu);
@@ -193,11 +234,13 @@ void harness_stop(void)
     double wall_seconds = since(CLOCK_MONOTONIC, &wall);
     double thread_seconds = since(CLOCK_THREAD_CPUTIME_ID, &thread_cpu);
     double process_seconds = since(CLOCK_PROCESS_CPUTIME_ID, &process_cpu);
-    if (warm_left) {
-        warm_left--;
-        return;
-    }
-    timed_left--;
-    printf("sample %.9g %.9g %.9g %ld\n", wall_seconds, thread_seconds, process_seconds,
-           involuntary_switches() - switches);
+    long switched = involuntary_switches() - switches;
+    for (struct event *e = events; e < events + event_count; e++)
+        if (read(e->file, &e->after, sizeof e->after) != sizeof e->after)
+            fail("a counter cannot be read");
+    printf("%s %.9g %.9g %.9g %ld", warm_left ? "warmup" : "sample", wall_seconds, thread_seconds, process_seconds,
+           switched);
+    print_events();
+    printf("\n");
+    warm_left ? warm_left-- : timed_left--;
 }
