@@ -1,14 +1,15 @@
-"""What `--intrinsic` came to, on the standard error."""
+"""What `--intrinsic` came to, in words."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polysched.pipeline import Optimized
+    from polysched.tensorize.decision import Decision
 
 
 def show_instructions(arguments: argparse.Namespace, regions: Iterable[Optimized]) -> None:
@@ -18,3 +19,27 @@ def show_instructions(arguments: argparse.Namespace, regions: Iterable[Optimized
     for region in regions:
         for reason in region.instructions:
             print(f"polysched: {reason}", file=sys.stderr)
+
+
+def instruction_lines(decision: Decision, *, explain: bool) -> Iterator[str]:
+    """What `--intrinsic` came to, as text: the reasons, and with `explain` the match, its operands and its loops."""
+    from polysched.target import host
+    for reason in decision.reasons:
+        yield f"instruction: {reason}"
+    if not explain or decision.program is None:
+        return
+    found = decision.program.match
+    yield f"  match: {found}"
+    yield (f"  executed {found.executions} times, {found.utilisation:.0%} of its work used, at least "
+           f"{found.cost_cycles:.0f} cycles")
+    plan = decision.plan(host())
+    if plan is None:
+        yield "  one call of the library function"
+        return
+    yield f"  loops, outermost first: {plan}"
+    for layout in found.layouts:
+        place = plan.place(layout.operand)
+        where = f"packed into {place.elements} elements" if place.packed else "in place"
+        yield f"  operand {layout.operand}: {layout.array or 'computed'}, {layout.mode.value}, {where}"
+    for assumption in found.assumptions:
+        yield f"  takes for granted: {assumption}"

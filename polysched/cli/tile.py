@@ -5,7 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 
-from polysched.cli.options import add_scheduling, add_source, add_tiling, read_regions, scheduling_options, size
+from polysched.cli.instructions import instruction_lines
+from polysched.cli.options import (
+    add_instructions,
+    add_scheduling,
+    add_source,
+    add_tiling,
+    read_regions,
+    scheduling_options,
+    size,
+    tensorize_options,
+)
 from polysched.cli.progress import progress
 
 NAME = "tile"
@@ -15,6 +25,7 @@ examples:
   polysched tile gemm.c --explain
   polysched tile gemm.c --explain --size N=4096
   polysched tile gemm.c --tile 64,64,256 --explain    what the model says about tiles given by hand
+  polysched tile gemm.c --intrinsic auto --size N=1024 --explain    the loops around an instruction
   polysched tile gemm.c --json"""
 
 
@@ -27,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the value that the model assumes for a parameter, may be repeated")
     add_scheduling(parser)
     add_tiling(parser)
+    add_instructions(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
@@ -36,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from polysched.errors import UsageError
     from polysched.pipeline import analysed, scheduled
+    from polysched.tensorize.decision import decide
     from polysched.tiling import tile
     from polysched.tiling.explain import explain_text, explanations
     with progress(quiet=bool(arguments.quiet)) as shown:
@@ -50,12 +63,20 @@ def run(arguments: argparse.Namespace) -> int:
                           parallel_degrees=arguments.parallel_degrees)
         tiling = replace(options.tiling_options(), parameters=sizes)
         every = []
+        instructions: list[str] = []
+        if (wanted := tensorize_options(arguments)) is not None:
+            shown.step("choosing instructions")
+            decided = [decide(scop, wanted, tiling.target) for scop in scops]
+            instructions = [line for d in decided for line in instruction_lines(d, explain=arguments.explain)]
+            scops = tuple(part for scop, d in zip(scops, decided, strict=True) for part in d.rest(scop))
         for scop in scops:
             shown.step(f"scheduling {scop.name}")
             schedule = scheduled(analysed(scop, expand=options.expand).dependences, options, parameters=sizes)
             shown.step(f"tiling {scop.name}")
             every.append(tile(schedule, tiling))
-    values = []
+    if not arguments.json and instructions:
+        print(*instructions, sep="\n")
+    values: list[dict[str, object]] = []
     for scop, tiled in zip(scops, every, strict=True):
         found = explanations(tiled, tiling.target)
         values.append({"name": scop.name, "bands": [band.to_json() for band in found]})
@@ -69,5 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.explain:
             print(*(explain_text(band) for band in found), sep="\n")
     if arguments.json:
-        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
+        shown_values = values[0] if len(values) == 1 and not instructions else values
+        print(json.dumps({"instructions": instructions, "regions": values} if instructions else shown_values, indent=2))
     return 0

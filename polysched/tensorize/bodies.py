@@ -12,43 +12,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeGuard
 
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
-from polysched.scop.dtypes import FLOAT64, INT32, INT64, DType, Kind
-from polysched.tensorize.equality import Verdict, same_function
+from polysched.scop.dtypes import FLOAT64, INT32, INT64, DType, usual_conversion
+from polysched.tensorize.clamps import without_clamp
+from polysched.tensorize.equality import Outcome, Verdict, same_function
 from polysched.tensorize.equality.normal_form import Form, Normaliser, widens
+from polysched.tensorize.exact_arithmetic import FUSED
+from polysched.tensorize.facts import Fact, Numerics, clamp_facts, dtype_fact, memory_fact, numeric_facts
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
-from polysched.tensorize.zero_points import Correction, without_zero_points
+from polysched.tensorize.zero_points import Correction, factored, without_zero_points
 
+FUSED_CALLS = ("fma", "fmaf")
 MAX_CANDIDATES = 12
-
-
-@dataclass(frozen=True)
-class Numerics:
-    """What a match may change in floating-point results; integers are always exact.
-
-    Parameters
-    ----------
-    reassociate : float additions in another order.
-    contract : a product and an addition with one rounding.
-    flush : denormals count as zero; intermediate roundings that the instruction does differently.
-    narrow : operands cut to fewer bits than the program has (tf32).
-    """
-
-    reassociate: bool = True
-    contract: bool = True
-    flush: bool = True
-    narrow: bool = False
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One thing that separates program and instruction, and the rewrite of the program that would remove it."""
-
-    kind: str
-    text: str
-    rewrite: str = ""
+BODY_SECONDS = 2.0    # for the proof that two bodies are the same function
+RANGE_SECONDS = 0.3   # for a proof that a value fits its operand
 
 
 @dataclass(frozen=True)
@@ -83,9 +63,12 @@ class Assignment:
 def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:
     """Every way to put expressions of the update into the inputs so that the ideal bodies agree."""
     contraction = intrinsic.contraction
-    update, clamp = _without_clamp(fragment.update)
+    unfused = without_fusion(fragment.update, fragment.target)
+    update, clamp = without_clamp(unfused)
     names = [e.array for e in contraction.inputs]
     candidates = _candidates(update, fragment.target)
+    if not intrinsic.library:
+        candidates += _scaled(update, fragment.target, candidates)
     wanted = ideal_text(contraction.update, {})
     if wanted is None:
         return ()
@@ -102,9 +85,18 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
                 found.append(chosen)
         if found:
             break
-    made = [_assignment(fragment, intrinsic, numerics, clamp, update, dict(zip(names, chosen, strict=True)))
+    made = [_assignment(replace(fragment, update=unfused), intrinsic, numerics, clamp, update,
+                        dict(zip(names, chosen, strict=True)), fused=unfused is not fragment.update)
             for chosen in found]
-    return _folded(fragment, intrinsic, numerics, _without_repeats(made))
+    folded = _folded(fragment, intrinsic, numerics, _without_repeats(made))
+    several = pool is not candidates and _products_added(update, fragment.target) > 1
+    return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
+
+
+def _products_added(update: Expr, target: str) -> int:
+    """Terms of the update besides the old value, multiplied out."""
+    form = ideal_form(update, {})
+    return sum(target not in m for m, _ in form.terms) if form is not None else 0
 
 
 def _folded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
@@ -112,7 +104,10 @@ def _folded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
     """Where nothing fits as it is: assignments of the product without its zero points, which are added behind it."""
     if intrinsic.library or intrinsic.contraction.finish is not None or any(not a.facts for a in hindered):
         return hindered
-    without = without_zero_points(fragment)
+    without, together = without_zero_points(fragment), factored(fragment)
+    if together is not None:
+        again = assignments(replace(fragment, update=together), intrinsic, numerics)
+        return again if any(not a.facts for a in again) else hindered
     if without is None:
         return hindered
     core, correction = without
@@ -121,31 +116,39 @@ def _folded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
 
 
 def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, clamp: tuple[int, int] | None,
-                update: Expr, chosen: Mapping[str, Expr]) -> Assignment:
+                update: Expr, chosen: Mapping[str, Expr], *, fused: bool) -> Assignment:
     contraction, facts = intrinsic.contraction, []
     operands = {}
     for element, wanted in zip(contraction.inputs, contraction.input_dtypes, strict=True):
         e = chosen[element.array]
         operands[element.array] = e if not isinstance(e, Literal) else Literal("1", 1, wanted)
-        if not isinstance(e, Literal) and not _fits(e, wanted):
-            facts.append(_dtype_fact(intrinsic, element.array, e, wanted))
+        if intrinsic.library and not (isinstance(e, Load) and e.dtype == wanted):
+            facts.append(memory_fact(fragment, intrinsic, element.array, e, wanted))
+        elif not isinstance(e, Literal) and not _fits(e, wanted):
+            facts.append(dtype_fact(fragment, intrinsic, element.array, e, wanted))
     dtype = fragment.update.dtype
     if dtype != contraction.output_dtype:
         facts.append(Fact("accumulator", f"operand {contraction.output.array}: the program accumulates in {dtype}, "
                           f"{intrinsic.name} in {contraction.output_dtype}",
                           f"accumulate in {contraction.output_dtype}, and convert afterwards"))
-    facts += _clamp_facts(intrinsic, clamp, dtype)
-    facts += _numeric_facts(intrinsic, numerics)
-    assumptions = list(contraction.traits if dtype.is_float else ())
+    facts += clamp_facts(intrinsic, clamp)
+    facts += numeric_facts(intrinsic, numerics, fused=fused)
+    assumptions = [t for t in contraction.traits if not (fused and t == FUSED)] if dtype.is_float else []
+    if fused and FUSED not in contraction.traits:
+        if numerics.contract:
+            assumptions.append("fused products are rounded on their own")
+        else:
+            facts.append(Fact("numerics", f"the program rounds a product and its addition once, {intrinsic.name} twice",
+                              "allow it (contract), or write the product and the addition"))
     if not facts:
         given = {str(e): operands[e.array] for e in contraction.inputs}
         old: Expr = Load(fragment.target, dtype)
+        mine = _substituted(contraction.update, given, old, str(contraction.output))
         if clamp is not None:
-            mine = _clamped(_wide(_substituted(contraction.update, given, old, str(contraction.output))), clamp)
-            outcome = same_function(Cast(fragment.update, INT64), mine)
+            outcome = same_function(Cast(fragment.update, INT64), _clamped(_wide(mine), clamp))
         else:
-            mine = _substituted(contraction.update, given, old, str(contraction.output))
-            outcome = same_function(_one_width(update, dtype), _one_width(mine, dtype))
+            outcome = _same_of_values(update, mine, dtype, operands, dict(zip(
+                operands, contraction.input_dtypes, strict=True)))
         regrouped = outcome.reassociated and clamp is None and _commuted(update) != _commuted(mine)
         if regrouped and numerics.reassociate:
             assumptions.append("factors of a product are multiplied in another order")
@@ -159,6 +162,23 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
     if dtype.is_float and contraction.reductions:
         assumptions.append("float additions may be reordered")
     return Assignment(tuple(operands.items()), tuple(facts), tuple(dict.fromkeys(assumptions)))
+
+
+def _same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[str, Expr],
+                    wanted: Mapping[str, DType]) -> Outcome:
+    """Whether both are the same function, first of the operands' values, whatever these are computed from.
+
+    An operand fits its type, so what holds for every value of that type holds for those that occur.
+    """
+    computed = {n: e for n, e in operands.items() if e.dtype.is_integer and not isinstance(e, Load | Literal)}
+    if computed:
+        values: dict[Expr, Expr] = {e: Load(f"value of {n}", e.dtype) for n, e in computed.items()}
+        ranges = {f"value of {n}": wanted[n].value_range() for n in computed}
+        sides = [rebuild(_one_width(side, dtype), lambda e: values.get(e, e)) for side in (update, mine)]
+        outcome = same_function(*sides, ranges=ranges)
+        if outcome.verdict is Verdict.EQUAL:
+            return outcome
+    return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
 
 
 def _one_width(e: Expr, dtype: DType) -> Expr:
@@ -264,14 +284,60 @@ def _regrouped(update: Expr, target: str) -> Iterator[Expr]:
             yield from (Binary("*", left, right, e.dtype) for left, right in itertools.combinations(factors, 2))
 
 
+def _scaled(update: Expr, target: str, candidates: list[Expr]) -> list[Expr]:
+    """Candidates times the constant factor of the one product that the update adds: `-a` for `c -= a * b`."""
+    form = ideal_form(update, {})
+    products = [c for m, c in form.terms if target not in m] if form is not None else []
+    if len(products) != 1 or products[0] == 1 or products[0].denominator != 1:
+        return []
+    factor, found = int(products[0]), []
+    for e in candidates:
+        if e.dtype.is_integer:
+            wide = usual_conversion(INT32, e.dtype)
+            scaled: Expr = Unary("-", e, wide) if factor == -1 else Binary("*", Literal(str(factor), factor, INT32), e,
+                                                                           wide)
+            found.append(scaled)
+        elif factor == -1:   # exact; another factor of a float would be rounded where the program does not
+            found.append(Unary("-", e, e.dtype))
+    return found
+
+
+def without_fusion(update: Expr, target: str) -> Expr:
+    """`fma(a, b, old value)` as `a * b + old value`; the same object where the update is none."""
+    inner = _plain(update)
+    if not (isinstance(inner, Call) and inner.function in FUSED_CALLS and inner.dtype == update.dtype
+            and _plain(inner.arguments[2]) == Load(target, update.dtype)):
+        return update
+    a, b, old = (x if x.dtype == inner.dtype else Cast(x, inner.dtype) for x in inner.arguments)
+    return Binary("+", Binary("*", a, b, inner.dtype), old, inner.dtype)
+
+
 def _commuted(e: Expr) -> Expr:
-    """The operands of sums and products in one order, which changes no rounding."""
+    """The operands of sums and products in one order, signs outside of products: what changes no rounding."""
     def change(x: Expr) -> Expr:
-        if isinstance(x, Binary) and x.op in ("+", "*") and repr(x.right) < repr(x.left):
+        if isinstance(x, Binary) and x.op == "-":
+            return change(Binary("+", x.left, _negated(x.right), x.dtype))
+        if isinstance(x, Unary) and x.op == "-":
+            return _negated(x.operand)
+        if isinstance(x, Binary) and x.op == "*":
+            factors = [f.operand if _is_negation(f) else f for f in (x.left, x.right)]
+            kept = [f for f in factors if not (isinstance(f, Literal) and f.value == 1)] or factors[:1]
+            kept.sort(key=repr)
+            product = kept[0] if len(kept) == 1 else Binary("*", kept[0], kept[1], x.dtype)
+            return _negated(product) if _is_negation(x.left) != _is_negation(x.right) else product
+        if isinstance(x, Binary) and x.op == "+" and repr(x.right) < repr(x.left):
             return Binary(x.op, x.right, x.left, x.dtype)
         return x
 
     return rebuild(e, change)
+
+
+def _is_negation(e: Expr) -> TypeGuard[Unary]:
+    return isinstance(e, Unary) and e.op == "-"
+
+
+def _negated(e: Expr) -> Expr:
+    return e.operand if _is_negation(e) else Unary("-", e, e.dtype)
 
 
 def _factors(e: Expr) -> Iterator[Expr]:
@@ -301,133 +367,13 @@ def _fits(e: Expr, wanted: DType) -> bool:
     """Whether every value of the expression is a value of the operand's type."""
     if widens(e.dtype, wanted) and not (e.dtype.is_integer and wanted.is_float):
         return True
-    if e.dtype.is_integer and wanted.is_integer:
-        form = Normaliser().form(e)
-        low, high = wanted.value_range()
-        return form.low is not None and form.high is not None and low <= form.low and form.high <= high
-    return False
-
-
-def _dtype_fact(intrinsic: Intrinsic, operand: str, e: Expr, wanted: DType) -> Fact:
-    have = e.dtype
-    text = f"operand {operand}: the program has {have}, {intrinsic.name} wants {wanted}"
-    if {have.kind, wanted.kind} == {Kind.SIGNED, Kind.UNSIGNED} and have.bits == wanted.bits:
-        half = 1 << (wanted.bits - 1)
-        sign, back = ("-", "add") if wanted.kind is Kind.SIGNED else ("+", "subtract")
-        return Fact("type", text, f"offset the operand: use (x {sign} {half}) and {back} {half} times the sum of the "
-                    "other operand to the result")
-    if have.is_float and wanted.is_float:
-        return Fact("type", text, f"cast the operand to {wanted}, which changes the rounding")
-    if (offset := _zero_point(e, wanted)) is not None:
-        return Fact("type", text, f"take the zero point out of the product: (x {offset} z) * y = x * y {offset} z * y, "
-                    "where the sums of y over the reduction are computed once, outside of the product")
-    if have.is_integer and wanted.is_integer:
-        return Fact("type", text, f"cast the operand to {wanted} if its values are known to fit")
-    return Fact("type", text, f"convert the operand to {wanted} outside the loops")
-
-
-def _zero_point(e: Expr, wanted: DType) -> str | None:
-    """The operator when an operand is a value of its width, minus or plus something else."""
-    while isinstance(e, Cast):
-        e = e.operand
-    if isinstance(e, Binary) and e.op in ("+", "-") and e.dtype.is_integer and wanted.is_integer:
-        inner = e.left
-        while isinstance(inner, Cast) and inner.dtype.is_integer:
-            inner = inner.operand
-        if isinstance(inner, Load) and inner.dtype.is_integer and inner.dtype.bits <= wanted.bits:
-            return e.op
-    return None
-
-
-def _clamp_facts(intrinsic: Intrinsic, clamp: tuple[int, int] | None, dtype: DType) -> list[Fact]:
-    saturates = intrinsic.contraction.finish is not None
-    if saturates and clamp is None:
-        return [Fact("saturation", f"{intrinsic.name} saturates its result, the program wraps",
-                     "clamp the sum to the range of the accumulator in a wider type, if that is meant")]
-    if clamp is not None and not saturates:
-        return [Fact("saturation", f"the program clamps every sum to {clamp[0]} .. {clamp[1]}, {intrinsic.name} wraps",
-                     "use the saturating form of the instruction")]
-    if clamp is not None and clamp != intrinsic.contraction.output_dtype.value_range():
-        return [Fact("saturation", f"the program clamps to {clamp[0]} .. {clamp[1]}, {intrinsic.name} to the range of "
-                     f"{intrinsic.contraction.output_dtype}")]
-    return []
-
-
-def _numeric_facts(intrinsic: Intrinsic, numerics: Numerics) -> list[Fact]:
-    if not intrinsic.contraction.output_dtype.is_float:
-        return []
-    facts = []
-    for trait in intrinsic.contraction.traits:
-        allowed = (numerics.contract if "fused" in trait else numerics.narrow if "mantissa" in trait
-                   else numerics.flush)
-        if not allowed:
-            facts.append(Fact("numerics", f"{intrinsic.name}: {trait}, which is not allowed here",
-                              "allow it with --allow"))
-    if not numerics.reassociate and intrinsic.contraction.reductions:
-        facts.append(Fact("numerics", f"{intrinsic.name} reorders float additions, which is not allowed here",
-                          "allow it with --allow reassociate"))
-    return facts
-
-
-def _without_clamp(update: Expr) -> tuple[Expr, tuple[int, int] | None]:
-    """The sum inside `clamp(sum, low, high)`, in every spelling that nests one minimum and one maximum."""
-    inner, bounds = update, {}
-    for _ in range(4):
-        while isinstance(inner, Cast):
-            inner = inner.operand
-        step = _extremum(inner)
-        if step is None:
-            break
-        kind, value, literal = step
-        bounds[kind] = literal
-        inner = value
-    if set(bounds) == {"min", "max"}:
-        return inner, (bounds["max"], bounds["min"])
-    return update, None
-
-
-def _extremum(e: Expr) -> tuple[str, Expr, int] | None:
-    """`(min, x, c)` for a choice or call that is the smaller of x and the constant c; the same for max."""
-    if isinstance(e, Call) and e.function in ("min", "max") and len(e.arguments) == 2:
-        for x, c in (e.arguments, e.arguments[::-1]):
-            if (value := _constant(c)) is not None:
-                return e.function, x, value
-    if not (isinstance(e, Select) and isinstance(e.condition, Binary) and e.condition.op in ("<", "<=", ">", ">=")):
-        return None
-    left, op, right = e.condition.left, e.condition.op, e.condition.right
-    if _constant(left) is not None:
-        left, right, op = right, left, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
-    bound = _constant(right)
-    if bound is None:
-        return None
-    for chosen_below, other in ((e.then, e.otherwise), (e.otherwise, e.then)):
-        if _constant(chosen_below) == bound and _same_or_nested(other, left):
-            literal_when = (chosen_below is e.then) == (op in ("<", "<="))
-            return ("max" if literal_when else "min"), other, bound
-    return None
-
-
-def _same_or_nested(e: Expr, compared: Expr) -> bool:
-    """`e` is the compared value, or a further clamp of it (`x > hi ? hi : x < lo ? lo : x`)."""
-    while isinstance(e, Cast):
-        e = e.operand
-    while isinstance(compared, Cast):
-        compared = compared.operand
-    if e == compared:
+    if not (e.dtype.is_integer and wanted.is_integer):
+        return False
+    form = Normaliser().form(e)
+    low, high = wanted.value_range()
+    if form.low is not None and form.high is not None and low <= form.low and form.high <= high:
         return True
-    nested = _extremum(e)
-    return nested is not None and _same_or_nested(nested[1], compared)
-
-
-def _constant(e: Expr) -> int | None:
-    if isinstance(e, Cast):
-        return _constant(e.operand)
-    if isinstance(e, Literal):
-        return int(e.value)
-    if isinstance(e, Unary) and e.op == "-":
-        inner = _constant(e.operand)
-        return None if inner is None else -inner
-    if isinstance(e, Binary) and e.op in ("+", "-"):
-        left, right = _constant(e.left), _constant(e.right)
-        return None if left is None or right is None else left + right if e.op == "+" else left - right
-    return None
+    if isinstance(e, Load) or any(isinstance(x, Binary) and x.op == "*" for x in walk(e)):
+        return False   # a load has every value of its type; products are what the solver finds hard
+    there_and_back = Cast(Cast(e, wanted), e.dtype)
+    return same_function(there_and_back, e, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL

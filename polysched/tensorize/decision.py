@@ -10,11 +10,11 @@ from polysched.dependence import analyse
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.scop import Scop
 from polysched.target import Target
-from polysched.tensorize.bodies import Numerics
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
 from polysched.tensorize.emission.cost import plan_cycles
 from polysched.tensorize.emission.library import library_call
-from polysched.tensorize.emission.plan import make_plan
+from polysched.tensorize.emission.plan import Plan, make_plan
+from polysched.tensorize.facts import Numerics
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.match import Match, MatchOptions, match
@@ -24,6 +24,7 @@ from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrin
 
 AUTO = "auto"
 MEASURED_MATCHES = 3
+HALF_IDLE = 0.5   # of the instruction's work; below it, lanes may hold partial sums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,18 @@ class Decision:
     reasons: tuple[str, ...]
     emulated: bool = False
 
+    def rest(self, scop: Scop) -> tuple[Scop, ...]:
+        """What is left of the program for ordinary code."""
+        if self.program is None:
+            return (scop,)
+        return tuple(p for p in (self.program.before, self.program.after) if p is not None)
+
+    def plan(self, target: Target) -> Plan | None:
+        """The loops around the instruction; None without one, and for library calls."""
+        if self.program is None or self.program.match.intrinsic.library:
+            return None
+        return make_plan(self.program.match, emulated=self.emulated, target=target, choice=self.program.choice)
+
 
 def decide(scop: Scop, options: TensorizeOptions, target: Target) -> Decision:
     """The statement and instruction that save most, or why none does.
@@ -96,6 +109,9 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target) -> Decision:
     for intrinsic in considered:
         matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences)
         found += matches.with_mirrors
+        if not intrinsic.library and all(m.utilisation < HALF_IDLE for m in matches.with_mirrors):
+            lanes = MatchOptions(numerics=options.numerics, partial_sums=True)
+            found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences).with_mirrors
         if options.intrinsic != AUTO:
             why += [str(e) for e in matches.explanations]
     return _best(found, why, options, target)

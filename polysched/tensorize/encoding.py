@@ -21,7 +21,8 @@ from functools import cached_property
 from pysat.solvers import Solver
 
 from polysched.scop.body import Load, walk
-from polysched.tensorize.bodies import Assignment, Fact
+from polysched.tensorize.bodies import Assignment
+from polysched.tensorize.facts import Fact
 from polysched.tensorize.fragment import Fragment, Index
 from polysched.tensorize.intrinsic import Intrinsic
 

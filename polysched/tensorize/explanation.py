@@ -8,8 +8,13 @@ from typing import Any
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
-from polysched.tensorize.bodies import Fact
+from polysched.scop.body import If, While
+from polysched.scop.scop import Scop, Statement
+from polysched.scop.serialise import expression_text
+from polysched.tensorize.bodies import ideal_form
 from polysched.tensorize.encoding import Encoding
+from polysched.tensorize.facts import Fact
+from polysched.tensorize.intrinsic import Intrinsic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +56,7 @@ def explain(encoding: Encoding, *, impossible: str = "", refused: tuple[str, ...
     """
     statement, name = encoding.fragment.statement.name, encoding.intrinsic.name
     if not encoding.assignments:
-        return Explanation(statement=statement, intrinsic=name, conflicts=(
-            f"the statement's update has not the form that {name} computes",))
+        return _other_form(encoding)
     if impossible:
         return Explanation(statement=statement, intrinsic=name, conflicts=(impossible,))
     if refused:
@@ -76,6 +80,56 @@ def nearest_miss(encoding: Encoding) -> tuple[Fact, ...]:
         return ()
     true = set(model)
     return tuple(f for f, v in encoding.hindrance.items() if v in true)
+
+
+def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanation:
+    """Why a statement is no single assignment of known elements."""
+    body, rewrite = statement.body, ""
+    if len(body) == 1 and isinstance(body[0], If):
+        condition = expression_text(scop, statement, body[0].condition)
+        why = f"whether it runs depends on data ({condition}), and an instruction runs always"
+        rewrite = f"let the condition choose an operand: multiply by ({condition}) ? factor : 0"
+    elif len(body) == 1 and isinstance(body[0], While):
+        why = "it is a loop that ends by data"
+    elif len(body) != 1:
+        why = f"it consists of {len(body)} assignments that stay together"
+    else:
+        blurred = min((a for a in statement.accesses if not a.exact), key=lambda a: not a.is_write, default=None)
+        if blurred is None:
+            return Explanation(statement=statement.name, intrinsic=intrinsic.name,
+                               conflicts=("it has no iteration at these sizes",))
+        where = f"{blurred.array}[{']['.join(expression_text(scop, statement, s) for s in blurred.subscripts)}]"
+        why = f"which element {where} is depends on data"
+        rewrite = "" if blurred.is_write else f"copy {blurred.array} into the order of the loops first"
+    nearest = (Fact("statement", why, rewrite),) if rewrite else ()
+    return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(why,), nearest=nearest)
+
+
+def _other_form(encoding: Encoding) -> Explanation:
+    """The update is another polynomial (or none) of its operands than the instruction's."""
+    fragment, intrinsic = encoding.fragment, encoding.intrinsic
+    statement, target = fragment.statement, fragment.target
+    old = expression_text(fragment.scop, statement, fragment.result)
+    mine = expression_text(fragment.scop, statement, fragment.update)
+    contraction = intrinsic.contraction
+    ideal = ideal_form(contraction.update, {})
+    terms = [" * ".join(m) for m, _ in ideal.terms] if ideal is not None else []
+    theirs = f"{contraction.output} = {' + '.join(sorted(terms, key=len))}"
+    text = (f"the statement's update has not the form that {intrinsic.name} computes: {old} = {mine} "
+            f"against {theirs}")
+    form = ideal_form(fragment.update, {})
+    rewrite = ""
+    if form is not None:
+        kept = [(m, c) for m, c in form.terms if target in m]
+        added = [m for m, _ in form.terms if target not in m]
+        if any(m.count(target) > 1 or len(m) > 1 or c != 1 for m, c in kept):
+            rewrite = f"scale or combine {old} in a statement of its own, ahead of the loop that adds"
+        elif not kept and not any(target in atom for m in added for atom in m):
+            rewrite = f"write the sum as {old} += ..., behind a statement that clears it"
+        elif len(added) > 1:
+            rewrite = f"one statement per product: the update adds {len(added)} terms"
+    fact = (Fact("form", text, rewrite),) if rewrite else ()
+    return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)
 
 
 def _structure(encoding: Encoding) -> tuple[str, ...]:

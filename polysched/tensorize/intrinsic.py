@@ -6,6 +6,7 @@ real instruction (`conformance`), the operand layouts (`packing`) and the emitte
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -54,6 +55,7 @@ class Operand:
     name : the parameter of the text.
     alignment_bytes : of the pointer; 1 when any address will do.
     stride : precondition on the strides of the memory that it reads, in words (`rows may be apart`).
+    scratchpad : with the mode of this name, the memory that its registers lie in; "" for the only one that there is.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Operand:
     mode: LoadMode = LoadMode.DIRECT
     alignment_bytes: int = 1
     stride: str = "consecutive"
+    scratchpad: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +127,7 @@ class Intrinsic:
     section : the manual's section.
     configure : C executed before the first use (tile shapes, strides).
     finish : C executed after the last.
-    scratchpads : memories it works in.
+    scratchpads : memories it works in; without any, what lies in a scratchpad has no bound.
     library : True for a function that is called with pointers, sizes and strides.
     """
 
@@ -144,6 +147,12 @@ class Intrinsic:
         named, declared = [o.name for o in self.operands], [v.name for v in self.parsed.operands]
         if named != declared:
             raise ValueError(f"{self.name}: operands {named} do not name the parameters {declared} of the text")
+        pads = [s.name for s in self.scratchpads]
+        lying = [o for o in self.operands if o.mode is LoadMode.SCRATCHPAD]
+        if pads and (wrong := [o.name for o in lying if self.pad(o) not in pads]):
+            raise ValueError(f"{self.name}: operand {wrong[0]} lies in a scratchpad, but does not name one of {pads}")
+        if not self.holds(dict.fromkeys(named, 1)):
+            raise ValueError(f"{self.name}: the operands of one execution exceed the capacity of a scratchpad")
 
     @cached_property
     def parsed(self) -> Semantics:
@@ -161,6 +170,19 @@ class Intrinsic:
             if operand.name == name:
                 return operand
         raise KeyError(name)
+
+    def pad(self, operand: Operand) -> str:
+        """Name of the scratchpad that an operand lies in; "" when it is not clear which."""
+        return operand.scratchpad or (self.scratchpads[0].name if len(self.scratchpads) == 1 else "")
+
+    def holds(self, tiles: Mapping[str, int]) -> bool:
+        """Whether the scratchpads have room for so many tiles of every operand at once."""
+        used = dict.fromkeys((s.name for s in self.scratchpads), 0)
+        for operand in self.operands:
+            if operand.mode is LoadMode.SCRATCHPAD and used:
+                variable = self.parsed.operand(operand.name)
+                used[self.pad(operand)] += tiles[operand.name] * variable.elements * variable.dtype.bytes
+        return all(used[s.name] <= s.capacity_bytes for s in self.scratchpads)
 
     def row_bytes(self, name: str) -> int:
         """Bytes between the rows of an operand in its natural layout."""

@@ -12,11 +12,13 @@ from typing import Any, TypeAlias
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.scop.body import Expr, Literal, Load, rebuild, walk
+from polysched.scop.body import Expr, Load, rebuild
 from polysched.scop.scop import Scop
-from polysched.tensorize.bodies import Assignment, Fact, Numerics, assignments, ideal_text
+from polysched.scop.serialise import expression_text
+from polysched.tensorize.bodies import Assignment, assignments, ideal_text
 from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule, groups
-from polysched.tensorize.explanation import Explanation, explain
+from polysched.tensorize.explanation import Explanation, explain, unread
+from polysched.tensorize.facts import Fact, Numerics
 from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, order_that_is_lost, same_tile_dependence
@@ -151,9 +153,8 @@ class Match:
     def to_json(self) -> dict[str, Any]:
         """The match as plain values."""
         mapping = {g.name: list(m) for g, m in zip(self.groups, self.loops, strict=True)}
-        operands = {name: expression_text(self.fragment, e) for name, e in self.assignment.operands}
-        operands[self.intrinsic.output.name] = expression_text(
-            self.fragment, Load(self.fragment.target, self.fragment.update.dtype))
+        operands = {name: self._words(e) for name, e in self.assignment.operands}
+        operands[self.intrinsic.output.name] = self._words(self.fragment.result)
         return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
                 "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
                 "zero_points": self.assignment.correction is not None,
@@ -162,9 +163,12 @@ class Match:
 
     def __str__(self) -> str:
         parts = [f"{g.name} <- {' '.join(m) or 'padding'}" for g, m in zip(self.groups, self.loops, strict=True)]
-        operands = [f"{n} = {expression_text(self.fragment, e)}" for n, e in self.assignment.operands]
+        operands = [f"{n} = {self._words(e)}" for n, e in self.assignment.operands]
         behind = "; zero points are added behind the product" if self.assignment.correction is not None else ""
         return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}{behind}"
+
+    def _words(self, e: Expr) -> str:
+        return expression_text(self.fragment.scop, self.fragment.statement, e)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -221,9 +225,11 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
         dependences = analyse(scop)
     started = time.perf_counter()
     found: list[Match] = []
-    explanations: list[Explanation] = []
     refused: list[str] = []
-    for fragment in fragments(scop, sizes=sizes):
+    read = fragments(scop, sizes=sizes)
+    known = {f.statement.name for f in read}
+    explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
+    for fragment in read:
         mine = list(_of_fragment(fragment, intrinsic, chosen, dependences, refused, explanations))
         if chosen.split and chosen.rule is Rule.EXACT:
             mine += _of_halves(fragment, intrinsic, chosen, refused)
@@ -335,22 +341,6 @@ def _image(m: Match, texts: tuple[tuple[str, str], ...], places: tuple[int, ...]
     for members, place in zip(m.loops, places, strict=True):
         moved[place] = members
     return m.fragment.statement.name, tuple(moved), texts
-
-
-def expression_text(fragment: Fragment, e: Expr) -> str:
-    """C-like text with array references instead of access references."""
-    match e:
-        case Literal():
-            return e.text
-        case Load():
-            access = fragment.statement.access(e.reference)
-            parts = []
-            for index in fragment.indices[e.reference]:
-                terms = " + ".join(n if c == 1 else f"{c}*{n}" for n, c in index.coefficients) or "."
-                parts.append(terms if index.affine else f"f({', '.join(sorted(index.loops))})")
-            return access.array + "".join(f"[{p}]" for p in parts)
-    loads = [expression_text(fragment, x) for x in walk(e) if isinstance(x, Load)]
-    return f"{type(e).__name__.lower()}({', '.join(loads)})"
 
 
 __all__ = ["Choice", "Fact", "Match", "MatchOptions", "Matches", "match"]

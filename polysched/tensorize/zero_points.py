@@ -10,10 +10,15 @@ CVPR 2018, section 2.3, equation 7.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
 
-from polysched.scop.body import Binary, Cast, Expr, Load, Unary, walk
+from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Unary, walk
+from polysched.scop.dtypes import INT32
 from polysched.tensorize.equality import Verdict, same_function
+from polysched.tensorize.equality.normal_form import Normaliser
 from polysched.tensorize.fragment import Fragment
 
 
@@ -42,14 +47,12 @@ def without_zero_points(fragment: Fragment) -> tuple[Expr, Correction] | None:
     """The update with the offsets taken out of its product, and what corrects it; None when there are none."""
     dtype, update = fragment.update.dtype, fragment.update
     old = Load(fragment.target, dtype)
-    if not dtype.is_integer or not fragment.is_box or not isinstance(update, Binary) or update.op != "+":
+    if not dtype.is_integer or not fragment.is_box:
         return None
-    product = update.right if update.left == old else update.left if update.right == old else None
-    if not isinstance(product, Binary) or product.op != "*" or product.dtype.bits != dtype.bits:
+    parts = _factored(fragment, old)
+    if parts is None:
         return None
-    (left, x), (right, y) = (_split(fragment, side) for side in (product.left, product.right))
-    if (x is None and y is None) or any(isinstance(e, Load) and e.reference == fragment.target for e in walk(product)):
-        return None
+    (left, x), (right, y) = parts
     core = Binary("+", old, Binary("*", left, right, dtype), dtype)
     whole: Expr = core
     for one, other in ((left, y), (x, right), (x, y)):
@@ -58,6 +61,71 @@ def without_zero_points(fragment: Fragment) -> tuple[Expr, Correction] | None:
     if same_function(update, whole).verdict is not Verdict.EQUAL:
         return None
     return core, Correction(left, x, right, y)
+
+
+def factored(fragment: Fragment) -> Expr | None:
+    """An update that was multiplied out, as one product again: `a * b + y * a` as `a * (b + y)`; None for others.
+
+    Offsets do not change within the reduction.
+    """
+    dtype, old = fragment.update.dtype, Load(fragment.target, fragment.update.dtype)
+    if not dtype.is_integer or _factored(fragment, old) is not None or (parts := _expanded(fragment)) is None:
+        return None
+    left, right = (value if offset is None else Binary("+", value, offset, dtype) for value, offset in parts)
+    whole = Binary("+", old, Binary("*", left, right, dtype), dtype)
+    return whole if same_function(fragment.update, whole).verdict is Verdict.EQUAL else None
+
+
+Part: TypeAlias = tuple[Expr, Expr | None]   # a value and what is added to it
+
+
+def _factored(fragment: Fragment, old: Load) -> tuple[Part, Part] | None:
+    """`(a + x) * (b + y)` as it stands."""
+    update, dtype = fragment.update, fragment.update.dtype
+    if not isinstance(update, Binary) or update.op != "+":
+        return None
+    product = update.right if update.left == old else update.left if update.right == old else None
+    if not isinstance(product, Binary) or product.op != "*" or product.dtype.bits != dtype.bits:
+        return None
+    (left, x), (right, y) = (_split(fragment, side) for side in (product.left, product.right))
+    if (x is None and y is None) or any(isinstance(e, Load) and e.reference == fragment.target for e in walk(product)):
+        return None
+    return (left, x), (right, y)
+
+
+def _expanded(fragment: Fragment) -> tuple[Part, Part] | None:
+    """`a * b + y * a + x * b + x * y`, multiplied out: y and x are the factors of a and b alone."""
+    form = Normaliser().form(fragment.update)
+    reductions = reduction_loops(fragment)
+    loads = {e.reference: e for e in walk(fragment.update) if isinstance(e, Load)}
+    added = [(m, c) for m, c in form.terms if m != (fragment.target,)]
+    if any(atom not in loads or atom == fragment.target for m, _ in added for atom in m):
+        return None
+    summed = {n for n, e in loads.items() if fragment.loops_of(e) & reductions}
+    products = [m for m, c in added if len(m) == 2 and set(m) <= summed and c == 1]
+    if len(products) != 1:
+        return None
+    offsets: list[Expr | None] = []
+    for one in products[0]:
+        other = products[0][1 - products[0].index(one)]
+        terms = [(tuple(a for a in m if a != other), c) for m, c in added if other in m and one not in m]
+        if any(abs(c) >= 1 << 31 or summed & set(atoms) for atoms, c in terms):
+            return None
+        offsets.append(_sum(fragment, loads, terms))
+    left, right = (_typed(loads[n], fragment) for n in products[0])
+    return None if offsets == [None, None] else ((left, offsets[0]), (right, offsets[1]))
+
+
+def _sum(fragment: Fragment, loads: Mapping[str, Load],
+         terms: Sequence[tuple[tuple[str, ...], Fraction]]) -> Expr | None:
+    """A polynomial as an expression in the accumulator's type; None for nothing."""
+    dtype, total = fragment.update.dtype, None
+    for atoms, coefficient in terms:
+        value: Expr = _typed(Literal(str(int(coefficient)), int(coefficient), INT32), fragment)
+        for atom in atoms:
+            value = Binary("*", value, _typed(loads[atom], fragment), dtype)
+        total = value if total is None else Binary("+", total, value, dtype)
+    return total
 
 
 def reduction_loops(fragment: Fragment) -> frozenset[str]:

@@ -108,3 +108,19 @@ def test_strides_that_the_function_cannot_take_are_refused() -> None:
     with pytest.raises(NoIntrinsicMatchError, match="its strides are 6 and 2") as caught:
         library_call(found.matches[0], "call")
     assert "unit stride in the last subscript" in str(caught.value)
+
+
+def test_arrays_of_another_type_are_not_handed_over() -> None:
+    """`float` widens to `double` in C, but a function that reads doubles must not get an array of floats."""
+    scop = from_c_text("""void f(double C[9][9], float A[9][9], double B[9][9]) {
+#pragma scop
+for (int i = 0; i < 9; i++)
+  for (int j = 0; j < 9; j++)
+    for (int k = 0; k < 9; k++)
+      C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}""")
+    found = match(scop, find_intrinsic("cblas_dgemm"))
+    assert found.count == 0
+    assert "operand A: the program has float32, cblas_dgemm wants float64" in str(found.explanations[0])
+    assert "store the operand in an array of float64 first" in str(found.explanations[0])

@@ -8,9 +8,9 @@ import pytest
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.tensorize import MatchOptions, find_intrinsic, match
-from polysched.tensorize.bodies import Numerics
 from polysched.tensorize.choice import executes_here
 from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.facts import Numerics
 from tests.tensorize.compiled import call, compiled
 
 

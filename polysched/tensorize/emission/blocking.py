@@ -41,7 +41,9 @@ def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int]
                 continue
             chosen = tuple(replace(loop, unroll=f) for loop, f in zip(pair, factors, strict=True))
             registers, loads, starved = pressure(match, chosen)
-            if registers <= min(o.register.count for o in match.intrinsic.operands):
+            tiles = {o.name: math.prod(loop.unroll for loop in chosen if uses(match, o.name, loop))
+                     for o in match.intrinsic.operands}
+            if registers <= min(o.register.count for o in match.intrinsic.operands) and match.intrinsic.holds(tiles):
                 wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
                 wasted *= math.prod(_ragged_cost(match, loop) for loop in chosen if loop.count % loop.unroll)
                 found.append(((loads + starved) * wasted, chosen))

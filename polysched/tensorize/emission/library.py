@@ -44,7 +44,8 @@ def _operand_words(match: Match, layout: OperandLayout) -> dict[str, str]:
     """What one operand puts into the template: pointer, transposition, strides."""
     operand, strides = layout.operand, layout.strides
     held = content_of(match, operand)
-    if not isinstance(held, Load) or any(s is None for s in strides):
+    if not isinstance(held, Load) or held.dtype != match.intrinsic.parsed.operand(operand).dtype \
+            or any(s is None for s in strides):
         raise _refused(match, layout, "it is not one array with constant strides")
     known = [s for s in strides if s is not None]
     steps = match.fragment.memory_steps[held.reference] or {}

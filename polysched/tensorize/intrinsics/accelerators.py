@@ -12,7 +12,7 @@ MEMORY = Register(c_type="void *", load="load({register}, {pointer});", store="s
 
 
 def _operands(names: str) -> tuple[Operand, ...]:
-    return tuple(Operand(name=n, register=MEMORY, mode=LoadMode.SCRATCHPAD) for n in names)
+    return tuple(Operand(name=n, register=MEMORY) for n in names)
 
 
 DAVINCI_CUBE = Intrinsic(
@@ -25,7 +25,8 @@ void davinci_cube(float C[16][16], const f16 A[16][16], const f16 B[16][16]) {
             for (int k = 0; k < 16; k++)
                 C[i][j] = fma_f32(f16_to_f32(A[i][k]), f16_to_f32(B[k][j]), C[i][j]);
 }""",
-    operands=_operands("CAB"), template="mad({C}, {A}, {B}, 16, 16, 16, 0);")
+    operands=tuple(Operand(name=n, register=MEMORY, mode=LoadMode.SCRATCHPAD, scratchpad=f"L0{n}") for n in "CAB"),
+    template="mad({C}, {A}, {B}, 16, 16, 16, 0);")
 
 GEMV_UNIT = Intrinsic(
     name="gemv_unit", isa=UNIT, section="GEMV unit",

@@ -54,9 +54,12 @@ void gemmini_matmul(int32_t C[16][16], const int8_t A[16][16], const int8_t B[16
             for (int k = 0; k < 16; k++)
                 C[i][j] += A[i][k] * B[k][j];
 }""",
-    operands=(Operand(name="C", register=RESULT, mode=LoadMode.SCRATCHPAD, stride=ROWS),
-              Operand(name="A", register=INPUT_A, mode=LoadMode.SCRATCHPAD, stride=ROWS),
-              Operand(name="B", register=INPUT_B, mode=LoadMode.SCRATCHPAD, stride=ROWS)),
+    operands=(Operand(name="C", register=RESULT, mode=LoadMode.SCRATCHPAD, stride=ROWS,
+                      scratchpad="accumulator"),
+              Operand(name="A", register=INPUT_A, mode=LoadMode.SCRATCHPAD, stride=ROWS,
+                      scratchpad="scratchpad"),
+              Operand(name="B", register=INPUT_B, mode=LoadMode.SCRATCHPAD, stride=ROWS,
+                      scratchpad="scratchpad")),
     template=_command(PRELOAD, TILE.format("{B}"), TILE.format(f"{{C}} | {ADDED_TO}u")) + " "
     + _command(COMPUTE_PRELOADED, TILE.format("{A}"), TILE.format(DISCARD)))
 

@@ -1,0 +1,83 @@
+"""Saturation as programs write it: a minimum and a maximum with constants around a sum, in every spelling."""
+
+from __future__ import annotations
+
+from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Select, Unary
+from polysched.tensorize.equality.normal_form import widens
+
+
+def without_clamp(update: Expr) -> tuple[Expr, tuple[int, int] | None]:
+    """The sum inside `clamp(sum, low, high)`, in every spelling that nests one minimum and one maximum.
+
+    Bounds that the type of the sum cannot leave clamp nothing.
+    """
+    inner, bounds = update, {}
+    for _ in range(4):
+        while isinstance(inner, Cast):
+            inner = inner.operand
+        step = _extremum(inner)
+        if step is None:
+            break
+        kind, value, literal = step
+        bounds[kind] = literal
+        inner = value
+    if set(bounds) == {"min", "max"}:
+        inside = _plain(inner).dtype
+        if inside.is_integer and bounds["max"] <= inside.value_range()[0] and inside.value_range()[1] <= bounds["min"]:
+            return _plain(inner), None
+        return inner, (bounds["max"], bounds["min"])
+    return update, None
+
+
+def _plain(e: Expr) -> Expr:
+    """Below conversions that keep every value."""
+    while isinstance(e, Cast) and widens(e.operand.dtype, e.dtype):
+        e = e.operand
+    return e
+
+
+def _extremum(e: Expr) -> tuple[str, Expr, int] | None:
+    """`(min, x, c)` for a choice or call that is the smaller of x and the constant c; the same for max."""
+    if isinstance(e, Call) and e.function in ("min", "max") and len(e.arguments) == 2:
+        for x, c in (e.arguments, e.arguments[::-1]):
+            if (value := _constant(c)) is not None:
+                return e.function, x, value
+    if not (isinstance(e, Select) and isinstance(e.condition, Binary) and e.condition.op in ("<", "<=", ">", ">=")):
+        return None
+    left, op, right = e.condition.left, e.condition.op, e.condition.right
+    if _constant(left) is not None:
+        left, right, op = right, left, {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
+    bound = _constant(right)
+    if bound is None:
+        return None
+    for chosen_below, other in ((e.then, e.otherwise), (e.otherwise, e.then)):
+        if _constant(chosen_below) == bound and _same_or_nested(other, left):
+            literal_when = (chosen_below is e.then) == (op in ("<", "<="))
+            return ("max" if literal_when else "min"), other, bound
+    return None
+
+
+def _same_or_nested(e: Expr, compared: Expr) -> bool:
+    """`e` is the compared value, or a further clamp of it (`x > hi ? hi : x < lo ? lo : x`)."""
+    while isinstance(e, Cast):
+        e = e.operand
+    while isinstance(compared, Cast):
+        compared = compared.operand
+    if e == compared:
+        return True
+    nested = _extremum(e)
+    return nested is not None and _same_or_nested(nested[1], compared)
+
+
+def _constant(e: Expr) -> int | None:
+    if isinstance(e, Cast):
+        return _constant(e.operand)
+    if isinstance(e, Literal):
+        return int(e.value)
+    if isinstance(e, Unary) and e.op == "-":
+        inner = _constant(e.operand)
+        return None if inner is None else -inner
+    if isinstance(e, Binary) and e.op in ("+", "-"):
+        left, right = _constant(e.left), _constant(e.right)
+        return None if left is None or right is None else left + right if e.op == "+" else left - right
+    return None

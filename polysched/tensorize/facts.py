@@ -1,0 +1,121 @@
+"""What separates a program's update from an instruction's, one sentence each, with the rewrite that would remove it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.scop.body import Binary, Cast, Expr, Load
+from polysched.scop.dtypes import DType, Kind
+from polysched.scop.serialise import expression_text
+from polysched.tensorize.exact_arithmetic import FUSED
+from polysched.tensorize.fragment import Fragment
+from polysched.tensorize.intrinsic import Intrinsic
+
+
+@dataclass(frozen=True)
+class Numerics:
+    """What a match may change in floating-point results; integers are always exact.
+
+    Parameters
+    ----------
+    reassociate : float additions in another order.
+    contract : a product and an addition with one rounding.
+    flush : denormals count as zero; intermediate roundings that the instruction does differently.
+    narrow : operands cut to fewer bits than the program has (tf32).
+    """
+
+    reassociate: bool = True
+    contract: bool = True
+    flush: bool = True
+    narrow: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that separates program and instruction, and the rewrite of the program that would remove it."""
+
+    kind: str
+    text: str
+    rewrite: str = ""
+
+
+def dtype_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr, wanted: DType) -> Fact:
+    """An operand of another type than the instruction's, and what the program could do about it."""
+    have, words = e.dtype, expression_text(fragment.scop, fragment.statement, e)
+    text = f"operand {operand}: the program has {have}, {intrinsic.name} wants {wanted}: {words}"
+    if {have.kind, wanted.kind} == {Kind.SIGNED, Kind.UNSIGNED} and have.bits == wanted.bits:
+        half = 1 << (wanted.bits - 1)
+        sign, back = ("-", "add") if wanted.kind is Kind.SIGNED else ("+", "subtract")
+        return Fact("type", text, f"offset the operand: use (x {sign} {half}) and {back} {half} times the sum of the "
+                    "other operand to the result")
+    if have.is_float and wanted.is_float:
+        return Fact("type", text, f"cast the operand to {wanted}, which changes the rounding")
+    if (offset := _zero_point(e, wanted)) is not None:
+        return Fact("type", text, f"take the zero point out of the product: (x {offset} z) * y = x * y {offset} z * y, "
+                    "where the sums of y over the reduction are computed once, outside of the product")
+    if have.is_integer and wanted.is_integer:
+        return Fact("type", text, f"cast the operand to {wanted} if its values are known to fit")
+    return Fact("type", text, f"convert the operand to {wanted} outside the loops")
+
+
+def memory_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr, wanted: DType) -> Fact:
+    """An operand that a library function would have to find in memory, where the program has something else."""
+    words = expression_text(fragment.scop, fragment.statement, e)
+    if isinstance(e, Load):
+        text = f"operand {operand}: the program has {e.dtype}, {intrinsic.name} wants {wanted}: {words}"
+    else:
+        text = f"operand {operand}: {intrinsic.name} reads an array of {wanted}, and the program computes {words}"
+    return Fact("memory", text, f"store the operand in an array of {wanted} first")
+
+
+def _zero_point(e: Expr, wanted: DType) -> str | None:
+    """The operator when an operand is a value of its width, minus or plus something else."""
+    while isinstance(e, Cast):
+        e = e.operand
+    if isinstance(e, Binary) and e.op in ("+", "-") and e.dtype.is_integer and wanted.is_integer:
+        inner = e.left
+        while isinstance(inner, Cast) and inner.dtype.is_integer:
+            inner = inner.operand
+        if isinstance(inner, Load) and inner.dtype.is_integer and inner.dtype.bits <= wanted.bits:
+            return e.op
+    return None
+
+
+def clamp_facts(intrinsic: Intrinsic, clamp: tuple[int, int] | None) -> list[Fact]:
+    """Saturation on one side only, or to other bounds."""
+    saturates = intrinsic.contraction.finish is not None
+    if saturates and clamp is None:
+        return [Fact("saturation", f"{intrinsic.name} saturates its result, the program wraps",
+                     "clamp the sum to the range of the accumulator in a wider type, if that is meant")]
+    if clamp is not None and not saturates:
+        return [Fact("saturation", f"the program clamps every sum to {clamp[0]} .. {clamp[1]}, {intrinsic.name} wraps",
+                     "use the saturating form of the instruction")]
+    if clamp is not None and clamp != intrinsic.contraction.output_dtype.value_range():
+        return [Fact("saturation", f"the program clamps to {clamp[0]} .. {clamp[1]}, {intrinsic.name} to the range of "
+                     f"{intrinsic.contraction.output_dtype}",
+                     "clamp to the range of the accumulator")]
+    return []
+
+
+def numeric_facts(intrinsic: Intrinsic, numerics: Numerics, *, fused: bool) -> list[Fact]:
+    """What the instruction does to floats although it is not allowed here.
+
+    Parameters
+    ----------
+    fused : the program itself rounds a product and its addition once (`fmaf`).
+    """
+    if not intrinsic.contraction.output_dtype.is_float:
+        return []
+    facts = []
+    for trait in intrinsic.contraction.traits:
+        allowed = (numerics.contract or fused if trait == FUSED else numerics.narrow if "mantissa" in trait
+                   else numerics.flush)
+        if not allowed:
+            facts.append(Fact("numerics", f"{intrinsic.name}: {trait}, which is not allowed here",
+                              "allow it with --allow"))
+    if not numerics.reassociate and intrinsic.contraction.reductions:
+        facts.append(Fact("numerics", f"{intrinsic.name} reorders float additions, which is not allowed here",
+                          "allow it with --allow reassociate"))
+    return facts
+
+

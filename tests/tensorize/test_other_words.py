@@ -1,0 +1,137 @@
+"""One product in other words: what each spelling adds, and spellings that are almost one and must not match.
+
+Every accepted spelling is executed through the emulator and compared bit for bit with NumPy on corner values.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.scop import from_c_text
+from polysched.scop.scop import Scop
+from polysched.tensorize import MatchOptions, find_intrinsic, match
+from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.facts import Numerics
+from tests.tensorize.compiled import call, compiled
+
+M, N, K = 5, 17, 7
+Term = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def program(statement: str, a: str, b: str, c: str = "int32_t") -> Scop:
+    return from_c_text(f"""#include <stdint.h>
+#include <math.h>
+void f({c} C[{M}][{N}], {a} A[{M}][{K}], {b} B[{K}][{N}]) {{
+#pragma scop
+  for (int i = 0; i < {M}; i++)
+    for (int j = 0; j < {N}; j++)
+      for (int k = 0; k < {K}; k++) {{
+        {statement.replace("$C", "C[i][j]").replace("$A", "A[i][k]").replace("$B", "B[k][j]")}
+      }}
+#pragma endscop
+}}
+""")
+
+
+def wrapped(bits: int) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda x: (x + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
+# statement, types of A and B, instruction, and what one step adds, of int64 arrays
+EQUAL: list[tuple[str, str, str, str, Term]] = [
+    ("$C -= -($A * $B);", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: a * b),
+    ("$C += (int16_t)($A * $B);", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: a * b),
+    ("$C += (uint32_t)$A * (uint32_t)$B;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: a * b),
+    ("$C += ($A & 127) * $B;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: (a & 127) * b),
+    ("$C += ($A & 255) * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd", lambda a, b: (a & 255) * wrapped(8)(b)),
+    ("$C += (uint8_t)$A * (int8_t)($B >> 8);", "int16_t", "int16_t", "vpdpbusd", lambda a, b: (a & 255) * (b >> 8)),
+    ("$C += $A * (int8_t)($B ^ 128);", "uint8_t", "uint8_t", "vpdpbusd", lambda a, b: a * (b - 128)),
+    ("$C += (uint8_t)($A ^ 128) * $B;", "int8_t", "int8_t", "vpdpbusd", lambda a, b: (a + 128) * b),
+    ("$C += $A * $B + 128 * $B;", "int8_t", "int8_t", "vpdpbusd", lambda a, b: (a + 128) * b),
+    ("$C = $C + $A * $B - 3 * $A - 7 * $B + 21;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: (a - 7) * (b - 3)),
+    ("$C += ($A < 0 ? -$A : $A) * $B;", "int8_t", "int8_t", "vpdpbusd", lambda a, b: abs(a) * b),
+    ("$C += ($A >= 1 ? $A : 0) * $B;", "int8_t", "int8_t", "vpdpbusd", lambda a, b: np.maximum(a, 0) * b),
+    ("$C += ($A > 255 ? 255 : $A < 0 ? 0 : $A) * ($B > 127 ? 127 : $B < -128 ? -128 : $B);", "int16_t", "int16_t",
+     "vpdpbusd", lambda a, b: np.clip(a, 0, 255) * np.clip(b, -128, 127)),
+    ("$C += (($A + 128) >> 8) * $B;", "int16_t", "int16_t", "vpdpwssd", lambda a, b: ((a + 128) >> 8) * b),
+    ("$C -= $A * $B;", "int8_t", "int8_t", "vpdpwssd", lambda a, b: -a * b),
+    ("$C += ($A * $B << 1) + $A * $B;", "int8_t", "int8_t", "vpdpwssd", lambda a, b: 3 * a * b),
+    ("$C += ($A > 0) * $B;", "int16_t", "int16_t", "vpdpwssd", lambda a, b: (a > 0) * b),
+]
+
+
+@pytest.fixture(scope="module")
+def corners() -> Callable[[str, tuple[int, int]], np.ndarray]:
+    chooser = np.random.default_rng(0)
+
+    def made(c_type: str, shape: tuple[int, int]) -> np.ndarray:
+        dtype = np.dtype(c_type.removesuffix("_t"))
+        info = np.iinfo(dtype)
+        ends = np.array([info.min, info.min + 1, 0, 1, info.max - 1, info.max, info.max // 2 + 1], dtype)
+        return chooser.choice(ends, shape)
+
+    return made
+
+
+def test_other_words_are_the_same_function(corners: Callable[[str, tuple[int, int]], np.ndarray],
+                                           tmp_path: Path) -> None:
+    emitted = []
+    for at, (statement, a, b, name, term) in enumerate(EQUAL):
+        found = match(program(statement, a, b), find_intrinsic(name))
+        assert found.count, (statement, *map(str, found.explanations))
+        emitted += [(at, term, emit_match(m, f"m{at}_{i}", EmissionOptions(emulated=True, parallel=False)))
+                    for i, m in enumerate(found.with_mirrors)]
+    for name in ("vpdpbusd", "vpdpwssd"):
+        mine = [(at, term, f) for at, term, f in emitted if EQUAL[at][3] == name]
+        library = compiled([f for _, _, f in mine], tmp_path, name)
+        for at, term, function in mine:
+            a, b = corners(EQUAL[at][1], (M, K)), corners(EQUAL[at][2], (K, N))
+            c = np.full((M, N), 2147480000, np.int32)
+            added = term(a.astype(np.int64)[:, :, None], b.astype(np.int64)[None]).sum(axis=1)
+            wanted = wrapped(32)(c.astype(np.int64) + added).astype(np.int32)
+            call(library, function, {"A": a, "B": b, "C": c})
+            np.testing.assert_array_equal(c, wanted, err_msg=f"{EQUAL[at][0]}: {function.plan.match}")
+
+
+ALMOST = [
+    ("$C += (uint16_t)($A * $B);", "uint8_t", "int8_t", "vpdpbusd", "its own arithmetic"),
+    ("$C += (int8_t)($A * $B);", "uint8_t", "int8_t", "vpdpbusd", "its own arithmetic"),
+    ("$C = (int16_t)($C + $A * $B);", "uint8_t", "int8_t", "vpdpbusd", "its own arithmetic"),
+    ("$C += (int16_t)($A * $B);", "int16_t", "int16_t", "vpdpwssd", "its own arithmetic"),
+    ("$C += (2 * $A * $B) >> 1;", "int16_t", "int16_t", "vpdpwssd", "wants int16"),
+    ("$C += ($A * $B + (1 << 14)) >> 15;", "int16_t", "int16_t", "vpdpwssd", "wants int16"),
+    ("$C += ($A > 256 ? 256 : $A < 0 ? 0 : $A) * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd",
+     "wants uint8: A[i][k] >"),
+    ("$C += ($A >> 7) * ($B & 255);", "int16_t", "int16_t", "vpdpbusd", "wants int8: A[i][k] >> 7"),
+    ("$C += 300 * $A * $B;", "int8_t", "int8_t", "vpdpwssd", "wants int16: 300 *"),
+    ("$C -= $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "wants int8: -B[k][j]"),
+    ("$C += $A * $B - 3 * $A - 7 * $B + 22;", "uint8_t", "int8_t", "vpdpbusd", "one statement per product"),
+    ("$C += $A * $B + 1;", "uint8_t", "int8_t", "vpdpbusd", "one statement per product: the update adds 2 terms"),
+    ("$C = $C * 2 + $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "scale or combine C[i][j] in a statement of its own"),
+    ("$C = $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "write the sum as C[i][j] +="),
+    ("$C = $C > $A * $B ? $C : $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "has not the form"),
+    ("if ($A > 3) $C += $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "let the condition choose an operand"),
+    ("C[i][B[k][j] & 7] += $A;", "uint8_t", "int8_t", "vpdpbusd", "depends on data"),
+]
+
+
+@pytest.mark.parametrize("case", ALMOST, ids=lambda case: case[0])
+def test_what_is_almost_the_same_is_refused_with_its_reason(case: tuple[str, str, str, str, str]) -> None:
+    statement, a, b, name, reason = case
+    found = match(program(statement, a, b), find_intrinsic(name))
+    assert found.count == 0, str(found.matches[0])
+    assert reason in "\n".join(map(str, found.explanations))
+
+
+def test_a_fused_product_is_what_a_fused_instruction_computes() -> None:
+    scop = program("$C = fmaf(-$A, $B, $C);", "float", "float", "float")
+    strict = MatchOptions(numerics=Numerics(contract=False, reassociate=False))
+    found = match(scop, find_intrinsic("fma_f32_avx512"), strict)
+    assert found.count
+    assert not found.matches[0].assumptions
+    unfused = match(scop, find_intrinsic("axpy_unit"), strict)
+    assert "rounds a product and its addition once, axpy_unit twice" in str(unfused.explanations[0])
+    other = program("$C = fmaf($A, $C, $B);", "float", "float", "float")
+    assert match(other, find_intrinsic("fma_f32_avx512")).count == 0
