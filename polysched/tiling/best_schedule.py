@@ -8,7 +8,7 @@ model compares are whole programs on all cores of the target: per innermost loop
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
@@ -32,8 +32,14 @@ POLICIES = ("smart", "max", "typed", "none")
 
 
 @dataclass(frozen=True, eq=False)
-class _Tried:
-    """A candidate with what it gave; None where it gave nothing to compare."""
+class Tried:
+    """A candidate with what it gave.
+
+    Parameters
+    ----------
+    candidate : its name and predicted time.
+    tiled : None where it was refused or gave the schedule of an earlier one.
+    """
 
     candidate: Candidate
     tiled: TiledSchedule | None = None
@@ -56,8 +62,27 @@ def best(dependences: Dependences, *, options: SchedulerOptions | None = None,
     PolyschedError : every candidate was refused; the error is the first one's.
     """
     started = time.perf_counter()
+    tried = candidates_of(dependences, options=options, tiling=tiling)
+    winner = winner_of(tried)
+    assert winner.tiled is not None
+    candidates = tuple(replace(t.candidate, chosen=t is winner) for t in tried)
+    schedule = winner.tiled.schedule
+    compared = sum(t.tiled is not None for t in tried)
+    rungs = (f"best of {compared} different schedules: {winner.candidate.name}", *schedule.report.rungs)
+    report = replace(schedule.report, rungs=rungs, candidates=candidates, total_seconds=time.perf_counter() - started)
+    return replace(winner.tiled, schedule=replace(schedule, report=report))
+
+
+def candidates_of(dependences: Dependences, *, options: SchedulerOptions | None = None,
+                  tiling: TilingOptions | None = None) -> tuple[Tried, ...]:
+    """Every candidate of `best`; those that give the schedule of an earlier one say so and are not tiled.
+
+    Raises
+    ------
+    PolyschedError : every candidate was refused; the error is the first one's.
+    """
     tiling = tiling or TilingOptions()
-    tried: list[_Tried] = []
+    tried: list[Tried] = []
     seen: dict[str, str] = {}
     refusal: PolyschedError | None = None
     for name, algorithm, chosen in _candidates(options or SchedulerOptions()):
@@ -65,14 +90,25 @@ def best(dependences: Dependences, *, options: SchedulerOptions | None = None,
             schedule = algorithm(dependences, options=chosen)
             tree = str(schedule.tree)
             if tree in seen:
-                tried.append(_Tried(Candidate(name=name, note=f"the schedule of {seen[tree]}")))
+                tried.append(Tried(Candidate(name=name, note=f"the schedule of {seen[tree]}")))
                 continue
             seen[tree] = name
             tried.append(_compared(name, schedule, tiling))
         except PolyschedError as error:
             refusal = refusal or error
-            tried.append(_Tried(Candidate(name=name, note=f"refused: {error.problem}")))
-    return _chosen(tried, refusal, time.perf_counter() - started)
+            tried.append(Tried(Candidate(name=name, note=f"refused: {error.problem}")))
+    if refusal is not None and all(t.tiled is None for t in tried):
+        raise refusal
+    return tuple(tried)
+
+
+def winner_of(tried: Sequence[Tried]) -> Tried:
+    """The candidate with the least predicted time; the first one where the model cannot predict that."""
+    complete = [t for t in tried if t.tiled is not None]
+    known = [t for t in complete if t.candidate.predicted_seconds is not None]
+    if complete[0] not in known:
+        return complete[0]
+    return min(known, key=lambda t: t.candidate.predicted_seconds or 0.0)
 
 
 def _candidates(options: SchedulerOptions) -> Iterator[tuple[str, Algorithm, SchedulerOptions]]:
@@ -84,13 +120,13 @@ def _candidates(options: SchedulerOptions) -> Iterator[tuple[str, Algorithm, Sch
         yield name, ALGORITHMS[name], replace(options, fusion="smart")
 
 
-def _compared(name: str, schedule: Schedule, tiling: TilingOptions) -> _Tried:
+def _compared(name: str, schedule: Schedule, tiling: TilingOptions) -> Tried:
     tiled = tile(schedule, tiling)
     prediction = predict(schedule.dependences, tiled.tree, target=tiling.target, parameters=tiling.parameters,
                          plans={band.band: band.plan for band in tiled.bands if band.plan is not None})
     seconds = program_seconds(prediction, tiling.target)
     note = f"no prediction: {prediction.unknown[0]}" if seconds is None else ""
-    return _Tried(Candidate(name=name, predicted_seconds=seconds, note=note), tiled)
+    return Tried(Candidate(name=name, predicted_seconds=seconds, note=note), tiled)
 
 
 def program_seconds(prediction: Prediction, target: Target) -> float | None:
@@ -99,20 +135,3 @@ def program_seconds(prediction: Prediction, target: Target) -> float | None:
         return None
     return sum(nest.seconds / (max(1.0, min(nest.width, target.cores)) if nest.teams else 1.0)
                + nest.teams * TEAM_SECONDS for nest in prediction.nests)
-
-
-def _chosen(tried: list[_Tried], refusal: PolyschedError | None, seconds: float) -> TiledSchedule:
-    complete = [t for t in tried if t.tiled is not None]
-    if not complete:
-        assert refusal is not None
-        raise refusal
-    first = complete[0]
-    known = [t for t in complete if t.candidate.predicted_seconds is not None]
-    winner = min(known, key=lambda t: t.candidate.predicted_seconds or 0.0) if first in known else first
-    assert winner.tiled is not None
-    candidates = tuple(replace(t.candidate, chosen=t is winner) for t in tried)
-    schedule = winner.tiled.schedule
-    note = f"best of {len(complete)} different schedules: {winner.candidate.name}"
-    rungs = (note, *schedule.report.rungs)
-    report = replace(schedule.report, rungs=rungs, candidates=candidates, total_seconds=seconds)
-    return replace(winner.tiled, schedule=replace(schedule, report=report))

@@ -9,10 +9,15 @@ import pytest
 
 from polysched.dependence import Dependences, analyse, violation
 from polysched.dependence.legality import active_below, all_active, judge_band
+from polysched.emit_c import scan
+from polysched.emit_c.loop_run import compile_loops
+from polysched.measure.execution_order import check_order, execution_of
+from polysched.measure.instance_trace import small_sizes
 from polysched.scheduling import STRATEGIES, Schedule, SchedulerOptions, by_strategy, feautrier, isl_schedule, pluto
 from polysched.scheduling.schedule import Schedule as ScheduleValue
 from polysched.scop import from_c_file
 from polysched.scop.schedule_nodes import NodeKind, kind_of
+from polysched.tiling import TilingOptions, tile
 
 KERNELS = sorted((Path(__file__).parent.parent / "kernels").glob("*.c"))
 
@@ -35,11 +40,24 @@ def dependences_of(path: Path) -> Dependences:
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
 def test_legal_with_sound_flags(path: Path) -> None:
+    """The order of loops is checked for one way per kernel, in turn; tests/end_to_end runs the named schedulers."""
     dependences = dependences_of(path)
-    for name, way in WAYS.items():
+    for number, (name, way) in enumerate(WAYS.items()):
         schedule = way(dependences)
         assert violation(dependences, schedule.tree) is None, name
         check_flags(schedule, name)
+        if number == KERNELS.index(path) % len(WAYS):
+            check_order_of_loops(schedule)
+
+
+def check_order_of_loops(schedule: Schedule) -> None:
+    """The loops, tiled, run at small sizes: every instance once, and those that touch one element in order."""
+    scop = schedule.scop
+    sizes = small_sizes(scop)
+    visited = compile_loops(scan(tile(schedule, TilingOptions(sizes=2))).loops)(sizes)
+    number = {s.name: k for k, s in enumerate(scop.statements)}
+    records = [value for statement, point in visited for value in (number[statement], len(point), *point)]
+    check_order(scop, sizes, execution_of(records, list(number)))
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)

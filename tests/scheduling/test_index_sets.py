@@ -2,6 +2,7 @@
 
 import ctypes
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,16 @@ from polysched.dependence import Dependences, analyse, violation
 from polysched.emit_c import EmitOptions
 from polysched.emit_c.function import emit_function
 from polysched.measure.instance_trace import verify_order
-from polysched.scheduling import STRATEGIES, SchedulerOptions, Strategy, by_strategy, feautrier, original, pluto
+from polysched.scheduling import (
+    STRATEGIES,
+    Schedule,
+    SchedulerOptions,
+    Strategy,
+    by_strategy,
+    feautrier,
+    original,
+    pluto,
+)
 from polysched.scheduling.index_sets import Cut, find_cuts, outer_depths
 from polysched.scheduling.strategy import Dimension
 from polysched.scheduling.tree_text import tree_text
@@ -26,14 +36,21 @@ SOURCE = ("Bondhugula, Bandishti, Cohen, Potron, Vasilache, PACT 2014: one cut p
           "rows of opposite direction on its sides, all dimensions in one permutable band")
 
 
+@cache
 def program(path: Path) -> Dependences:
     return analyse(from_c_file(path))
+
+
+@cache
+def scheduled(path: Path, options: SchedulerOptions) -> Schedule:
+    """Computed once for the tests of its order, its code and its text."""
+    return pluto(program(path), options=options)
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_golden_schedule(path: Path, golden) -> None:  # type: ignore[no-untyped-def]
     dependences = program(path)
-    schedule = pluto(dependences, options=SPLIT)
+    schedule = scheduled(path, SPLIT)
     assert violation(dependences, schedule.tree) is None
     depth = max(s.depth for s in dependences.scop.statements)
     assert set(outer_depths(schedule.tree).values()) == {depth}, "every loop is in the outermost band"
@@ -45,7 +62,7 @@ def test_golden_schedule(path: Path, golden) -> None:  # type: ignore[no-untyped
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 @pytest.mark.parametrize("options", [SPLIT, replace(SPLIT, concurrent_start=1)], ids=["boxes", "concurrent"])
 def test_time_tiles_run_in_order(path: Path, options: SchedulerOptions) -> None:
-    tiled = tile(pluto(program(path), options=options), TilingOptions(sizes=3))
+    tiled = tile(scheduled(path, options), TilingOptions(sizes=3))
     assert any(len(band.sizes) > 1 and band.parallel_member is not None for band in tiled.bands)
     verify_order(tiled)
 
@@ -54,7 +71,7 @@ def test_time_tiles_run_in_order(path: Path, options: SchedulerOptions) -> None:
 def test_time_tiles_compute_the_same(path: Path, tmp_path: Path) -> None:
     dependences = program(path)
     as_written = tile(original(dependences), TilingOptions(sizes="off", register=False))
-    split = tile(pluto(dependences, options=SPLIT), TilingOptions(sizes=4))
+    split = tile(scheduled(path, SPLIT), TilingOptions(sizes=4))
     options = EmitOptions(vector_bits=0)
     functions = [load(emit_function(t, name="run", options=options).text, tmp_path).run for t in (as_written, split)]
     for steps, size in ((1, 3), (5, 4), (7, 11), (9, 24), (3, 5)):
