@@ -21,11 +21,14 @@ def executed(path: Path) -> nbformat.NotebookNode:
 
 
 def main(names: list[str]) -> None:
-    """Execute the named notebooks, or all, in order."""
-    for path in sorted(FOLDER.glob("*.ipynb")):
-        if not names or path.stem in names:
-            print(path.name, flush=True)
-            nbformat.write(executed(path), path)
+    """Execute the named notebooks (`1_tour`, or a path to it), or all, in order."""
+    known = {path.stem: path for path in sorted(FOLDER.glob("*.ipynb"))}
+    wanted = [Path(name).stem for name in names] or list(known)
+    if unknown := [name for name in wanted if name not in known]:
+        sys.exit(f"there is no notebook {', '.join(unknown)}; those here: {', '.join(known)}")
+    for name in wanted:
+        print(known[name].name, flush=True)
+        nbformat.write(executed(known[name]), known[name])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ than a threshold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
@@ -20,6 +20,8 @@ from polysched.measure.statistics import Interval, Timing, median_interval
 THRESHOLD = 0.05
 
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, int], ...], int, bool]
+Named: TypeAlias = tuple[Key, str]
+"""A key, and the options where one file has results with several."""
 
 
 class Verdict(Enum):
@@ -63,6 +65,9 @@ def compare_results(before: Sequence[Measurement], after: Sequence[Measurement],
                     any_machine: bool = False) -> tuple[Change, ...]:
     """Compare the last result of each experiment in both files, in the order of the first file.
 
+    Results of other options are compared with each other (what did an option change?), unless one of the files has
+    several for the same function, sizes and threads: then each is compared with that of the same options.
+
     Parameters
     ----------
     threshold : relative change of the median that is too small to matter.
@@ -77,21 +82,36 @@ def compare_results(before: Sequence[Measurement], after: Sequence[Measurement],
         raise UsageError("the results come from different machines, and their times cannot be compared",
                          witness="; ".join(sorted({f"{cpu}, {cores} cores" for cpu, _, cores in machines})),
                          hint="compare them with --any-machine if that is meant")
-    old, new = _by_key(before), _by_key(after)
+    told, also_told = _differing(before), _differing(after)
+    names = {key: tuple(dict.fromkeys(told.get(key, ()) + also_told.get(key, ()))) for key in told | also_told}
+    old, new = _by_key(before, names), _by_key(after, names)
     if not old.keys() & new.keys():
         raise UsageError("the two files have no function with the same sizes and threads in common")
     return tuple(_change(key, old.get(key), new.get(key), threshold) for key in dict.fromkeys([*old, *new]))
 
 
-def _by_key(results: Sequence[Measurement]) -> dict[Key, Measurement]:
-    return {(m.source.rsplit("/", 1)[-1], m.function, tuple(sorted(m.sizes.items())),
-             m.threads, m.cold_cache): m for m in results}
+def _key(m: Measurement) -> Key:
+    return m.source.rsplit("/", 1)[-1], m.function, tuple(sorted(m.sizes.items())), m.threads, m.cold_cache
 
 
-def _change(key: Key, before: Measurement | None, after: Measurement | None, threshold: float) -> Change:
-    source, function, sizes, threads, cold = key
+def _differing(results: Sequence[Measurement]) -> dict[Key, tuple[str, ...]]:
+    """The names of the options that tell results of one key apart, for the keys with several results."""
+    together: dict[Key, list[Measurement]] = {}
+    for m in results:
+        together.setdefault(_key(m), []).append(m)
+    return {key: tuple(name for name in sorted({n for m in group for n in m.options})
+                       if len({str(m.options.get(name)) for m in group}) > 1) for key, group in together.items()}
+
+
+def _by_key(results: Sequence[Measurement], differing: Mapping[Key, tuple[str, ...]]) -> dict[Named, Measurement]:
+    return {(_key(m), ", ".join(f"{name} {m.options.get(name)}" for name in differing.get(_key(m), ()))): m
+            for m in results}
+
+
+def _change(named: Named, before: Measurement | None, after: Measurement | None, threshold: float) -> Change:
+    (source, function, sizes, threads, cold), options = named
     name = (f"{source}: {function}({', '.join(f'{n}={v}' for n, v in sizes)}), {threads} threads"
-            f"{', cold cache' if cold else ''}")
+            f"{', cold cache' if cold else ''}{f', {options}' if options else ''}")
 
     def made(verdict: Verdict, change: float | None = None, *, by_time: bool = False) -> Change:
         return Change(name=name, verdict=verdict, before=before, after=after, change=change, by_time=by_time)

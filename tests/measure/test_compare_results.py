@@ -82,6 +82,16 @@ def test_results_without_a_partner_are_listed_and_the_last_of_each_counts() -> N
         ("f", Verdict.SAME), ("g", Verdict.GONE), ("h", Verdict.NEW)]
 
 
+def test_results_of_several_options_in_one_file_are_kept_apart() -> None:
+    """The last one stood for all of them, and hid what became slower before it."""
+    def tiled(ratio: float, tile: object) -> Measurement:
+        return dataclasses.replace(result(around(ratio)), options={"scheduler": "pluto", "tile": tile})
+    changes = compare_results([tiled(2.0, "auto"), tiled(3.0, 16)], [tiled(1.0, "auto"), tiled(3.0, 16)])
+    assert [(c.name.rsplit(", ", 1)[1], c.verdict) for c in changes] == [
+        ("tile auto", Verdict.SLOWER), ("tile 16", Verdict.SAME)]
+    assert only(compare_results([tiled(2.0, "auto")], [tiled(3.0, 16)])).verdict is Verdict.FASTER
+
+
 def test_files_without_anything_in_common_are_refused() -> None:
     with pytest.raises(UsageError, match="no function with the same sizes"):
         compare_results([result(around(1.0))], [result(around(1.0), function="g")])
