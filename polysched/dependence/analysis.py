@@ -78,10 +78,9 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     pairs: list[Dependence] = []
     fallbacks = []
     for kind, question in wanted.items():
-        relation = with_budget(isl_operations, partial(_flow, schedule, question), seconds=FLOW_SECONDS)
+        relation, problem = _value_based(schedule, question, isl_operations)
         if relation is None:
-            fallbacks.append(f"{kind.value} dependences by memory: isl ran out of "
-                             f"{in_words(isl_operations, FLOW_SECONDS)}")
+            fallbacks.append(f"{kind.value} dependences by memory: {problem}")
             relation = with_budget(ISL_OPERATIONS, partial(_every_earlier, schedule, question))
         if relation is None:
             raise BudgetExceededError(f"the {kind.value} dependences need more than {in_words(ISL_OPERATIONS)}",
@@ -118,6 +117,19 @@ def _effect(access: Access) -> AccessKind:
     if access.kind is AccessKind.MUST_WRITE and not access.exact:
         return AccessKind.MAY_WRITE
     return access.kind
+
+
+def _value_based(schedule: isl.Schedule, question: _Question, operations: int) -> tuple[isl.UnionMap | None, str]:
+    """The answer of isl's data-flow analysis, or why there is none.
+
+    Its parametric programming ends with an error of its own ("affine expression involves some of the domain
+    dimensions") for some strides: anti dependences of `for (i = m - 1; i >= 2; i -= 3) for (j = 2; j < n - i; j += 2)`.
+    """
+    try:
+        relation = with_budget(operations, partial(_flow, schedule, question), seconds=FLOW_SECONDS)
+    except isl.Error as error:
+        return None, f"isl failed: {str(error).splitlines()[0]}"
+    return relation, "" if relation is not None else f"isl ran out of {in_words(operations, FLOW_SECONDS)}"
 
 
 def _flow(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:

@@ -26,7 +26,7 @@ from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, arms_of
-from polysched.emit_c.index import Linear, Variable, constant, substitute, variables
+from polysched.emit_c.index import Linear, constant, direction, substitute, variables
 from polysched.emit_c.leaves import Leaf, leaf_relation, leaves_of
 from polysched.emit_c.loops import (
     Block,
@@ -299,7 +299,9 @@ def _without(low: Linear, high: Linear, name: str, loop: For | Let) -> Iterator[
     """The bounds with one loop variable replaced by its own bounds."""
     starts = arms_of(loop.lower, "max") if isinstance(loop, For) else (loop.value,)
     ends = tuple(arm - 1 for arm in arms_of(loop.upper, "min")) if isinstance(loop, For) else (loop.value,)
-    down, up = low.coefficient(Variable(name)), high.coefficient(Variable(name))
+    down, up = direction(low, name), direction(high, name)
+    if down is None or up is None:
+        return
     for start, end in product(starts, ends):
         least, most = (substitute(low, {name: start if down >= 0 else end}),
                        substitute(high, {name: end if up >= 0 else start}))

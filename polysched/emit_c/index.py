@@ -247,6 +247,27 @@ def variables(form: Linear | Condition) -> frozenset[str]:
     return frozenset(_variables(form))
 
 
+def direction(form: Linear, name: str) -> int | None:
+    """1 where the form never falls as a variable grows, -1 where it never rises, 0 without it, None: it may do both.
+
+    Quotients rise with their numerators, extremes with their arms.
+    """
+    signs: set[int | None] = set()
+    for atom, factor in form.terms:
+        inner: set[int | None]
+        match atom:
+            case Variable():
+                inner = {int(atom.name == name)}
+            case Quotient():
+                inner = {direction(atom.numerator, name)}
+            case Extreme():
+                inner = {direction(arm, name) for arm in atom.arms}
+            case _:
+                inner = {None if name in variables(of_atom(atom)) else 0}
+        signs |= {None if sign is None else sign * (1 if factor > 0 else -1) for sign in inner if sign != 0}
+    return None if None in signs or len(signs) > 1 else next(iter(signs), 0)
+
+
 def _variables(form: Linear | Condition) -> Iterator[str]:
     match form:
         case Comparison():

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, arms_of, depends_on
-from polysched.emit_c.index import Linear, Variable, substitute, variable, variables
+from polysched.emit_c.index import Linear, Variable, direction, substitute, variable, variables
 from polysched.emit_c.loops import Block, Edge, For, Node, Panel, StatementInstance, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.panel_range import PanelRange, clipped
@@ -256,6 +256,8 @@ def _hull(part: EdgeRange, between: tuple[For, ...]) -> PanelRange | None:
         rest = origin - variable(loop.variable) * factor
         if depends_on(rest, frozenset({loop.variable})):
             return None
+        if any(direction(form, loop.variable) not in (0, 1) for form in (*starts, *ends)):
+            return None  # its first value need not be the least start, nor its last the largest end
         origin, count = substitute(origin, {loop.variable: extent[0]}), count + factor * (extent[1] - 1)
         starts = [substitute(s, {loop.variable: low}) for s in starts for low in arms_of(loop.lower, "max")]
         ends = [substitute(e, {loop.variable: high - 1}) for e in ends for high in arms_of(loop.upper, "min")]

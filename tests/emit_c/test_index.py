@@ -13,6 +13,7 @@ from polysched.emit_c.index import (
     Quotient,
     Variable,
     constant,
+    direction,
     extreme,
     junction,
     of_atom,
@@ -69,3 +70,12 @@ def test_junction_is_flat() -> None:
 def _value(form: Linear) -> int:
     assert form.is_constant
     return form.constant
+
+
+def test_where_a_form_goes_as_a_variable_grows() -> None:
+    half = quotient(I * -1 + N, 2, truncates=False)
+    assert [direction(form, "i") for form in (I + J, J - I, J + N, half + J, half * -1)] == [1, -1, 0, -1, 1]
+    assert direction(extreme("min", [half, N - I]), "i") == -1
+    assert direction(half + I, "i") is None
+    assert direction(remainder(I, 3), "i") is None
+    assert direction(remainder(I, 3), "j") == 0

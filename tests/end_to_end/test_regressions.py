@@ -18,6 +18,9 @@ CASES = [
     ("strided_tiles", Configuration(scheduler="pluto")),
     ("bound_named_twice", Configuration(scheduler="pluto", sizes=(6, 6), vector_bits=128)),
     ("strided_loop_kept", Configuration(scheduler="isl", safe=True)),
+    ("temporary_counted_down", Configuration(scheduler="pluto", sizes=3, vector_bits=512, reductions="exact",
+                                             parallel_degrees=2)),
+    ("flow_of_strides", Configuration(scheduler="original")),
     ("narrow_maximum", Configuration(scheduler="pluto", sizes=(3, 2), reductions="exact")),
     ("team_for_cut_rows", Configuration(scheduler="pluto", vector_bits=256)),
 ]
