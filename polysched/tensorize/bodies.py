@@ -8,20 +8,20 @@ which `equality.same_function` has proved.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import TypeGuard
 
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
-from polysched.scop.dtypes import FLOAT64, INT32, INT64, DType, usual_conversion
+from polysched.scop.dtypes import INT32, INT64, DType, usual_conversion
 from polysched.tensorize.clamps import without_clamp
 from polysched.tensorize.equality import Outcome, Verdict, same_function
-from polysched.tensorize.equality.normal_form import Form, Normaliser, widens
+from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.exact_arithmetic import FUSED
 from polysched.tensorize.facts import Fact, Numerics, clamp_facts, dtype_fact, memory_fact, numeric_facts
 from polysched.tensorize.fragment import Fragment
+from polysched.tensorize.ideal import ideal_form, ideal_text
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.zero_points import Correction, factored, without_zero_points
 
@@ -73,11 +73,12 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     if wanted is None:
         return ()
     goal = ideal_text(update, {})
+    possible = _same_variables(intrinsic, update, fragment.target)
     found: list[tuple[Expr, ...]] = []
     one = Literal("1", 1, contraction.input_dtypes[0])
     for pool in (candidates, [*candidates, one]):
         for chosen in itertools.product(pool, repeat=len(names)):
-            if all(isinstance(c, Literal) for c in chosen):
+            if all(isinstance(c, Literal) for c in chosen) or not possible(chosen):
                 continue
             given = {str(e): c for e, c in zip(contraction.inputs, chosen, strict=True)}
             given[str(contraction.output)] = Load(fragment.target, contraction.output_dtype)
@@ -91,6 +92,28 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     folded = _folded(fragment, intrinsic, numerics, _without_repeats(made))
     several = pool is not candidates and _products_added(update, fragment.target) > 1
     return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
+
+
+def _same_variables(intrinsic: Intrinsic, update: Expr, target: str) -> Callable[[tuple[Expr, ...]], bool]:
+    """A quick test that operands can multiply to the update: a product has the variables of its factors, no fewer."""
+    ideal, goal = ideal_form(intrinsic.contraction.update, {}), ideal_form(update, {})
+    products = [m for m, _ in ideal.terms if m != (str(intrinsic.contraction.output),)] if ideal is not None else []
+    if goal is None or len(products) != 1 or sorted(products[0]) != sorted(map(str, intrinsic.contraction.inputs)):
+        return lambda chosen: True
+    wanted = frozenset(atom for m, _ in goal.terms for atom in m) - {target}
+    known: dict[Expr, frozenset[str] | None] = {}
+
+    def variables(e: Expr) -> frozenset[str] | None:
+        if e not in known:
+            form = ideal_form(e, {})
+            known[e] = None if form is None else frozenset(atom for m, _ in form.terms for atom in m)
+        return known[e]
+
+    def possible(chosen: tuple[Expr, ...]) -> bool:
+        parts = [variables(e) for e in chosen]
+        return any(p is None for p in parts) or frozenset().union(*(p for p in parts if p is not None)) == wanted
+
+    return possible
 
 
 def _products_added(update: Expr, target: str) -> int:
@@ -145,7 +168,7 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         old: Expr = Load(fragment.target, dtype)
         mine = _substituted(contraction.update, given, old, str(contraction.output))
         if clamp is not None:
-            outcome = same_function(Cast(fragment.update, INT64), _clamped(_wide(mine), clamp))
+            outcome = _same_clamped(fragment.update, update, _wide(mine), clamp)
         else:
             outcome = _same_of_values(update, mine, dtype, operands, dict(zip(
                 operands, contraction.input_dtypes, strict=True)))
@@ -181,6 +204,17 @@ def _same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[st
     return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
 
 
+def _same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: tuple[int, int]) -> Outcome:
+    """Whether the program's clamped sum is the instruction's: the sums, and then what is done to any such sum."""
+    if same_function(Cast(inner, INT64), mine, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL:
+        anything = Load("the sum", inner.dtype)
+        around = rebuild(Cast(update, INT64), lambda e: anything if e == inner else e)
+        outcome = same_function(around, _clamped(Cast(anything, INT64), clamp))
+        if outcome.verdict is Verdict.EQUAL:
+            return outcome
+    return same_function(Cast(update, INT64), _clamped(mine, clamp))
+
+
 def _one_width(e: Expr, dtype: DType) -> Expr:
     return e if e.dtype == dtype else Cast(e, dtype)
 
@@ -211,55 +245,6 @@ def _substituted(update: Expr, given: Mapping[str, Expr], output: Expr, output_r
         return e
 
     return rebuild(update, change)
-
-
-def ideal_text(update: Expr, given: Mapping[str, Expr]) -> str | None:
-    """The text of `ideal_form`."""
-    form = ideal_form(update, given)
-    return None if form is None else form.text()
-
-
-def accumulates_sum(intrinsic: Intrinsic) -> bool:
-    """Whether the ideal update is the old value plus something that does not depend on it."""
-    contraction = intrinsic.contraction
-    form = ideal_form(contraction.update, {})
-    old = str(contraction.output)
-    return form is not None and [(m, c) for m, c in form.terms if old in m] == [((old,), Fraction(1))]
-
-
-def ideal_form(update: Expr, given: Mapping[str, Expr]) -> Form | None:
-    """Normal form over the rationals: every type replaced by an unbounded one; None outside sums, products, choices."""
-    def widened(e: Expr) -> Expr:
-        match e:
-            case Load() if e.reference in given:
-                return given[e.reference]
-            case Cast():
-                return e.operand
-        return e
-
-    def typed(e: Expr) -> Expr:
-        match e:
-            case Load():
-                return Load(e.reference, FLOAT64)
-            case Literal():
-                return Literal(e.text, e.value, FLOAT64)
-            case Unary():
-                return Unary(e.op, e.operand, FLOAT64)
-            case Binary():
-                return Binary(e.op, e.left, e.right, FLOAT64)
-            case Select():
-                return Select(e.condition, e.then, e.otherwise, FLOAT64)
-            case Call():
-                return Call(e.function, e.arguments, FLOAT64)
-            case Cast():
-                return e.operand
-        return e
-
-    substituted = rebuild(update, widened)
-    try:
-        return Normaliser().form(rebuild(substituted, typed))
-    except (TypeError, OverflowError):
-        return None
 
 
 def _candidates(update: Expr, target: str) -> list[Expr]:

@@ -11,9 +11,9 @@ from pysat.formula import WCNF
 from polysched.scop.body import If, While
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
-from polysched.tensorize.bodies import ideal_form
 from polysched.tensorize.encoding import Encoding
 from polysched.tensorize.facts import Fact
+from polysched.tensorize.ideal import ideal_form
 from polysched.tensorize.intrinsic import Intrinsic
 
 

@@ -15,11 +15,12 @@ from polysched.dependence.dependences import Dependences
 from polysched.scop.body import Expr, Load, rebuild
 from polysched.scop.scop import Scop
 from polysched.scop.serialise import expression_text
-from polysched.tensorize.bodies import Assignment, assignments, ideal_text
+from polysched.tensorize.bodies import Assignment, assignments
 from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule, groups
 from polysched.tensorize.explanation import Explanation, explain, unread
 from polysched.tensorize.facts import Fact, Numerics
 from polysched.tensorize.fragment import Fragment, fragments
+from polysched.tensorize.ideal import ideal_text
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, order_that_is_lost, same_tile_dependence
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout

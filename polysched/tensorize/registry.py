@@ -7,8 +7,8 @@ import importlib.util
 from pathlib import Path
 
 from polysched.errors import SourceSyntaxError, UsageError
-from polysched.tensorize.bodies import accumulates_sum
 from polysched.tensorize.contraction import same_function
+from polysched.tensorize.ideal import accumulates_sum
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.intrinsics import (
     accelerators,

@@ -8,8 +8,8 @@ from polysched.errors import SourceSyntaxError, UsageError
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.tensorize import INTRINSICS, Matches, MatchOptions, find_intrinsic, load_intrinsics, match, operators
-from polysched.tensorize.bodies import accumulates_sum
 from polysched.tensorize.facts import Numerics
+from polysched.tensorize.ideal import accumulates_sum
 from polysched.tensorize.match import automorphisms
 from polysched.tensorize.operand_layout import LoadMode
 
