@@ -43,6 +43,12 @@ def convolution_2d(a: dict[str, np.ndarray], y: np.ndarray, dilation: int = 1, s
     return result
 
 
+def grouped_2d(a: dict[str, np.ndarray], y: np.ndarray) -> np.ndarray:
+    x, w = a["X"].astype(np.int32), a["W"].astype(np.int32)
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[3:], axis=(3, 4))
+    return y + np.einsum("ngcpqrs,gkcrs->ngkpq", windows, w)
+
+
 def transposed_2d(a: dict[str, np.ndarray], y: np.ndarray) -> np.ndarray:
     x, w = a["spread"].astype(np.int32), a["W"].astype(np.int32)[:, :, ::-1, ::-1]
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
@@ -63,7 +69,7 @@ def batched_2d(a: dict[str, np.ndarray], y: np.ndarray) -> np.ndarray:
 
 CASES: dict[str, tuple[Scop, Callable[..., np.ndarray], int]] = {
     "c1d": (operators.c1d(**SMALL, size=7, window=3, **SIGNED), convolution_1d, 18),
-    "c2d": (operators.c2d(**SMALL, size=5, window=3, **SIGNED), convolution_2d, 98),
+    "grp": (operators.grp(groups=2, **SMALL, size=3, window=3, **SIGNED), grouped_2d, 98),
     "dilated and strided": (operators.c2d(**SMALL, size=3, window=2, dilation=3, stride=2, **SIGNED),
                             lambda a, y: convolution_2d(a, y, dilation=3, stride=2), 98),
     "t2d": (operators.t2d(**SMALL, size=3, window=3, stride=2, **SIGNED), transposed_2d, 98),
