@@ -27,7 +27,8 @@ REFUSED = Finding(subject="p6", configuration="isl_off", kind="refused", detail=
 
 def test_a_campaign_reports_every_program_once() -> None:
     told: list[int] = []
-    results = run_campaign(CampaignOptions(count=3, seed=43, chunk=2), on_result=lambda r: told.append(r.seed))
+    results = run_campaign(CampaignOptions(count=3, seed=43, chunk=2, statements=1, depth=2),
+                           on_result=lambda r: told.append(r.seed))
     assert [r.seed for r in results] == told == [43, 44, 45]
     assert all(r.configurations >= 2 for r in results)
     assert all(sum(n for kind, n in r.kinds.items() if kind.startswith("scheduler ")) >= 2 for r in results)
@@ -79,7 +80,7 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_ends_with_the_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["fuzz", "--count", "2", "--seed", "44", "--jobs", "1", "--json", str(tmp_path / "r.json"),
+    code = main(["fuzz", "--count", "2", "--seed", "117", "--jobs", "1", "--json", str(tmp_path / "r.json"),
                  "--save", str(tmp_path / "wrong")])
     assert code == 0
     assert capsys.readouterr().out.splitlines()[-2:] == ["0 slow (over 10 seconds)", "2 programs, 0 wrong, 0 refused"]

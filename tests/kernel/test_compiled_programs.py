@@ -22,7 +22,7 @@ def compare(function: Any, arguments: list[Any], options: polysched.PipelineOpti
         np.testing.assert_allclose(b, a, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", ["deriche", "durbin", "fir_decimate", "nussinov", "row_statistics", "smooth_border"])
+@pytest.mark.parametrize("name", ["durbin", "fir_decimate", "nussinov", "row_statistics", "smooth_border"])
 def test_kernels(name: str) -> None:
     function, scop = getattr(module_of(name), name), as_python(name)
     sizes = {p.name: 17 + position for position, p in enumerate(scop.parameters)}

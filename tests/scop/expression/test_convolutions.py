@@ -59,7 +59,9 @@ WINDOW = {1: (3,), 2: (3, 2), 3: (2, 3, 2)}
 
 @pytest.mark.parametrize(("rank", "stride", "padding", "dilation"), CASES)
 def test_convolution(rank: int, stride: int, padding: int, dilation: int) -> None:
-    x, w = random(RNG, (2, 3, *SPATIAL[rank])), random(RNG, (4, 3, *WINDOW[rank]))
+    few = rank == 3   # the interpreter visits every element of every window
+    x = random(RNG, (1 if few else 2, 2 if few else 3, *SPATIAL[rank]))
+    w = random(RNG, (2 if few else 4, x.shape[1], *WINDOW[rank]))
     y = convolution(placeholder("X", x.shape), placeholder("W", w.shape), stride=stride, padding=padding,
                     dilation=dilation)
     np.testing.assert_allclose(run(y, {"X": x, "W": w}), reference(x, w, stride, padding, dilation), atol=1e-4)
@@ -120,7 +122,7 @@ def pool_reference(x, window, stride, padding, reduce, outside):
 @pytest.mark.parametrize(("rank", "window", "stride", "padding"), [
     (1, 2, None, 0), (2, 3, 2, 1), (2, 2, 1, 0), (3, 2, 1, 1)])
 def test_pooling(rank: int, window: int, stride: int | None, padding: int) -> None:
-    x = random(RNG, (2, 2, *SPATIAL[rank]))
+    x = random(RNG, (1 if rank == 3 else 2, 2, *SPATIAL[rank]))
     source, options = placeholder("X", x.shape), {"stride": stride, "padding": padding}
     step = window if stride is None else stride
     np.testing.assert_array_equal(run(max_pool(source, window, **options), {"X": x}),
