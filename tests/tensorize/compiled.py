@@ -11,16 +11,20 @@ from polysched.target import find_compiler
 from polysched.tensorize.emission import Emitted
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when the first library loads libgomp: do not spin
-FLAGS = ("-O1", "-std=gnu11", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-shared", "-fPIC")
+FLAGS = ("-std=gnu11", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-shared", "-fPIC")
 
 
-def compiled(functions: Sequence[Emitted], folder: Path, name: str = "matches") -> ctypes.CDLL:
-    """One translation unit with all functions; they share one instruction."""
+def compiled(functions: Sequence[Emitted], folder: Path, name: str = "matches", *,
+             optimization: str = "-O1") -> ctypes.CDLL:
+    """One translation unit with all functions; they share one instruction.
+
+    optimization : what the text means needs none, and the optimiser of a hundred functions takes four times as long.
+    """
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(functions[0].prelude + "".join(f.text for f in functions))
     compiler = find_compiler()
-    done = compiler.run([*FLAGS, *functions[0].flags, *compiler.openmp_compile, str(source), "-o", str(library),
-                         *compiler.openmp_link, "-lm"])
+    done = compiler.run([optimization, *FLAGS, *functions[0].flags, *compiler.openmp_compile, str(source),
+                         "-o", str(library), *compiler.openmp_link, "-lm"])
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(library))
 

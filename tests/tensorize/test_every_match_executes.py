@@ -86,7 +86,7 @@ def test_every_match_is_bitwise_numpy(case: str, tmp_path: Path) -> None:
     assert found.total == expected
     functions = [emit_match(m, f"match_{i}", EmissionOptions(emulated=True, parallel=i % 7 == 0))
                  for i, m in enumerate(found.with_mirrors)]
-    library = compiled(functions, tmp_path)
+    library = compiled(functions, tmp_path, optimization="-O0")
     for seed, function in enumerate(functions):
         arrays = filled(scop, sizes, seed)
         arrays["Y"] = (arrays["Y"] >> 8).astype(np.int32)

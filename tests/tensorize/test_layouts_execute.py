@@ -109,7 +109,7 @@ def sanitized(scop: Scop, sizes: dict[str, int], name: str, folder: Path) -> str
     lines += ["    return 0;", "}"]
     (folder / "all.c").write_text("\n".join(lines))
     compiler = find_compiler()
-    done = compiler.run(["-O1", "-g", "-w", "-std=gnu11", "-fsanitize=address,undefined", *functions[0].flags,
+    done = compiler.run(["-O0", "-w", "-std=gnu11", "-fsanitize=address,undefined", *functions[0].flags,
                          str(folder / "all.c"), "-o", str(folder / "all"), "-lm"])
     if done.returncode:
         pytest.skip(f"no address sanitizer: {done.stderr.splitlines()[-1] if done.stderr else ''}")

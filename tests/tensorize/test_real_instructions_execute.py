@@ -1,5 +1,6 @@
 """Matches emitted with the real instruction, register blocks included, where this machine has it."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Scop
 from polysched.tensorize import MatchOptions, find_intrinsic, match, operators
-from polysched.tensorize.bodies import Numerics
 from polysched.tensorize.conformance import Verdict, conformance
-from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
+from polysched.tensorize.facts import Numerics
 from tests.tensorize.compiled import call, compiled
 
 INTEGER = {
@@ -39,24 +40,29 @@ def product(left: str, right: str, accumulator: str, m: int, n: int, k: int) -> 
     return operators.gmm(m=m, n=n, k=k, dtype=left, right_dtype=right, accumulator=accumulator)
 
 
+def of_all_sizes(name: str, dtypes: tuple[str, str, str]) -> Iterator[tuple[Emitted, tuple[int, int, int]]]:
+    """The code of every match of a product at every size, for one translation unit: the headers take most of it."""
+    for size in SIZES:
+        found = match(product(*dtypes, *size), find_intrinsic(name))
+        assert found.total >= 1
+        for at, m in enumerate(found.with_mirrors):
+            yield emit_match(m, f"match_{'_'.join(map(str, size))}_{at}"), size
+
+
 @pytest.mark.parametrize("name", INTEGER)
 def test_integer_products(name: str, tmp_path: Path) -> None:
     require(name)
     left, right = INTEGER[name]
+    emitted = list(of_all_sizes(name, (left, right, "int32")))
+    library = compiled([function for function, _ in emitted], tmp_path)
     chooser = np.random.default_rng(3)
-    for m, n, k in SIZES:
-        scop = product(left, right, "int32", m, n, k)
-        found = match(scop, find_intrinsic(name))
-        assert found.total >= 1
-        emitted = [emit_match(x, f"match_{i}") for i, x in enumerate(found.with_mirrors)]
-        library = compiled(emitted, tmp_path, f"{name}_{m}_{n}_{k}")
-        for function in emitted:
-            a = chooser.integers(np.iinfo(left).min, np.iinfo(left).max, (m, k), endpoint=True).astype(left)
-            b = chooser.integers(np.iinfo(right).min, np.iinfo(right).max, (k, n), endpoint=True).astype(right)
-            c = chooser.integers(-1000, 1000, (m, n)).astype(np.int32)
-            wanted = c + a.astype(np.int64) @ b.astype(np.int64)
-            call(library, function, {"A": a, "B": b, "C": c})
-            np.testing.assert_array_equal(c, wanted.astype(np.int32), err_msg=f"{function.plan.match} {(m, n, k)}")
+    for function, (m, n, k) in emitted:
+        a = chooser.integers(np.iinfo(left).min, np.iinfo(left).max, (m, k), endpoint=True).astype(left)
+        b = chooser.integers(np.iinfo(right).min, np.iinfo(right).max, (k, n), endpoint=True).astype(right)
+        c = chooser.integers(-1000, 1000, (m, n)).astype(np.int32)
+        wanted = c + a.astype(np.int64) @ b.astype(np.int64)
+        call(library, function, {"A": a, "B": b, "C": c})
+        np.testing.assert_array_equal(c, wanted.astype(np.int32), err_msg=f"{function.plan.match} {(m, n, k)}")
 
 
 def stored(values: np.ndarray, dtype: str) -> np.ndarray:
@@ -71,18 +77,15 @@ def test_float_products_of_small_integers_are_exact(name: str, tmp_path: Path) -
     require(name)
     dtype = FLOAT[name]
     accumulator = "float64" if dtype == "float64" else "float32"
+    emitted = list(of_all_sizes(name, (dtype, dtype, accumulator)))
+    library = compiled([function for function, _ in emitted], tmp_path)
     chooser = np.random.default_rng(4)
-    for m, n, k in SIZES:
-        found = match(product(dtype, dtype, accumulator, m, n, k), find_intrinsic(name))
-        assert found.total >= 1
-        emitted = [emit_match(x, f"match_{i}") for i, x in enumerate(found.with_mirrors)]
-        library = compiled(emitted, tmp_path, f"{name}_{m}_{n}_{k}")
-        for function in emitted:
-            a, b = (chooser.integers(-8, 9, shape) for shape in ((m, k), (k, n)))
-            c = chooser.integers(-50, 50, (m, n)).astype(accumulator)
-            wanted = c + a @ b
-            call(library, function, {"A": stored(a, dtype), "B": stored(b, dtype), "C": c})
-            np.testing.assert_array_equal(c, wanted, err_msg=f"{function.plan.match} {(m, n, k)}")
+    for function, (m, n, k) in emitted:
+        a, b = (chooser.integers(-8, 9, shape) for shape in ((m, k), (k, n)))
+        c = chooser.integers(-50, 50, (m, n)).astype(accumulator)
+        wanted = c + a @ b
+        call(library, function, {"A": stored(a, dtype), "B": stored(b, dtype), "C": c})
+        np.testing.assert_array_equal(c, wanted, err_msg=f"{function.plan.match} {(m, n, k)}")
 
 
 @pytest.mark.parametrize("unroll", [(1, 1), (2, 3), (5, 2), (8, 2)])

@@ -59,13 +59,15 @@ def test_the_result_is_the_programs_bit_for_bit(form: str, name: str, tmp_path: 
     scop = FORMS[form]
     found = match(scop, find_intrinsic("arm_usdot" if emulated else name)).with_mirrors
     assert found
-    for at, m in enumerate(found):
-        assert m.to_json()["zero_points"]
-        function = emit_match(m, "f", EmissionOptions(emulated=emulated, parallel=at % 2 == 0))
+    assert all(m.to_json()["zero_points"] for m in found)
+    functions = [emit_match(m, f"match_{at}", EmissionOptions(emulated=emulated, parallel=at % 2 == 0))
+                 for at, m in enumerate(found)]
+    library = compiled(functions, tmp_path)
+    for at, (m, function) in enumerate(zip(found, functions, strict=True)):
         arrays = filled(scop, at)
         expected = {k: v.copy() for k, v in arrays.items()}
         execute(scop, {}, expected)
-        call(compiled([function], tmp_path, f"match_{at}"), function, arrays)
+        call(library, function, arrays)
         np.testing.assert_array_equal(arrays["C"], expected["C"], err_msg=str(m))
 
 
