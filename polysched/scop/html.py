@@ -66,7 +66,7 @@ def drawing(svg: str, *, alt: str = "drawing") -> str:
     svg : a document of `picture.svg_document`; one that does not shrink is scrolled.
     """
     data = base64.b64encode(svg.encode()).decode("ascii")
-    fit = "max-width:100%;height:auto" if SHRINKS in svg[:svg.index(">")] else "max-width:none"
+    fit = SHRINKS if SHRINKS in svg[:svg.index(">")] else "max-width:none;"
     return ('<div style="background:#fff;color:#222;display:inline-block;max-width:100%;overflow-x:auto">'
             f'<img alt="{html.escape(alt)}" style="{fit}" src="data:image/svg+xml;base64,{data}"></div>')
 
