@@ -6,7 +6,7 @@ before its write.  That order is appended to the schedule as written, and pairs 
 are dropped at the end, since no schedule separates them.
 
 Source: Feautrier, "Dataflow analysis of array and scalar references", IJPP 20(1), 1991; Verdoolaege,
-"Presburger Formulas and Polyhedral Compilation", sections 6.3 and 6.4 (tagged access relations, kills).
+"Presburger Formulas and Polyhedral Compilation", sections 6.3 and 6.4 (tagged access relations).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
         minimum, maximum); or all of them, which lets floating-point sums `reassociate`.  The place of an extremum
         (argmax) keeps its order, on which the choice among equal values hangs.  Every update of a
         relaxed reduction counts as a source and none hides another, so that readers wait for all of them.
-    isl_operations : budget per kind of dependence; a kind that runs out of it is memory-based, and
-        `Dependences.fallbacks` says so.
+    isl_operations : budget for flow dependences, and for anti and output dependences together; what runs out of it is
+        memory-based, and `Dependences.fallbacks` says so.
 
     Raises
     ------
@@ -70,22 +70,24 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     nothing = union_map(())
     last = must if value_based else nothing
     other = may if value_based else writes
-    wanted = {DependenceKind.FLOW: _Question(sink=reads, must=last, may=other),
-              DependenceKind.ANTI: _Question(sink=writes, may=reads, kill=last),
-              DependenceKind.OUTPUT: _Question(sink=writes, must=last, may=other)}
+    wanted: dict[tuple[DependenceKind, ...], _Question] = {
+        (DependenceKind.FLOW,): _Question(sink=reads, must=last, may=other),
+        (DependenceKind.ANTI, DependenceKind.OUTPUT): _Question(sink=writes, must=last, may=other.union(reads))}
     if inputs:
-        wanted[DependenceKind.INPUT] = _Question(sink=reads, must=reads)
+        wanted[(DependenceKind.INPUT,)] = _Question(sink=reads, must=reads)
     pairs: list[Dependence] = []
     fallbacks = []
-    for kind, question in wanted.items():
+    for kinds, question in wanted.items():
+        what = " and ".join(kind.value for kind in kinds)
         relation, problem = _value_based(schedule, question, isl_operations)
         if relation is None:
-            fallbacks.append(f"{kind.value} dependences by memory: {problem}")
+            fallbacks.append(f"{what} dependences by memory: {problem}")
             relation = with_budget(ISL_OPERATIONS, partial(_every_earlier, schedule, question))
         if relation is None:
-            raise BudgetExceededError(f"the {kind.value} dependences need more than {in_words(ISL_OPERATIONS)}",
+            raise BudgetExceededError(f"the {what} dependences need more than {in_words(ISL_OPERATIONS)}",
                                       where=scop.name, hint="make the region smaller, or its subscripts simpler")
-        pairs += _pairs(scop, kind, relation)
+        for kind in kinds:
+            pairs += _pairs(scop, kind, _from_reads_or_writes(relation, kind, reads))
     return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not fallbacks,
                                        inputs=inputs, relaxed=tuple(r.statement for r in relaxed),
                                        fallbacks=tuple(fallbacks)))
@@ -93,12 +95,11 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Question:
-    """What a dependence analysis is asked: which sources reach the sinks, and which hide or kill others."""
+    """What a dependence analysis is asked: which sources reach the sinks, and which hide others."""
 
     sink: isl.UnionMap
     must: isl.UnionMap = field(default_factory=lambda: union_map(()))
     may: isl.UnionMap = field(default_factory=lambda: union_map(()))
-    kill: isl.UnionMap = field(default_factory=lambda: union_map(()))
 
 
 def _tagged(scop: Scop, kind: AccessKind, *, without: frozenset[str] = frozenset()) -> isl.UnionMap:
@@ -110,6 +111,18 @@ def _tagged(scop: Scop, kind: AccessKind, *, without: frozenset[str] = frozenset
     relations = (a.tagged_relation.intersect_params(scop.context) for s in scop.statements for a in s.accesses
                  if _effect(a) is kind and a.reference not in without)
     return union_map(r if r.n_basic_map() == 1 else r.make_disjoint().coalesce() for r in relations)
+
+
+def _from_reads_or_writes(relation: isl.UnionMap, kind: DependenceKind, reads: isl.UnionMap) -> isl.UnionMap:
+    """Of what reaches the writes, the part that comes from reads (anti) or from other writes (output).
+
+    One question asks for both: a write hides all accesses before it from the next write, reads and writes alike.
+    """
+    if kind is DependenceKind.ANTI:
+        return relation.intersect_domain(reads.domain().universe())
+    if kind is DependenceKind.OUTPUT:
+        return relation.subtract_domain(reads.domain().universe())
+    return relation
 
 
 def _effect(access: Access) -> AccessKind:
@@ -135,8 +148,6 @@ def _value_based(schedule: isl.Schedule, question: _Question, operations: int) -
 def _flow(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:
     """Pairs of a source and the sinks that it reaches; `must` sources hide what came before them."""
     access = isl.UnionAccessInfo.from_sink(question.sink).set_must_source(question.must).set_may_source(question.may)
-    if not question.kill.is_empty():
-        access = access.set_kill(question.kill)
     return access.set_schedule(schedule).compute_flow().get_may_dependence()
 
 
