@@ -26,7 +26,7 @@ HELP = "Transform a function's scop, verify the result against the original code
 EPILOG = """\
 examples:
   polysched run gemm.c
-  polysched run gemm.c --size n=1024 m=1024 --threads 2 --tile 32
+  polysched run gemm.c --size n=1024 --threads 2 --tile 32
   polysched run kernel.c -I include --function kernel --json result.json --results results.jsonl
 
 The function's arrays are allocated and filled from its parameter list. Sizes that are not given are chosen: the
