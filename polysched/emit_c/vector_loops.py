@@ -158,18 +158,45 @@ def _cut(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation
     short : there are fewer iterations than a whole vector has.
     """
     length = upper - lower
+    if length.is_constant:
+        return _cut_known(loop, lower, length.constant, width, how)
     plain = replace(loop.mark, simd=False)
     parts: list[Node] = [] if short else [replace(
         loop, lower=lower, upper=upper - (width - 1), step=width, mark=plain, body=one_vector(loop, width))]
     half = width // 2
-    while half >= NARROWEST_TAIL and not (length.is_constant and length.constant % width == 0):
+    while half >= NARROWEST_TAIL:
         rest = of_atom(Remainder(length, 2 * half))
         edge = Edge(variable=loop.variable, base=upper - rest, count=half, simd=True)
         parts.append(If(Comparison(">=", rest, constant(half)), _tile(loop, edge)))
         half //= 2
-    if not (length.is_constant and length.constant % width == 0):
-        # A negative length leaves nothing: C's remainder is negative too.
-        single = Edge(variable=loop.variable, base=variable(loop.variable), count=1, simd=False)
-        parts.append(replace(loop, lower=upper - of_atom(Remainder(length, 2 * half)), upper=upper, mark=plain,
-                             body=_tile(loop, single) if how.calls(loop.body) else loop.body))
+    # A negative length leaves nothing: C's remainder is negative too.
+    parts.append(_singles(loop, upper - of_atom(Remainder(length, 2 * half)), upper, how))
     return block(tuple(parts))
+
+
+def _cut_known(loop: For, lower: Linear, length: int, width: int, how: Vectorisation) -> Node:
+    """As `_cut`, of so many iterations: only the parts that there are."""
+    parts: list[Node] = []
+    whole = max(0, length) // width
+    done = whole * width
+    if whole == 1:
+        parts.append(_tile(loop, Edge(variable=loop.variable, base=lower, count=width, simd=True)))
+    elif whole:
+        parts.append(replace(loop, lower=lower, upper=lower + done, step=width, mark=replace(loop.mark, simd=False),
+                             body=one_vector(loop, width)))
+    half = width // 2
+    while half >= NARROWEST_TAIL:
+        if length - done >= half:
+            parts.append(_tile(loop, Edge(variable=loop.variable, base=lower + done, count=half, simd=True)))
+            done += half
+        half //= 2
+    if done < length:
+        parts.append(_singles(loop, lower + done, lower + length, how))
+    return block(tuple(parts))
+
+
+def _singles(loop: For, lower: Linear, upper: Linear, how: Vectorisation) -> For:
+    """Iterations one by one."""
+    single = Edge(variable=loop.variable, base=variable(loop.variable), count=1, simd=False)
+    return replace(loop, lower=lower, upper=upper, mark=replace(loop.mark, simd=False),
+                   body=_tile(loop, single) if how.calls(loop.body) else loop.body)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
+from polysched.scheduling import original
 from polysched.scheduling.marks import LoopMark
 from polysched.scop import from_c_text
+from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
 from tests.emit_c.marked_trees import marked
 
@@ -52,6 +56,27 @@ def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
             function(n, m, *(ctypes.c_void_p(c.ctypes.data) for c in copies))
             results.append([c.tobytes() for c in copies])
         assert results[0] == results[1], f"{(n, m)}\n{source.text}"
+
+
+@pytest.mark.parametrize("bits", [128, 512])
+def test_of_a_known_number_of_iterations_only_the_parts_that_there_are(bits: int, tmp_path: Path) -> None:
+    lengths = (1, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 31, 33, 44)
+    loops = "".join(f"  for (int j = 2; j < {length + 2}; j++)\n    A[{row}][j] = A[{row}][j] * B[{row}][j];\n"
+                    for row, length in enumerate(lengths))
+    text = (f"void f(float A[{len(lengths)}][50], float B[{len(lengths)}][50]) {{\n#pragma scop\n{loops}"
+            "#pragma endscop\n}\n")
+    scop = from_c_text(text)
+    source = emit(tile(original(analyse(scop)), TilingOptions(sizes="off")), options=EmitOptions(vector_bits=bits))
+    heads = re.findall(r"for \(long j = (-?\d+); j < (-?\d+); j", source.text)
+    assert len(heads) >= len(lengths) / 2
+    assert all(int(first) < int(end) for first, end in heads), source.text
+    assert not re.search(r"if \([0-9 %]+>=", source.text), source.text
+    results = []
+    for function in (load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f):
+        arrays = [np.random.default_rng(k).standard_normal((len(lengths), 50)).astype(np.float32) for k in range(2)]
+        function(*(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+        results.append(arrays[0].tobytes())
+    assert results[0] == results[1], source.text
 
 
 @pytest.mark.parametrize(("body", "twice"), [
