@@ -71,14 +71,21 @@ def _apart(scop: Scop) -> Iterator[str | None]:
 
 def _touched(scop: Scop, array: Array) -> tuple[str, str] | None:
     """The address of the first row that the region touches and the one behind the last; None if it has no bound."""
-    if array.c_element.count("{}") != len(array.extents):
+    if _row(array, "0") is None:
         return None
     relation = union_map(a.relation for s in scop.statements for a in s.accesses if a.array == array.name)
     touched = isl.Set.from_union_set(relation.range()).intersect_params(scop.context)
     if not (touched.dim_has_lower_bound(isl.dim_type.set, 0) and touched.dim_has_upper_bound(isl.dim_type.set, 0)):
         return None
-    zeros = ["0"] * (len(array.extents) - 1)
-    first = size_text(scop, touched.dim_min(0))
-    last = size_text(scop, touched.dim_max(0))
-    return (f"(const char *)&{array.c_element.format(first, *zeros)}",
-            f"(const char *)&{array.c_element.format(f'({last}) + 1', *zeros)}")
+    first, last = (size_text(scop, value) for value in (touched.dim_min(0), touched.dim_max(0)))
+    return f"(const char *)&{_row(array, first)}", f"(const char *)&{_row(array, f'({last}) + 1')}"
+
+
+def _row(array: Array, index: str) -> str | None:
+    """The first element of a row; None where C has no word for it."""
+    places, inner = array.c_element.count("{}"), [extent for extent in array.c_extents[1:] if extent is not None]
+    if places == len(array.extents):
+        return array.c_element.format(index, *["0"] * (places - 1))
+    if places == 1 and len(inner) == len(array.extents) - 1:  # subscripts as the program writes them: `A[i * m + j]`
+        return array.c_element.format(" * ".join([f"(long)({index})", *(f"({extent})" for extent in inner)]))
+    return None

@@ -22,13 +22,28 @@ void shift(int n, unsigned m, double *A, double *B)
 """
 
 
+FLAT = """\
+void shift(int n, unsigned m, double *A, double *B)
+{
+    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            A[i * m + j] = 2.0 * A[i * m + j] + B[j];
+    #pragma endscop
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("guard")
-    (folder / "shift.c").write_text(SHIFT)
+    return compiled(SHIFT, tmp_path_factory.mktemp("guard"))
+
+
+def compiled(program, folder):
+    (folder / "shift.c").write_text(program)
     text = source_to_source(folder / "shift.c", PipelineOptions(guard=True, scheduler="pluto"))
     functions = []
-    for name, code in (("original", SHIFT), ("guarded", text)):
+    for name, code in (("original", program), ("guarded", text)):
         (folder / f"{name}.c").write_text(code)
         library = folder / f"{name}.so"
         done = find_compiler().run(["-O2", "-fopenmp-simd", "-shared", "-fPIC", "-w", str(folder / f"{name}.c"),
@@ -60,6 +75,15 @@ def test_arrays_that_overlap_keep_the_meaning_of_the_source(both, a, b, n):
     start = np.arange(1.0, 101.0)
     expected = call(original, start.copy(), a, b, n, 2)
     np.testing.assert_array_equal(call(guarded, start.copy(), a, b, n, 2), expected)
+
+
+def test_arrays_with_computed_subscripts_are_tested_by_rows(tmp_path):
+    text, original, guarded = compiled(FLAT, tmp_path)
+    assert "&A[(long)(((long)n - 1) + 1) * (m)]" in text
+    start = np.arange(1.0, 101.0)
+    for a, b in ((0, 40), (40, 0), (10, 14), (10, 9), (10, 44), (10, 45), (5, 0)):
+        expected = call(original, start.copy(), a, b, 7, 5)
+        np.testing.assert_array_equal(call(guarded, start.copy(), a, b, 7, 5), expected)
 
 
 def test_without_assumptions_nothing_is_tested(tmp_path):
