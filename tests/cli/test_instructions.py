@@ -53,3 +53,14 @@ def test_an_unknown_instruction_is_refused(tmp_path: Path) -> None:
     done = polysched("c2c", "product.c", "--intrinsic", "vpdpbus", "--size", "n=40", folder=tmp_path)
     assert is_refusal(done)
     assert "did you mean" in done.stderr
+
+
+def test_tile_shows_the_loops_around_an_instruction(tmp_path: Path) -> None:
+    (tmp_path / "product.c").write_text(PRODUCT)
+    done = polysched("tile", "product.c", "--intrinsic", "vpdpbusd", "--size", "n=64", "--explain", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "instruction: S1: vpdpbusd about " in done.stdout
+    assert "executed 4096 times, 100% of its work used" in done.stdout
+    assert "loops, outermost first: " in done.stdout
+    assert "operand B: B, packed, packed into 4096 elements" in done.stdout
+    assert "function product" not in done.stdout   # nothing is left for ordinary code

@@ -91,3 +91,18 @@ def test_auto_takes_the_instruction_that_saves_most() -> None:
     decision = decide(from_c_text(PRODUCT), TensorizeOptions(sizes={"n": 256}), host())
     assert decision.program is not None
     assert decision.program.match.intrinsic.name.startswith(("vpdpbusd", "tdpbusd"))
+
+
+def test_lanes_hold_partial_sums_where_most_would_be_idle() -> None:
+    scop = from_c_text("""
+#include <stdint.h>
+void dot(int n, int32_t s[1], int8_t a[n], int8_t b[n]) {
+#pragma scop
+    for (int k = 0; k < n; k++)
+        s[0] += a[k] * b[k];
+#pragma endscop
+}
+""")
+    decision = decide(scop, TensorizeOptions(intrinsic="sve256_sdot", sizes={"n": 333}), host())
+    assert decision.program is not None
+    assert "partial sums in lanes are added at the end" in decision.program.match.assumptions
