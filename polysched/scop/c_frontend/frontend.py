@@ -141,7 +141,8 @@ def _no_region(source: SourceFile, preprocessed: str) -> UnsupportedScopError:
         return UnsupportedScopError("the file has no scop region of its own", where=source.path,
                                     witness=f"a region stands in the included file {elsewhere[0]}",
                                     hint="give that file instead")
-    return UnsupportedScopError("the file has no scop region", where=SourceLocation(source.path), hint=HINT)
+    return UnsupportedScopError("the file has no scop region", where=SourceLocation(source.path),
+                                hint=f"{HINT}, or let --autodetect find the loops")
 
 
 def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
