@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from polysched.scheduling import Schedule
 
 NAME = "schedule"
+FIRST_RUNG = "first rung of the ladder: every row was found as it should be"
 HELP = "Schedule a C file's regions and show bands, parallel loops and how they were found."
 EPILOG = """\
 examples:
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
                   f"variables and {report.rows} rows, {report.total_seconds:.3f} s")
             for candidate in report.candidates:
                 print(f"  candidate {candidate}")
-            for rung in report.rungs:
+            for rung in report.rungs or (FIRST_RUNG,):
                 print(f"  {rung}")
             for array in expansion.arrays:
                 print(f"  temporary {array.name}: a copy per iteration of {', '.join(array.loops)}")
@@ -82,4 +83,5 @@ def _as_json(schedule: Schedule, expansion: Expansion) -> dict[str, Any]:
     return {"name": schedule.scop.name, "algorithm": schedule.algorithm, "bands": band_list(schedule.tree),
             "expanded": {array.name: list(array.loops) for array in expansion.arrays}, "moved": dict(expansion.moved),
             "relaxed": list(schedule.dependences.relaxed), "report": asdict(schedule.report),
+            "rung": list(schedule.report.rungs or (FIRST_RUNG,)),
             "tree": str(schedule.tree)}

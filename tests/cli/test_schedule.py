@@ -16,6 +16,7 @@ def test_the_tree_and_the_report(tmp_path: Path) -> None:
     done = polysched("schedule", "in.c", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "pluto, " in done.stdout
+    assert "  first rung of the ladder" in done.stdout
     assert "band permutable\n" in done.stdout
     assert "parallel    S" in done.stdout
 
@@ -25,7 +26,7 @@ def test_json(tmp_path: Path) -> None:
     done = polysched("schedule", "in.c", "--scheduler", "isl", "--json", folder=tmp_path)
     value = json.loads(done.stdout)
     assert value["algorithm"] == "isl"
-    assert value["report"]["rungs"] == ["isl"]
+    assert value["report"]["rungs"] == value["rung"] == ["isl"]
     assert any(m["parallel"] for band in value["bands"] for m in band["members"])
     assert isl.Schedule(value["tree"]).get_domain().n_set() >= 1
 
