@@ -45,6 +45,8 @@ from polysched.scop.scop import Array, Scop
 
 LARGEST_BUFFER_BYTES = 1 << 15
 """A buffer on the stack of a thread: what a first-level cache holds."""
+LARGEST_LASTING_BYTES = 1 << 20
+"""A buffer that a thread keeps from one tile to the next: what a second-level cache holds beside other data."""
 CROSSING_OPERATIONS = 200_000
 MOST_CHOICES_OF_BOUNDS = 64
 
@@ -217,8 +219,9 @@ class _Contraction:
                 kept.append(dimension)
                 spans.append(_span(forms, fixed))
         known = tuple(span for span in spans if span is not None)
-        if len(known) == len(spans) and prod(
-                extent for _, extent in known) * self.array.dtype.bytes <= LARGEST_BUFFER_BYTES:
+        size = prod(extent for _, extent in known) * self.array.dtype.bytes
+        if len(known) == len(spans) and size <= (
+                LARGEST_LASTING_BYTES if _inside_one_thread(node, around) else LARGEST_BUFFER_BYTES):
             return Temporary(self.array.name, self.called, tuple(kept), tuple(base for base, _ in known),
                              tuple(extent for _, extent in known))
         if not self.memory or len(kept) == len(self.array.extents) or any(
@@ -236,6 +239,12 @@ class _Contraction:
                     forms = [linear_form(subscript, values) for subscript in access.subscripts]
                     known = tuple(form for form in forms if form is not None)
                     yield (known if len(known) == len(self.array.extents) else None), inside
+
+
+def _inside_one_thread(node: Node, around: tuple[For | Let, ...]) -> bool:
+    """Whether each execution of the node is the work of one of several threads."""
+    return any(isinstance(loop, For) and loop.mark.parallel for loop in around) and not any(
+        isinstance(n, For) and n.mark.parallel for n in walk_nodes(node))
 
 
 def _with_loops(node: Node, inside: tuple[For | Let, ...]) -> Iterator[tuple[StatementInstance, tuple[For | Let, ...]]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from polysched.emit_c.band_comments import BandComments
 from polysched.emit_c.c_source import EmitOptions
+from polysched.emit_c.contraction import LARGEST_BUFFER_BYTES
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.heap import part_of_thread
@@ -134,7 +136,9 @@ class RegionPrinter:
             return part_of_thread(self.scop, temporary)
         extents = "".join(f"[{extent}]" for extent in temporary.extents)
         aligned = f" __attribute__((aligned({ALIGNMENT_BYTES})))" if extents else ""
-        return f"{self.scop.array(temporary.array).dtype.c_name} {temporary.name}{extents}{aligned};"
+        dtype = self.scop.array(temporary.array).dtype
+        lasting = prod(temporary.extents) * dtype.bytes > LARGEST_BUFFER_BYTES
+        return f"{'static _Thread_local ' if lasting else ''}{dtype.c_name} {temporary.name}{extents}{aligned};"
 
     def _among_others(self, child: Node, place: Place) -> list[str]:
         lines = self.lines(child, place)

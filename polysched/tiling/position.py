@@ -86,6 +86,11 @@ def is_independent(position: Position, member: isl.UnionPwAff) -> bool:
                for pairs in (position.dependences, position.unordered))
 
 
+def have_equal_values(pairs: isl.UnionMap, member: isl.UnionPwAff) -> bool:
+    """Both instances of every pair run in one iteration of this loop."""
+    return bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(_everywhere(member))))
+
+
 def runs_backwards(position: Position, member: isl.UnionPwAff) -> bool:
     """Some dependence goes from a later to an earlier iteration of this loop."""
     against = position.dependences.lex_gt_at_multi_union_pw_aff(_everywhere(member))

@@ -32,6 +32,7 @@ from polysched.tiling.band_plan import BandPlan, TileLevel
 from polysched.tiling.cost import order_cost
 from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
+from polysched.tiling.joined_nests import join_neighbours
 from polysched.tiling.loops import Loop, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.options import TilingOptions
@@ -134,8 +135,9 @@ def _rewrite(node: Node, position: Position, place: _Place) -> Node:
         case Filter():
             return replace(node, child=_rewrite(node.child, branch(position, node.keep), place))
         case Sequence():
-            return replace(node, branches=tuple(
+            tiled = replace(node, branches=tuple(
                 (keep, _rewrite(child, branch(position, keep), place)) for keep, child in node.branches))
+            return tiled if place.sunk else _joined(node, tiled, position, place)
         case Mark():
             return replace(node, child=_rewrite(node.child, position, place))
         case Band():
@@ -144,6 +146,14 @@ def _rewrite(node: Node, position: Position, place: _Place) -> Node:
                 place = replace(place, parallel=place.parallel or node.mark.parallel)
                 return replace(node, child=_rewrite(node.child, enter(position, (loop,)), place))
             return _rewrite_band(node, position, place)
+
+
+def _joined(given: Sequence, tiled: Sequence, position: Position, place: _Place) -> Node:
+    """A sequence with start values and last steps of tiled sums in their tile loops."""
+    bare = replace(place, plans={}, parallel=True)
+    return join_neighbours(given, tiled, position, place.scop,
+                           lambda band: place.plans.get(place.numbers[id(band)]),
+                           lambda band, below: _rewrite_band(band, below, bare))
 
 
 def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:

@@ -71,7 +71,9 @@ def test_transformed_and_original_agree(program: str, vector_bits: int, tmp_path
     text = HEAD + PROGRAMS[program][0] + TAIL
     scop = from_c_text(text)
     region = polysched.optimize(scop, polysched.PipelineOptions(vector_bits=vector_bits))
-    assert set(region.source.allocated) == PROGRAMS[program][1]
+    allocated = set(region.source.allocated)
+    in_tiles = "float s[" in region.text or "double s[" in region.text    # of the sums that a tile holds
+    assert allocated == (set() if in_tiles else PROGRAMS[program][1])
     new = load(f"{HEAD}{region.text}{TAIL}".replace("#pragma scop", "").replace("#pragma endscop", ""), tmp_path)
     old = load(text, tmp_path)
     for n in SIZES:
@@ -107,7 +109,7 @@ def test_a_value_that_crosses_iterations_keeps_its_place_outside_the_loops() -> 
 def test_the_original_code_does_not_see_the_copies() -> None:
     """It stays as the alternative for want of memory, with the variable that it declares outside the region."""
     text = HEAD.replace("{\n#", "{\n  double s;\n#") + PROGRAMS["an accumulator"][0].replace("double s", "s") + TAIL
-    region = polysched.optimize(from_c_text(text))
+    region = polysched.optimize(from_c_text(text), polysched.PipelineOptions(tile=128, parallel=False))
     assert "double (*s_copies)[(long)n] = aligned_alloc" in region.text
     assert "*s)" not in region.text
 

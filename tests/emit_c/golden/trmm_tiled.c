@@ -216,23 +216,17 @@
         }
       }
     }
-  }
-  /* band 1: tiles of 32 x 32 */
-  #pragma omp parallel for if((m - 1) / 32 + 1 >= 2)
-  for (long i_tile = 0; i_tile <= (m - 1) / 32; i_tile++) {
-    for (long j_tile = 0; j_tile <= (n - 1) / 32; j_tile++) {
-      /* points of one tile */
-      for (long i = 32 * i_tile; i < polysched_min(m, 32 * i_tile + 32); i++) {
-        const long j_end = polysched_min(n, 32 * j_tile + 32);
-        for (long j = 32 * j_tile; j < j_end - 7; j += 8)
-          *(polysched_f64x8 *)&B[i][j] = alpha * *(polysched_f64x8 *)&B[i][j];
-        if ((j_end - 32 * j_tile) % 8 >= 4) {
-          const long j = j_end - (j_end - 32 * j_tile) % 8;
-          *(polysched_f64x4 *)&B[i][j] = alpha * *(polysched_f64x4 *)&B[i][j];
-        }
-        for (long j = j_end - (j_end - 32 * j_tile) % 4; j < j_end; j++)
-          B[i][j] = alpha * B[i][j];
+    /* points of one tile */
+    for (long i = 0; i < m; i++) {
+      const long j_end = polysched_min(n, 32 * j_tile + 32);
+      for (long j = 32 * j_tile; j < j_end - 7; j += 8)
+        *(polysched_f64x8 *)&B[i][j] = alpha * *(polysched_f64x8 *)&B[i][j];
+      if ((j_end - 32 * j_tile) % 8 >= 4) {
+        const long j = j_end - (j_end - 32 * j_tile) % 8;
+        *(polysched_f64x4 *)&B[i][j] = alpha * *(polysched_f64x4 *)&B[i][j];
       }
+      for (long j = j_end - (j_end - 32 * j_tile) % 4; j < j_end; j++)
+        B[i][j] = alpha * B[i][j];
     }
   }
 }
