@@ -260,6 +260,9 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     ordered = intrinsic.contraction.finish is not None or (
         fragment.update.dtype.is_float and not options.numerics.reassociate)
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
+    if intrinsic.library and not fragment.is_box:
+        impossible = impossible or (f"{intrinsic.name} computes whole rectangles of iterations, and those of "
+                                    f"{fragment.statement.name} have another shape")
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
     if overlapping and ordered:

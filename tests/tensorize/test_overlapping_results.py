@@ -83,3 +83,29 @@ for (int i = 0; i < 19; i++)
     found = match(scop, find_intrinsic("vpdpbusds"))
     assert found.count == 0
     assert "additions would change their order" in str(found.explanations[0])
+
+
+@pytest.mark.parametrize("name", ["vpdpbusd", "tdpbusd"])
+@pytest.mark.parametrize("guard", ["k <= i", "j <= i"])
+def test_what_lies_outside_a_triangle_is_neither_read_nor_written(name: str, guard: str, tmp_path: Path) -> None:
+    """At sizes that fill the instruction whole arrays would fit in place, but their other halves do not count."""
+    nest = f"""
+for (int i = 0; i < 64; i++)
+  for (int j = 0; j < 64; j++)
+    for (int k = 0; k < 64; k++)
+      if ({guard}) C[i][j] += A[i][k] * B[k][j];"""
+    scop = program("int32_t C[64][64], uint8_t A[64][64], int8_t B[64][64]", nest)
+    intrinsic = find_intrinsic(name)
+    found = match(scop, intrinsic).matches[0]
+    function = emit_match(found, "triangle", EmissionOptions(emulated=not executes_here(intrinsic)))
+    chooser = np.random.default_rng(2)
+    a, b = chooser.integers(1, 9, (64, 64)).astype(np.uint8), chooser.integers(1, 9, (64, 64)).astype(np.int8)
+    c = chooser.integers(1, 9, (64, 64)).astype(np.int32)
+    left, right = a.astype(np.int32), b.astype(np.int32)
+    wanted = c + (np.tril(left) @ right if guard == "k <= i" else np.tril(left @ right))
+    call(compiled([function], tmp_path), function, {"A": a, "B": b, "C": c})
+    np.testing.assert_array_equal(c, wanted)
+    library = program("double C[9][9], double A[9][9], double B[9][9]", nest.replace("64", "9"))
+    refused = match(library, find_intrinsic("cblas_dgemm"))
+    assert refused.count == 0
+    assert "computes whole rectangles of iterations" in str(refused.explanations[0])

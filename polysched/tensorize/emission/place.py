@@ -52,6 +52,8 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     """
     mine = [loop for loop in loops if uses(match, operand, loop)]
     held = content_of(match, operand)
+    if not match.fragment.is_box:   # memory holds other values than zero where the domain ends
+        return _packed(match, operand, mine, None)
     output = operand == match.intrinsic.output.name
     partial = output and match.adds_at_the_end
     direct = _direct(match, operand, mine, emulated=emulated) if not partial else None
