@@ -42,7 +42,11 @@ def test_a_report_shows_the_listing_and_the_steps_of_a_record() -> None:
 def test_repeats_are_rows_and_older_files_can_be_read() -> None:
     record = contest("gemm", {"gcc": 0.25})
     variant = record.values["contest"]["variants"][0]
-    assert [len(row) for row in variant["rounds"]["0"]] == [4]
+    assert [len(row) for row in variant["rounds"]["0"]] == [4 + len(variant["events"])]
+    for newer in ("events", "warmups", "build"):
+        del variant[newer]
+    variant["rounds"] = {"0": [[0.75, 0.75, 0.75, 0]]}
+    assert entry_of_record(record).variants[0].seconds == 0.75
     variant["rounds"] = {"0": [{"wall_seconds": 0.5, "thread_cpu_seconds": 0.5, "process_cpu_seconds": 0.5,
                                 "involuntary_switches": 0}]}
     assert entry_of_record(record).variants[0].seconds == 0.5

@@ -13,6 +13,7 @@ from polysched.experiment.folders import load_module
 from polysched.experiment.listings import unpack
 from polysched.experiment.record import read
 from polysched.experiment.standings import Status
+from polysched.measure.perf_counters import specification
 from tests.cli.command import polysched
 
 EXPERIMENT = Path(__file__).parents[2] / "experiments" / "polybench"
@@ -123,4 +124,4 @@ def test_the_initialisation_is_skipped_where_a_snapshot_replaces_it(suite: Path,
     text = kernel.source().read_text()
     assert "if (harness_fresh()) init_array (N, *A, *x);" in text
     assert "static void init_array(int n" in text
-    assert kernel.environment == {"HARNESS_SNAPSHOT": str(tmp_path / "snapshot")}
+    assert kernel.environment == {"HARNESS_SNAPSHOT": str(tmp_path / "snapshot"), "HARNESS_EVENTS": specification()}
