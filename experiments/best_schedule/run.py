@@ -2,8 +2,9 @@
 
     polysched bench best_schedule
 
-Every candidate of `best` that is a schedule of its own is tiled, emitted for all threads, compiled, verified against
-the code as written and timed in turn, in rounds; the model predicts the same programs without running them.
+Every candidate of `best` that is a schedule of its own is tiled, emitted, compiled, verified against the code as
+written and timed in turn, in rounds; the model predicts the same programs without running them.  On one thread times
+are processor seconds, so that other load on the machine disturbs them little; on several they are wall time.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     report("scheduling and tiling every candidate")
     target = replace(host(), cores=threads)
     tried = candidates_of(expand_temporaries(analyse(scop)).dependences,
-                          tiling=TilingOptions(target=target, parameters=sizes))
+                          tiling=TilingOptions(target=target, parallel=threads > 1, parameters=sizes))
     distinct = [t for t in tried if t.tiled is not None]
     with tempfile.TemporaryDirectory(prefix="polysched-best-") as name:
-        kernel = Kernel(scop=scop, slots=arguments(scop, sizes), folder=Path(name))
+        kernel = Kernel(scop=scop, slots=arguments(scop, sizes), folder=Path(name), openmp=threads > 1)
         made = [Contender(name=REFERENCE, make=kernel.as_written, threads=threads)]
         made += [Contender(name=t.candidate.name, make=partial(kernel.transformed, f"candidate_{k}", t.tiled),
                            threads=threads) for k, t in enumerate(distinct) if t.tiled is not None]
@@ -62,8 +63,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
                       most_rounds=settings.config["rounds"])
         standings = run_contest(made, rules, Path(name), report)
     times = {v.name: v for v in standings.variants}
-    return {"sizes": sizes, "pick": winner_of(tried).candidate.name,
-            "candidates": [candidate(t, times.get(t.candidate.name)) for t in tried]}
+    return {"sizes": sizes, "threads": threads, "pick": winner_of(tried).candidate.name,
+            "candidates": [candidate(t, times.get(t.candidate.name), wall=threads > 1) for t in tried]}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,6 +74,7 @@ class Kernel:
     scop: Scop
     slots: tuple[Slot, ...]
     folder: Path
+    openmp: bool
 
     def as_written(self) -> Program:
         assert self.scop.source is not None
@@ -80,7 +82,7 @@ class Kernel:
 
     def transformed(self, name: str, tiled: TiledSchedule) -> Program:
         assert self.scop.source is not None
-        emitted = emit(tiled, options=EmitOptions(vector_bits=host().vector_bits))
+        emitted = emit(tiled, options=EmitOptions(openmp=self.openmp, vector_bits=host().vector_bits))
         return self.compiled(name, splice(self.scop.source.text, [emitted]))
 
     def compiled(self, name: str, text: str) -> Program:
@@ -89,7 +91,7 @@ class Kernel:
         file = self.folder / f"{name}_text.c"
         file.write_text(text)
         binary = compile_shared(wrapper(file, self.scop.source.signature.name, self.slots), name=name,
-                                folder=self.folder, compiler=find_compiler(None), what=name)
+                                folder=self.folder, compiler=find_compiler(None), openmp=self.openmp, what=name)
         return Program(command=command(binary.path, self.slots, self.folder, name))
 
 
@@ -100,14 +102,15 @@ def arguments(scop: Scop, sizes: Mapping[str, int]) -> tuple[Slot, ...]:
                       is_global=lambda name: False)
 
 
-def candidate(tried: Tried, times: VariantTimes | None) -> dict[str, Any]:
+def candidate(tried: Tried, times: VariantTimes | None, *, wall: bool) -> dict[str, Any]:
     """What the report and the table read: one candidate, predicted and measured."""
     found = {"name": tried.candidate.name, "predicted_seconds": tried.candidate.predicted_seconds,
              "note": tried.candidate.note}
     if times is None or not times.timed:
         return found | ({} if times is None else {"problem": times.problem})
     samples = [sample for taken in times.rounds.values() for sample in taken]
-    return found | {"wall_seconds": [s.wall_seconds for s in samples], "verified": True}
+    return found | {"measured_seconds": [s.wall_seconds if wall else s.thread_cpu_seconds for s in samples],
+                    "verified": True}
 
 
 def compared(record: Record) -> list[dict[str, Any]]:
@@ -116,7 +119,7 @@ def compared(record: Record) -> list[dict[str, Any]]:
 
 
 def seconds(c: Mapping[str, Any]) -> float:
-    return statistics.median(c["wall_seconds"])
+    return statistics.median(c["measured_seconds"])
 
 
 def rank_correlation(candidates: Sequence[Mapping[str, Any]]) -> float | None:
