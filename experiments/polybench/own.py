@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import ctypes
 import importlib.util
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import suite
 
 from polysched.experiment import Contender, Entry, Program
+from polysched.experiment.c_function import Arguments, command, described
 from polysched.experiment.contest import MissingToolError
 from polysched.experiment.contestant import program
 from polysched.measure.call_interface import Slot, wrapper
-from polysched.measure.inputs import allocate, fill
 from polysched.measure.problem_size import choose_size
 from polysched.measure.slots import make_slots
 from polysched.scop import from_c_file
@@ -62,45 +60,6 @@ def read(name: str, folder: Path, config: Mapping[str, Any]) -> OwnKernel:
     slots = make_slots((scop,), scop.source.signature, size, given=own.get("sizes", {}), is_global=lambda name: False)
     return OwnKernel(name=name, file=file, folder=folder, config=config, recipe=own.get("recipe", "dominant"),
                      sizes=dict(size.spelled), slots=slots)
-
-
-def described(kernel: OwnKernel) -> dict[str, Any]:
-    """What a contestant needs to make the arguments."""
-    return {"slots": [{"name": s.name, "dtype": s.dtype.name, "is_array": s.is_array, "shape": list(s.shape),
-                       "value": s.value, "index_extent": s.index_extent, "constant": s.constant}
-                      for s in kernel.slots], "recipe": kernel.recipe}
-
-
-class Arguments:
-    """The arguments of a call: what every variant of a kernel gets, and how they are put back."""
-
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
-        self.is_array = {s["name"]: s["is_array"] for s in parameters["slots"]}
-        for s in parameters["slots"]:
-            array = self.arrays[s["name"]] = allocate(s["dtype"], tuple(s["shape"])).values
-            if s["value"] is not None:
-                array[...] = s["value"]
-            else:
-                fill(array, s["dtype"], name=s["name"], recipe=parameters["recipe"], seed=1,
-                     index_extent=s["index_extent"])
-        self.pristine = {n: a.copy() for n, a in self.arrays.items() if self.is_array[n]}
-
-    def restore(self) -> None:
-        for name, value in self.pristine.items():
-            np.copyto(self.arrays[name], value)
-
-    def results(self) -> dict[str, np.ndarray]:
-        return {n: self.arrays[n] for n in self.pristine}
-
-
-def library_entry(parameters: Mapping[str, Any]) -> Entry:
-    """A compiled C function."""
-    arguments = Arguments(parameters)
-    called = ctypes.CDLL(parameters["library"]).polysched_call
-    called.restype = None
-    slots = (ctypes.c_void_p * len(arguments.arrays))(*(a.ctypes.data for a in arguments.arrays.values()))
-    return Entry(call=lambda: called(slots), restore=arguments.restore, results=arguments.results)
 
 
 class Parallel(ast.NodeTransformer):
@@ -149,20 +108,20 @@ def numba_entry(parameters: Mapping[str, Any]) -> Entry:
                  note=f"Numba {numba.__version__}")
 
 
-def library(kernel: OwnKernel, name: str, source: Path, command: Sequence[str], link: Sequence[str]) -> Program:
+def library(kernel: OwnKernel, name: str, source: Path, compiler: Sequence[str], link: Sequence[str]) -> Program:
     """Compile one version of the C file and run it as a contestant."""
     path = kernel.folder / f"{name}.so"
     around = kernel.folder / f"{name}_call.c"
     around.write_text(wrapper(source, kernel.name, kernel.slots))
-    suite.call([*command, *SHARED, around, "-o", path, *link, "-lm"], f"compiling {name}", kernel.folder)
-    return Program(command=program(Path(__file__), "library_entry", described(kernel) | {"library": str(path)},
-                                   kernel.folder, name))
+    suite.call([*compiler, *SHARED, around, "-o", path, *link, "-lm"], f"compiling {name}", kernel.folder)
+    return Program(command=command(path, kernel.slots, kernel.folder, name, recipe=kernel.recipe))
 
 
 def with_numba(kernel: OwnKernel, which: str, threads: int) -> Program:
     if importlib.util.find_spec("numba") is None:
         raise MissingToolError("the package numba is not installed")
-    parameters = described(kernel) | {"file": str(kernel.file.with_suffix(".py")), "which": which, "threads": threads}
+    parameters = described(kernel.slots, kernel.recipe) | {
+        "file": str(kernel.file.with_suffix(".py")), "which": which, "threads": threads}
     return Program(command=program(Path(__file__), "numba_entry", parameters, kernel.folder,
                                    f"numba_{which}_{threads}"))
 

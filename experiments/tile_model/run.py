@@ -2,30 +2,38 @@
 
     python experiments/tile_model/run.py [--only KERNEL ...]
 
-For every kernel and every tile in a grid (and the model's own pick) the emitted code is verified, run on one thread and
-timed; the model predicts the same nests without running them.  Times are CPU seconds of the running thread, so
-that other load on the machine disturbs them little.
+All tiles of a grid and the model's own pick are compiled, verified against the untransformed code and timed on
+one thread in turn, in rounds; the model predicts the same nests without running them.  Times are processor seconds
+of the running thread, so that other load on the machine disturbs them little.
 """
 
 from __future__ import annotations
 
 import statistics
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit, splice
-from polysched.errors import PolyschedError
-from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment import Case, Contender, Experiment, Program, Record, Report, Rules, Settings, run_contest
+from polysched.experiment.c_function import command
 from polysched.experiment.plots import COLOURS, new_figure
+from polysched.experiment.standings import VariantTimes
 from polysched.experiment.tables import markdown_table
-from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
+from polysched.measure.building import compile_shared
+from polysched.measure.call_interface import Slot, wrapper
+from polysched.measure.problem_size import choose_size
+from polysched.measure.slots import make_slots
 from polysched.scheduling import pluto
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_file
-from polysched.target import host
+from polysched.scop.scop import SourceRegion
+from polysched.target import find_compiler, host
 from polysched.tiling import TiledSchedule, TilingOptions, tile
 from polysched.tiling.cost_models import Projected, SpeedOfLight
 
@@ -33,7 +41,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
-PICK = "auto"
+PICK, REFERENCE = "auto", "as written"
+Edges = tuple[int, ...] | str
 
 
 def cases(settings: Settings) -> list[Case]:
@@ -42,35 +51,77 @@ def cases(settings: Settings) -> list[Case]:
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Every tile of the grid, and the model's pick; a candidate without a verified time says why."""
-    schedule, sizes = pluto(analyse(from_c_file(KERNELS / f"{case.name}.c"))), case.parameters["sizes"]
-    candidates = []
-    for edges in (PICK, *map(tuple, settings.config["grid"])):
-        report(f"tile {edges if edges == PICK else ' x '.join(map(str, edges))}")
-        try:
-            candidates.append(candidate(schedule, edges, sizes, settings))
-        except PolyschedError as error:
-            candidates.append({"edges": edges, "problem": error.problem})
-    untiled = tile(schedule, TilingOptions(sizes=32, parallel=False, parameters=sizes))
+    file, sizes = KERNELS / f"{case.name}.c", case.parameters["sizes"]
+    schedule = pluto(analyse(from_c_file(file)))
+    report("tiling")
+    tiles = {edges: tile(schedule, TilingOptions(sizes=edges, parallel=False, parameters=sizes))
+             for edges in (PICK, *map(tuple, settings.config["grid"]))}
+    with tempfile.TemporaryDirectory(prefix="polysched-tiles-") as name:
+        kernel = Kernel(schedule=schedule, slots=arguments(schedule, sizes), folder=Path(name))
+        made = [Contender(name=REFERENCE, make=kernel.as_written)]
+        made += [Contender(name=name_of(edges), make=partial(kernel.tiled, name_of(edges), tiled))
+                 for edges, tiled in tiles.items()]
+        rules = Rules(reference=REFERENCE, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
+                      most_rounds=settings.config["rounds"])
+        standings = run_contest(made, rules, Path(name), report)
+    times = {v.name: v for v in standings.variants}
     light = SpeedOfLight(target=host())
-    return {"sizes": sizes, "candidates": candidates, "vector_bits": host().vector_bits,
-            "speed_of_light_seconds": sum(light.seconds(b.plan) for b in untiled.bands if b.plan is not None)}
+    return {"sizes": sizes, "vector_bits": host().vector_bits,
+            "candidates": [candidate(edges, tiled, times[name_of(edges)]) for edges, tiled in tiles.items()],
+            "speed_of_light_seconds": sum(light.seconds(b.plan) for b in tiles[PICK].bands if b.plan is not None)}
 
 
-def candidate(schedule: Schedule, edges: tuple[int, ...] | str, sizes: Mapping[str, int],
-              settings: Settings) -> dict[str, Any]:
-    """Tile, emit, verify and time one candidate on one thread."""
+def name_of(edges: Edges) -> str:
+    return edges if isinstance(edges, str) else " x ".join(map(str, edges))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Kernel:
+    """The function of one file, to be compiled in many versions."""
+
+    schedule: Schedule
+    slots: tuple[Slot, ...]
+    folder: Path
+
+    @property
+    def source(self) -> SourceRegion:
+        source = self.schedule.scop.source
+        assert source is not None
+        return source
+
+    def as_written(self) -> Program:
+        return self.compiled("original", self.source.text)
+
+    def tiled(self, name: str, tiled: TiledSchedule) -> Program:
+        """Emitted for one thread."""
+        emitted = emit(tiled, options=EmitOptions(openmp=False, vector_bits=host().vector_bits))
+        return self.compiled(f"tiles_{name.replace(' ', '')}", splice(self.source.text, [emitted]))
+
+    def compiled(self, name: str, text: str) -> Program:
+        assert self.source.signature is not None
+        file = self.folder / f"{name}_text.c"
+        file.write_text(text)
+        binary = compile_shared(wrapper(file, self.source.signature.name, self.slots), name=name, folder=self.folder,
+                                compiler=find_compiler(None), what=name)
+        return Program(command=command(binary.path, self.slots, self.folder, name))
+
+
+def arguments(schedule: Schedule, sizes: Mapping[str, int]) -> tuple[Slot, ...]:
     scop = schedule.scop
-    tiled = tile(schedule, TilingOptions(sizes=edges, parallel=False, parameters=sizes))
     assert scop.source is not None
-    text = splice(scop.source.text, [emit(tiled, options=EmitOptions(openmp=False, vector_bits=host().vector_bits))])
-    measured = compare_and_time(
-        Subject(scops=(scop,), transformed_text=text), sizes,
-        options=MeasureOptions(threads=1, pairs=settings.config["pairs"], budget_seconds=settings.budget_seconds))
-    if measured.timing is None:
-        raise PolyschedError(f"no time: {measured.failure or 'not verified'}")
+    assert scop.source.signature is not None
+    return make_slots((scop,), scop.source.signature, choose_size((scop,), sizes), given=sizes,
+                      is_global=lambda name: False)
+
+
+def candidate(edges: Edges, tiled: TiledSchedule, times: VariantTimes) -> dict[str, Any]:
+    """What the report and the table read: one tile, predicted and measured."""
+    if not times.timed:
+        return {"edges": edges, "problem": times.problem}
+    samples = [sample for taken in times.rounds.values() for sample in taken]
     return {"edges": edges, "tiles": [list(b.sizes) for b in tiled.bands], "predicted_seconds": predict(tiled),
-            "measured_seconds": [s.thread_cpu_seconds for s in measured.timing.transformed],
-            "wall_seconds": [s.wall_seconds for s in measured.timing.transformed], "verified": measured.verified}
+            "measured_seconds": [s.thread_cpu_seconds for s in samples],
+            "wall_seconds": [s.wall_seconds for s in samples], "verified": True}
 
 
 def predict(tiled: TiledSchedule) -> float:
