@@ -184,7 +184,7 @@ class _Planner:
         granules = tuple(extent if edge is None else min(edge, extent)
                          for edge, extent in zip(plan.edges, plan.nest.extents, strict=True))
         problem = replace(inner, capacity_bytes=int(share.size_bytes * USABLE), granules=granules, shape=None,
-                          row_lines=lambda edge: 0.0)
+                          cache=None, row_lines=lambda edge: 0.0)
         choice = choose_tile(problem)
         if choice is None:
             return plan

@@ -44,6 +44,7 @@ class Reference:
     whole : nothing is known about how the subscripts move: any element may be touched at any time.
     places : elements at different distances that one iteration touches.
     cyclic : the dimensions whose subscripts go round.
+    row_elements : elements from one row of the array to the next; 0 when unknown.
     """
 
     array: str
@@ -57,6 +58,7 @@ class Reference:
     whole: bool = False
     places: int = 1
     cyclic: frozenset[int] = frozenset()
+    row_elements: int = 0
 
     def moves_with(self, loop: int) -> bool:
         """Another iteration of the loop touches other elements."""
@@ -97,7 +99,8 @@ def reference_of(array: Array, statement: Statement, access: Access, path: tuple
     rank = int(access.relation.dim(isl.dim_type.out))
     reach = tuple(_length(interval) for interval in _box(access, parameters))
     reference = Reference(array=access.array, element_bytes=array.dtype.bytes, coefficients=(), spans=(0,) * rank,
-                          reach=reach, reads=not access.is_write, writes=access.is_write, statements=(statement.name,))
+                          reach=reach, reads=not access.is_write, writes=access.is_write, statements=(statement.name,),
+                          row_elements=_row_elements(array, parameters))
     timed = timed_relation(statement, access, path)
     columns = [_moves(timed, loop, reach) for loop in range(first, len(path))]
     if not access.exact or any(column is None for column in columns):
@@ -105,6 +108,14 @@ def reference_of(array: Array, statement: Statement, access: Access, path: tuple
     known = [column for column in columns if column is not None]
     return replace(reference, coefficients=tuple(tuple(column.by[dim] for column in known) for dim in range(rank)),
                    cyclic=frozenset[int]().union(*(column.cyclic for column in known)))
+
+
+def _row_elements(array: Array, parameters: Mapping[str, int]) -> int:
+    extent = array.extents[-1] if array.extents else None
+    if extent is None:
+        return 0
+    length = _interval(fix_parameters(isl.Set.from_pw_aff(extent), parameters), 0)
+    return 0 if length is None else length[1]
 
 
 def _box(access: Access, parameters: Mapping[str, int]) -> _Box:

@@ -22,6 +22,8 @@ CUT_BLOCK = 0.5      # what it costs beside its own work to compute the last blo
 PARTIAL_BLOCK = 6    # how much slower than a full block the rest runs, per element, where no copy will do
 UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
 UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
+STEP_CYCLES = 1.5    # what a step of the loop of the sum costs beside full pipes: its counter, its addresses,
+UNHIDDEN_LOADS = 0.3  # and the share of its loads that the pipes wait for
 BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
 
 
@@ -110,6 +112,7 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
     cycles = max(operations / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
+    cycles += STEP_CYCLES + UNHIDDEN_LOADS * loads / ports.loads_per_cycle
     packed = nest.is_box and not {r.array for r in operands} & {r.array for r in sums}
     waste = 1.0
     for loop, edge, whole in ((rows, row_count, row_count), (columns, vectors * lanes, lanes)):

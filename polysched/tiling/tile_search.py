@@ -18,7 +18,9 @@ from itertools import permutations
 from math import prod
 from typing import Any
 
-from polysched.target.target import Target
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling.balance import idle_share, uneven_share
+from polysched.tiling.conflicts import most_rows
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
 from polysched.tiling.register_shape import RegisterShape
@@ -71,6 +73,7 @@ class TileProblem:
     threads : cores that share the tiles of the first loop of an order; 1 without threads.
     work_lines : what all the work takes, in lines; threads wait for the last tile of it.
     wavefront : the first two loops are skewed, so both need enough tiles.
+    cache : what a tile shall fit; None where its sets are of no matter.
     """
 
     nest: Nest
@@ -85,6 +88,7 @@ class TileProblem:
     wavefront: bool
     line_bytes: int
     work_lines: float = 0.0
+    cache: CacheLevel | None = None
 
 
 def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
@@ -109,7 +113,7 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
         row_lines=lambda edge: row_cycles(nest, shape, innermost, edge, target) / line_cycles,
         orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(nest, parallel if not wavefront else ()),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
-        work_lines=0.0 if shape is None else
+        cache=None if shape is None else cache, work_lines=0.0 if shape is None else
         nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / contended)
 
 
@@ -195,7 +199,7 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
         least = 2 * problem.threads if problem.wavefront else problem.threads
         side = unskewed_extent(problem.nest, loop) if problem.wavefront else extent
         balanced = [(edge, n) for edge, n in pairs
-                    if -(-side // edge) >= least and (problem.wavefront or _idle_share(n, problem.threads) <= 0.13)]
+                    if -(-side // edge) >= least and (problem.wavefront or idle_share(n, problem.threads) <= 0.13)]
         pairs = balanced or [max(pairs, key=lambda pair: pair[1])]
     return pairs
 
@@ -205,12 +209,6 @@ def unskewed_extent(nest: Nest, loop: int) -> int:
     sides = [most // abs(row[loop]) for r in nest.references for row, most in zip(r.coefficients, r.reach, strict=True)
              if row[loop]]
     return min(nest.extents[loop], max(sides, default=nest.extents[loop]))
-
-
-def _idle_share(tiles: int, threads: int) -> float:
-    """Share of the threads' time that is lost because the tiles do not divide evenly."""
-    rounds = -(-tiles // threads)
-    return 1.0 - tiles / (rounds * threads)
 
 
 def _solve(problem: TileProblem, order: tuple[int, ...], bound: int | None) -> TileChoice | None:
@@ -273,9 +271,28 @@ class _Builder:
             limits.append(("capacity of the first cache for the panels of a register block",
                            sum(self.packed(r, inside).value for r in self.problem.nest.references),
                            self.problem.panel_bytes // line))
+        limits += self.rows_in_sets()
         for _, lines, available in limits:
             self.model.add(lines <= available)
         return limits
+
+    def rows_in_sets(self) -> list[tuple[str, Any, int]]:
+        """The rows of what is written, which no panel holds, against the sets that they share."""
+        cache, nest = self.problem.cache, self.problem.nest
+        smallest = (min(e for e, _ in candidate_edges(self.problem, k, self.order)) for k in range(nest.depth))
+        least = [_Quantity(edge, edge) for edge in smallest]
+        limits = []
+        for reference in nest.references:
+            most = most_rows(reference, cache) if cache and reference.writes and not reference.whole else None
+            if most is not None:
+                rows, fewest = (self.product(self.lengths(reference, e)[:-1]) for e in (self.edges, least))
+                limits.append((f"sets of the tile's cache for rows of {reference.array}", rows.value,
+                               max(most, fewest.most)))
+        return limits
+
+    def lengths(self, reference: Reference, edges: list[_Quantity]) -> list[_Quantity]:
+        return [self.capped(_length(row, span, edges), most)
+                for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
 
     def all_footprints(self, edges: list[_Quantity]) -> Any:
         return sum(self.footprint(r, edges).value for r in self.problem.nest.references)
@@ -284,8 +301,7 @@ class _Builder:
         """Lines of a contiguous copy of what a tile of these edges touches; what is written is not copied."""
         if not reference.coefficients or reference.whole or reference.writes or coupled(reference):
             return self.footprint(reference, edges)
-        lengths = [self.capped(_length(row, span, edges), most)
-                   for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
+        lengths = self.lengths(reference, edges)
         elements = self.product(lengths)
         per_line = max(1, self.problem.line_bytes // reference.element_bytes)
         return self.equal_to(elements.most // per_line + 1, lambda value: self.model.add_division_equality(
@@ -301,14 +317,19 @@ class _Builder:
         return moved + overhead + self.waiting()
 
     def waiting(self) -> Any:
-        """What the other threads could move while the last one is busy with half a tile, cores being unequal."""
+        """What the other threads could move while the last one is busy.
+
+        With half a tile, cores being unequal, and with what is left when the tiles are shared out.
+        """
         problem = self.problem
         if problem.threads < 2 or problem.wavefront or not problem.work_lines:
             return 0
-        pairs = [(n, int(problem.work_lines * problem.threads / (2 * n)))
-                 for _, n in candidate_edges(problem, self.order[0], self.order)]
+        first, box = self.order[0], problem.nest.is_box
+        pairs = [(edge, int(problem.work_lines * problem.threads * (
+                    0.5 / n + (uneven_share(problem.nest.extents[first], edge, problem.threads) if box else 0))))
+                 for edge, n in candidate_edges(problem, first, self.order)]
         waiting = self.model.new_int_var(0, max(lines for _, lines in pairs), "waiting")
-        self.model.add_allowed_assignments([self.tiles[self.order[0]].value, waiting], pairs)
+        self.model.add_allowed_assignments([self.edges[first].value, waiting], pairs)
         return waiting
 
     def moved(self, reference: Reference) -> _Quantity:
@@ -328,8 +349,7 @@ class _Builder:
         if reference.whole:
             most = -(-prod(reference.reach) * reference.element_bytes // self.problem.line_bytes)
             return _Quantity(most, most)
-        lengths = [self.capped(_length(row, span, edges), most)
-                   for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
+        lengths = self.lengths(reference, edges)
         rows = self.product(lengths[:-1])
         if coupled(reference):
             # no more rows than iterations that start one

@@ -6,6 +6,8 @@ from itertools import product
 import pytest
 
 from polysched.target.target import CacheLevel, Target
+from polysched.tiling.balance import uneven_share
+from polysched.tiling.conflicts import most_rows
 from polysched.tiling.register_shape import register_shapes
 from polysched.tiling.tile_search import candidate_edges, choose_tile, tile_problem
 from polysched.tiling.traffic import structure_of, traffic_bytes, working_set_bytes
@@ -86,3 +88,29 @@ def test_sequential_rows_are_kept_short():
     free = tile_problem(replace(nest, row_independent=(True,) * 3), SMALL, shape=None, innermost=1, level=2,
                         parallel=(), wavefront=False, threads=1)
     assert choose_tile(sequential).edges[1] < choose_tile(free).edges[1]
+
+
+def test_rows_a_power_of_two_apart_share_sets_and_bound_the_tile():
+    cache = CacheLevel(level=2, size_bytes=64 << 10, ways=8)
+    target = replace(SMALL, caches=(SMALL.caches[0], cache))
+    nest = product_nest(1024)
+    far = replace(nest, references=tuple(replace(r, row_elements=1024) for r in nest.references))
+    (written,) = (r for r in far.references if r.writes)
+    assert most_rows(written, cache) == 8192 // (1024 * written.element_bytes) * 4
+    assert most_rows(replace(written, row_elements=1023), cache) > 1000
+    assert most_rows(replace(written, row_elements=0), cache) is None
+    edges = []
+    for given in (nest, far):
+        shape = register_shapes(given, "S", target)[0]
+        search = tile_problem(given, target, shape=shape, innermost=1, level=2, parallel=(0,), wavefront=False,
+                              threads=2)
+        found = choose_tile(search)
+        edges.append(found.edges[0])
+    assert edges[1] <= max(most_rows(written, cache), shape.row_count) < edges[0]
+    assert "sets of the tile's cache for rows of C" in found.binding
+
+
+@pytest.mark.parametrize(("extent", "edge", "threads", "share"), [
+    (512, 64, 2, 0), (512, 96, 2, 288 / 512 - 1 / 2), (1024, 120, 2, 544 / 1024 - 1 / 2), (100, 100, 4, 3 / 4)])
+def test_the_busiest_thread_is_counted(extent, edge, threads, share):
+    assert uneven_share(extent, edge, threads) == pytest.approx(share)
