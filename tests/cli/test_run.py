@@ -197,7 +197,9 @@ def test_termination_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     started.send_signal(signal.SIGTERM)
     assert started.wait(timeout=20) == 143
     assert not list(temporary.iterdir())
-    assert not any(Path(f"/proc/{pid}").exists() for pid in running)
+    while left := [pid for pid in running if Path(f"/proc/{pid}").exists()]:  # killed, but not buried yet
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
 
 
 def measured_processes_of(pid: int) -> list[int]:
