@@ -48,12 +48,11 @@ class Clock:
     """Tells isl to abort once this thread has used so much more processor time.  One at a time is set."""
 
     def __init__(self, library: ctypes.CDLL, context: int) -> None:
-        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc = ctypes.CDLL(None)
         self._timer = ctypes.c_void_p()
         abort = ctypes.cast(library.isl_ctx_abort, ctypes.c_void_p).value
         event = _Event(value=context, notify=_SIGEV_THREAD, function=abort)
         self.works = self._libc.timer_create(_THREAD_CPU_CLOCK, ctypes.byref(event), ctypes.byref(self._timer)) == 0
-
         self._is_set = False
 
     def set(self, seconds: float) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from polysched.errors import UsageError
@@ -36,7 +37,7 @@ def run_on_cluster(requests: Sequence[CaseRequest], address: str, *,
     try:
         import dask
         dask.config.set({"logging.distributed": "error"})   # read when distributed is imported
-        import distributed  # noqa: F401
+        import_module("distributed")
     except ImportError:
         raise UsageError("measuring on a cluster needs Dask",
                          hint="python -m pip install 'polysched[cluster]'") from None

@@ -31,6 +31,7 @@ def count_points(domain: isl.Set) -> int:
     Raises
     ------
     isl.Error : isl's budget of operations ran out.
+    ValueError : the set has no bound in some dimension.
     """
     total = Fraction(0)
     for piece in domain.coalesce().make_disjoint().compute_divs().get_basic_sets():

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import islpy as isl
 
+from polysched.dependence.budget import with_budget
 from polysched.measure.measurement import Work
 from polysched.measure.point_count import count_points
 from polysched.scop.body import (
@@ -37,21 +38,18 @@ def count_work(scops: Sequence[Scop], sizes: Mapping[str, int]) -> Work | None:
     Operations under data-dependent conditions count as if the dearer side were always taken.  Bytes moved are the
     bytes of all distinct elements read, plus those written: what an unlimited cache would move.
     """
-    context = isl.DEFAULT_CONTEXT
-    context.reset_operations()
-    context.set_max_operations(MOST_OPERATIONS)
-    try:
+    def counted() -> Work:
         flops = sum(statement_flops(s.body) * count_points(fix_parameters(s.domain, sizes))
                     for scop in scops for s in scop.statements if statement_flops(s.body))
         moved = sum(bytes_touched(scop, sizes, AccessKind.READ) +
                     bytes_touched(scop, sizes, AccessKind.MUST_WRITE, AccessKind.MAY_WRITE) for scop in scops)
+        return Work(flop_count=flops, bytes_moved=moved)
+
+    try:
+        return with_budget(MOST_OPERATIONS, counted)
     except isl.Error as error:
         logger.info("the work was not counted: %s", error)
         return None
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
-    return Work(flop_count=flops, bytes_moved=moved)
 
 
 def bytes_touched(scop: Scop, sizes: Mapping[str, int], *kinds: AccessKind) -> int:

@@ -15,7 +15,7 @@ from typing import TypeGuard
 
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
 from polysched.scop.dtypes import INT32, INT64, DType, usual_conversion
-from polysched.tensorize.clamps import without_clamp
+from polysched.tensorize.clamps import plain, without_clamp
 from polysched.tensorize.equality import Outcome, Verdict, same_function
 from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.exact_arithmetic import FUSED
@@ -251,7 +251,7 @@ def _candidates(update: Expr, target: str) -> list[Expr]:
     """Subexpressions that the old value is not part of, small ones first, without value-preserving conversions."""
     found: dict[Expr, None] = {}
     for e in walk(update):
-        inner = _plain(e)
+        inner = plain(e)
         if any(isinstance(x, Load) and x.reference == target for x in walk(inner)):
             continue
         if any(isinstance(x, Load) for x in walk(inner)):
@@ -289,9 +289,9 @@ def _scaled(update: Expr, target: str, candidates: list[Expr]) -> list[Expr]:
 
 def without_fusion(update: Expr, target: str) -> Expr:
     """`fma(a, b, old value)` as `a * b + old value`; the same object where the update is none."""
-    inner = _plain(update)
+    inner = plain(update)
     if not (isinstance(inner, Call) and inner.function in FUSED_CALLS and inner.dtype == update.dtype
-            and _plain(inner.arguments[2]) == Load(target, update.dtype)):
+            and plain(inner.arguments[2]) == Load(target, update.dtype)):
         return update
     a, b, old = (x if x.dtype == inner.dtype else Cast(x, inner.dtype) for x in inner.arguments)
     return Binary("+", Binary("*", a, b, inner.dtype), old, inner.dtype)
@@ -331,13 +331,6 @@ def _factors(e: Expr) -> Iterator[Expr]:
             yield from _factors(part) if part.dtype == e.dtype else (part,)
     else:
         yield e
-
-
-def _plain(e: Expr) -> Expr:
-    """Below conversions that keep every value."""
-    while isinstance(e, Cast) and widens(e.operand.dtype, e.dtype):
-        e = e.operand
-    return e
 
 
 def _without_repeats(made: list[Assignment]) -> tuple[Assignment, ...]:

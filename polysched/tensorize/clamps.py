@@ -22,14 +22,14 @@ def without_clamp(update: Expr) -> tuple[Expr, tuple[int, int] | None]:
         bounds[kind] = literal
         inner = value
     if set(bounds) == {"min", "max"}:
-        inside = _plain(inner).dtype
+        inside = plain(inner).dtype
         if inside.is_integer and bounds["max"] <= inside.value_range()[0] and inside.value_range()[1] <= bounds["min"]:
-            return _plain(inner), None
+            return plain(inner), None
         return inner, (bounds["max"], bounds["min"])
     return update, None
 
 
-def _plain(e: Expr) -> Expr:
+def plain(e: Expr) -> Expr:
     """Below conversions that keep every value."""
     while isinstance(e, Cast) and widens(e.operand.dtype, e.dtype):
         e = e.operand

@@ -117,5 +117,3 @@ def numeric_facts(intrinsic: Intrinsic, numerics: Numerics, *, fused: bool) -> l
         facts.append(Fact("numerics", f"{intrinsic.name} reorders float additions, which is not allowed here",
                           "allow it with --allow reassociate"))
     return facts
-
-
