@@ -72,7 +72,7 @@ class _Splitting:
         if not around or not _may_be_split(loop, around):
             return ()
         pivot = self._pivot(loop, facts, around)
-        if pivot is None:
+        if pivot is None or not _some_part_repeats(loop, pivot, facts):
             return ()
         innermost = is_innermost(loop)
         mark = replace(loop.mark, parallel=not innermost, simd=innermost, least_work=1 if innermost else LEAST_WORK)
@@ -116,6 +116,13 @@ def _may_be_split(loop: For, around: tuple[For | Let, ...]) -> bool:
     if below:
         return not any(n.mark.parallel for n in (*below, *around) if isinstance(n, For))
     return not any(isinstance(n, If) for n in walk_nodes(loop.body))
+
+
+def _some_part_repeats(loop: For, pivot: Linear, facts: Facts) -> bool:
+    """Whether the loop before the pivot or the one behind it may have two iterations."""
+    before = not any(facts.imply(Comparison("<=", pivot, low + 1)) for low in arms_of(loop.lower, "max"))
+    behind = not any(facts.imply(Comparison("<=", high, pivot + 2)) for high in arms_of(loop.upper, "min"))
+    return before or behind
 
 
 def _all_meet(pairs: isl.Map, depth: int, outer: int) -> bool:

@@ -95,6 +95,8 @@ def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
     access = printer.scalar.statement.access(item.target)
     where = printer.reach(access)
     held = printer.scope.held(where)
+    if item.op is not None and printer.lanes > 1 and where.lanes is Lanes.UNIFORM and not (held and held.vector):
+        raise NotVectorised("lanes update one element")
     if item.op is not None and where.lanes in (Lanes.UNIT, Lanes.UNIFORM):
         value = printer.value(item.value)
         common = promote(item.dtype) if item.op in ("<<", ">>") else usual_conversion(item.dtype, value.dtype)
