@@ -72,7 +72,8 @@ def _check_last_writers(before: Scop, after: Scop, array: str) -> None:
     if not (new.is_subset(old) and old.is_subset(new)):
         different = old.subtract(new).union(new.subtract(old))
         raise IllegalScheduleError(f"{array!r} would have another value after the region",
-                                   witness=f"element and last writer {different.sample().to_str()}")
+                                   witness=f"element and last writer {different.sample().to_str()}",
+                                   hint="every element that may be read later must be written in the end as before")
 
 
 def _last_writers(scop: Scop, array: str) -> isl.UnionMap:

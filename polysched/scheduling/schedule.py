@@ -13,6 +13,7 @@ from polysched.dependence.legality import check_legal
 from polysched.errors import UsageError
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.primitives.stored import step_from_json
+from polysched.scheduling.promises import check_promises, require_readable_marks
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 
@@ -94,6 +95,8 @@ class Schedule(Shown):
     def from_text(cls, text: str, dependences: Dependences) -> Schedule:
         """Read what `to_text` wrote, or a bare schedule tree in isl's notation, and check it exactly.
 
+        The flags of its bands and its marks are checked, too; a band without flags stays without.
+
         Parameters
         ----------
         dependences : those of the program that the schedule is for.  After a step that changed the program
@@ -102,7 +105,7 @@ class Schedule(Shown):
         Raises
         ------
         UsageError : the text is no schedule, or one of another program.
-        IllegalScheduleError : it breaks a dependence.
+        IllegalScheduleError : it breaks a dependence, or calls a loop parallel, or a band permutable, that is not.
         """
         stored = _stored(text)
         try:
@@ -110,7 +113,9 @@ class Schedule(Shown):
         except isl.Error as error:
             raise UsageError("the schedule tree cannot be read", where=dependences.scop.name, witness=str(error),
                              hint="Schedule.to_text writes one; isl's own notation is read too") from error
+        require_readable_marks(tree)
         check_legal(dependences, tree, what="stored schedule")
+        check_promises(dependences, tree, what="stored schedule", flags=True)
         return cls(dependences=dependences, tree=tree, algorithm=stored["algorithm"],
                    report=SolverReport(rungs=tuple(stored["rungs"])),
                    steps=tuple(step_from_json(s) for s in stored["steps"]))
@@ -138,4 +143,8 @@ def _stored(text: str) -> dict[str, Any]:
                          hint=f"its format would be {TEXT_FORMAT!r}")
     if missing := {"algorithm", "rungs", "steps", "tree"} - set(value):
         raise UsageError("the stored schedule is incomplete", witness=f"no {sorted(missing)[0]!r}")
+    for name, kind in (("tree", str), ("algorithm", str), ("rungs", list), ("steps", list)):
+        if not isinstance(value[name], kind):
+            raise UsageError(f"the stored schedule's {name} is no {'list' if kind is list else 'text'}",
+                             witness=json.dumps(value[name])[:60], hint="Schedule.to_text writes one")
     return value

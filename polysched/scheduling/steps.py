@@ -10,21 +10,10 @@ from typing import Any
 import islpy as isl
 
 from polysched.dependence import analyse, check_legal
-from polysched.dependence.budget import in_words, with_budget
-from polysched.dependence.dependences import Dependences
-from polysched.dependence.legality import (
-    LEGALITY_OPERATIONS,
-    LEGALITY_SECONDS,
-    active_at,
-    carrier,
-    total_values,
-    witness_of,
-)
 from polysched.dependence.same_values import check_same_values
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling.flags import with_flags_in_budget
 from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
-from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.primitives import (
     ComputeAt,
     Distribute,
@@ -50,10 +39,9 @@ from polysched.scheduling.primitives import (
     loops,
 )
 from polysched.scheduling.primitives.stored import step_from_json
+from polysched.scheduling.promises import check_promises
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop, Storage
-
-_TYPE: Any = isl.schedule_node_type
 
 
 def loop_tree(tree: isl.Schedule) -> LoopTree:
@@ -87,46 +75,9 @@ def _apply_one(schedule: Schedule, step: Step) -> Schedule:
         tree = step.rewrite(tree)
     encoded = to_isl(tree)
     check_legal(dependences, encoded, what=f"step {step.NAME}")
-    _check_promises_in_budget(dependences, encoded, step)
+    check_promises(dependences, encoded, what=f"step {step.NAME}")
     return replace(schedule, dependences=dependences, tree=with_flags_in_budget(dependences, encoded, permutable=False),
                    steps=(*schedule.steps, step))
-
-
-def _nodes(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
-    yield node
-    for position in range(node.n_children()):
-        yield from _nodes(node.child(position))
-
-
-def _check_promises_in_budget(dependences: Dependences, tree: isl.Schedule, step: Step) -> None:
-    def check() -> bool:
-        _check_promises(dependences, tree, step)
-        return True
-
-    if not with_budget(LEGALITY_OPERATIONS, check, seconds=LEGALITY_SECONDS):
-        raise BudgetExceededError(f"step {step.NAME}: whether the loops marked parallel or simd are independent needs "
-                                  f"more than {in_words(LEGALITY_OPERATIONS, LEGALITY_SECONDS)}",
-                                  where=dependences.scop.name, hint="use smaller constants in the schedule")
-
-
-def _check_promises(dependences: Dependences, tree: isl.Schedule, step: Step) -> None:
-    """Loops marked parallel or simd must carry nothing."""
-    for node in _nodes(tree.get_root()):
-        if node.get_type() != _TYPE.mark:
-            continue
-        mark = LoopMark.from_text(node.mark_get_id().get_name())
-        band = node.child(0)
-        if mark is None or not (mark.parallel or mark.simd) or band.get_type() != _TYPE.band:
-            continue
-        broken = carrier(active_at(dependences, band), total_values(band.band_get_partial_schedule(), 0))
-        if broken is not None:
-            pair = broken.dependence
-            raise IllegalScheduleError(
-                f"step {step.NAME}: the loop marked {'parallel' if mark.parallel else 'simd'} carries the "
-                f"{pair.kind.value} dependence {pair.source_reference} -> {pair.sink_reference} on {pair.array}",
-                where=dependences.scop.name,
-                witness=str(witness_of(broken, "the two run in different iterations of that loop")),
-                hint="choose another loop, or privatize the array if each iteration writes it before it reads it")
 
 
 def replay(schedule: Schedule, steps: Iterable[Step | Mapping[str, Any]]) -> Schedule:

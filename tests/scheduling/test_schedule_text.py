@@ -50,9 +50,41 @@ def test_refusals() -> None:
     for text, message in (("{ domain: ", "cannot be read"),
                           (json.dumps({**stored, "format": "other"}), "no stored schedule"),
                           (json.dumps({"format": stored["format"]}), "incomplete"),
+                          (json.dumps({**stored, "tree": 5}), "tree is no text"),
+                          (json.dumps({**stored, "steps": 3}), "steps is no list"),
+                          (json.dumps({**stored, "steps": [3]}), "a stored step is a JSON object"),
                           ('{ domain: "{ Other[i] : 0 <= i < 4 }" }', "lacks an instance")):
         with pytest.raises(UsageError, match=message):
             Schedule.from_text(text, schedule.dependences)
+
+
+PREFIX_SUMS = PRODUCT.replace("C[i][j] += A[i][k] * B[k][j]", "C[i][j] = C[i][j] * A[i][k]")
+
+
+@pytest.mark.parametrize(("tree", "message"), [
+    ('schedule: "[{S0[i, j, k] -> [(k)]}, {S0[i, j, k] -> [(i)]}]", coincident: [1, 1], child: '
+     '{ schedule: "[{S0[i, j, k] -> [(j)]}]" }', "loop 0 of a band is called coincident and carries"),
+    ('schedule: "[{S0[i, j, k] -> [(i + k)]}, {S0[i, j, k] -> [(i - k)]}]", permutable: 1, child: '
+     '{ schedule: "[{S0[i, j, k] -> [(j)]}]" }', "loop 1 of a band called permutable runs backward"),
+    ('mark: "polysched role=loop parallel=1", child: { schedule: "[{S0[i, j, k] -> [(k)]}]", child: '
+     '{ schedule: "[{S0[i, j, k] -> [(i)]}, {S0[i, j, k] -> [(j)]}]" } }', "loop marked parallel carries"),
+])
+def test_an_imported_tree_cannot_promise_what_is_not_so(tree: str, message: str) -> None:
+    """The order of each is legal; OpenMP or tiles over such loops would not be."""
+    dependences = analyse(from_c_text(PREFIX_SUMS))
+    domain = "[n] -> { S0[i, j, k] : 0 <= i < n and 0 <= j < n and 0 <= k < n }"
+    text = f'{{ domain: "{domain}", child: {{ {tree} }} }}'
+    with pytest.raises(IllegalScheduleError, match=message) as refused:
+        Schedule.from_text(text, dependences)
+    assert "must run before" in (refused.value.witness or "")
+
+
+@pytest.mark.parametrize("mark", ["polysched role=loop register=1", "polysched role=other", "polysched parallel"])
+def test_marks_that_no_schedule_has(mark: str) -> None:
+    schedule = product()
+    text = str(schedule.tree).replace("child: {", f'child: {{ mark: "{mark}", child: {{', 1) + " }"
+    with pytest.raises(UsageError, match="mark"):
+        Schedule.from_text(text, schedule.dependences)
 
 
 def test_text_for_people() -> None:

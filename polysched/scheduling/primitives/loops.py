@@ -154,8 +154,10 @@ def chain(tree: LoopTree, references: tuple[LoopRef, ...]) -> tuple[Loop, ...]:
 
     Raises
     ------
-    UsageError : a loop is named twice, or statements or other loops stand between them.
+    UsageError : none is named, a loop is named twice, or statements or other loops stand between them.
     """
+    if not references:
+        raise UsageError("no loop was named", hint="name the loops of one perfect nest")
     found = sorted((find_loop(tree, r) for r in references), key=lambda loop: loop.position)
     if len({loop.position for loop in found}) != len(found):
         raise UsageError("a loop is named twice", witness=str(references))

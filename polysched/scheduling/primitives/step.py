@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from polysched.dependence.dependences import Dependences
+from polysched.errors import UsageError
 from polysched.scheduling.loop_tree import LoopTree
 from polysched.scop.scop import Scop
+
+LARGEST = 2**31 - 1
+"""Of the numbers in a step: products of two of them fit the 64-bit integers of the emitted loops."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,9 +21,21 @@ class Step:
 
     `rewrite` gets a tree whose bands are split into one-member bands and returns another; it refuses what
     has no meaning (UsageError), and leaves legality to `scheduling.steps.apply`, which decides it exactly.
+
+    Raises
+    ------
+    UsageError : a field has a value of another type; a list stands for a tuple, as in JSON.
     """
 
     NAME: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for name, wanted in _field_types(type(self)).items():
+            try:
+                object.__setattr__(self, name, _fitting(getattr(self, name), wanted))
+            except TypeError:
+                raise UsageError(f"step {self.NAME}: {name} cannot be {getattr(self, name)!r}",
+                                 hint=f"it is {_in_words(wanted)}") from None
 
     def rewrite(self, tree: LoopTree) -> LoopTree:
         """The tree after the step."""
@@ -47,3 +64,28 @@ class ProgramStep(Step):
         those of the statement before.
         """
         raise NotImplementedError(type(self).__name__)
+
+
+@cache
+def _field_types(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in fields(kind)}
+
+
+def _fitting(value: Any, wanted: Any) -> Any:
+    """The value as a field of type `wanted` holds it; TypeError when it is none."""
+    if get_origin(wanted) is tuple:
+        if not isinstance(value, (tuple, list)):
+            raise TypeError
+        return tuple(_fitting(v, get_args(wanted)[0]) for v in value)
+    allowed = get_args(wanted) or (wanted,)
+    if isinstance(value, bool) or not isinstance(value, allowed) or (isinstance(value, int) and abs(value) > LARGEST):
+        raise TypeError
+    return value
+
+
+def _in_words(wanted: Any) -> str:
+    words = {int: f"an integer of at most {LARGEST}", str: "a text"}
+    if get_origin(wanted) is tuple:
+        return f"a tuple, each of {_in_words(get_args(wanted)[0])}"
+    return " or ".join(words[kind] for kind in (get_args(wanted) or (wanted,)))

@@ -16,8 +16,11 @@ def step_from_json(value: Mapping[str, Any]) -> Step:
 
     Raises
     ------
-    UsageError : no such step, or it has other fields.
+    UsageError : no such step, it is no object, or has other fields or values of another type.
     """
+    if not isinstance(value, Mapping):
+        raise UsageError("a stored step is a JSON object", witness=repr(value)[:60],
+                         hint='for instance {"step": "parallel", "loop": "i"}')
     name = value.get("step")
     kind = STEPS.get(str(name))
     if kind is None:

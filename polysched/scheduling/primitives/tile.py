@@ -10,7 +10,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scheduling.loop_tree import Band, LoopTree, Node, replace_node
 from polysched.scheduling.marks import LoopMark, Role
-from polysched.scheduling.primitives.loops import Loop, LoopRef, chain
+from polysched.scheduling.primitives.loops import Loop, LoopRef, chain, find_loop
 from polysched.scheduling.primitives.step import Step
 
 
@@ -22,8 +22,8 @@ class Tile(Step):
 
     Parameters
     ----------
-    loops : the loops, outermost first.
-    sizes : tile edge per loop, in iterations; each >= 1.
+    loops : the loops of the nest, in any order.
+    sizes : tile edge per loop, in the order of `loops`, in iterations; each >= 1.
 
     Source: F. Irigoin, R. Triolet, "Supernode partitioning", POPL 1988.
     """
@@ -37,7 +37,7 @@ class Tile(Step):
             raise UsageError("tile wants one size per loop", witness=f"{self.loops} with {self.sizes}")
         nest = chain(tree, self.loops)
         by_position = {loop.position: loop for loop in nest}
-        sizes = {loop.position: size for loop, size in zip(nest, self.sizes, strict=True)}
+        sizes = {find_loop(tree, r).position: size for r, size in zip(self.loops, self.sizes, strict=True)}
         inner: Node = nest[-1].band.child
         marks = {position: numbered(loop, number=nest[0].position, member=member)
                  for member, (position, loop) in enumerate(sorted(by_position.items()))}

@@ -103,6 +103,31 @@ def test_tile():
     assert [p for _, p in points[:24:4]] == [(0, 0, 0), (0, 1, 0), (0, 2, 0), (1, 0, 0), (1, 1, 0), (1, 2, 0)]
 
 
+def test_sizes_belong_to_the_loops_as_they_are_named():
+    assert steps.apply(product(), Tile(loops=("j", "i"), sizes=(8, 4))).tree.plain_is_equal(
+        steps.apply(product(), Tile(loops=("i", "j"), sizes=(4, 8))).tree)
+
+
+@pytest.mark.parametrize(("kind", "values", "field"), [
+    (Tile, {"loops": ("i",), "sizes": (2.5,)}, "sizes"),
+    (Tile, {"loops": "ij", "sizes": (2, 2)}, "loops"),
+    (Reverse, {"loop": None}, "loop"),
+    (Reverse, {"loop": True}, "loop"),
+    (Skew, {"loop": "j", "by": "i", "factor": 1.5}, "factor"),
+    (Scale, {"loop": "i", "factor": 1 << 40}, "factor"),
+    (Peel, {"loop": "i", "count": "1"}, "count"),
+])
+def test_values_of_another_type_are_refused(kind: type[Step], values: dict[str, object], field: str):
+    with pytest.raises(UsageError, match=f"step {kind.NAME}: {field} cannot be"):
+        kind(**values)
+
+
+def test_a_list_stands_for_a_tuple():
+    assert Tile(loops=["i"], sizes=[4]) == Tile(loops=("i",), sizes=(4,))
+    with pytest.raises(UsageError, match="no loop was named"):
+        steps.apply(product(), Reorder(order=()))
+
+
 def test_tile_refuses_a_stencil_that_is_not_skewed():
     with pytest.raises(IllegalScheduleError, match="step tile breaks the") as caught:
         steps.apply(stencil(), Tile(loops=("t", "i"), sizes=(2, 2)))
