@@ -30,7 +30,8 @@ class Step:
     NAME: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        for name, wanted in _field_types(type(self)).items():
+        kind: Any = type(self)
+        for name, wanted in _field_types(kind).items():
             try:
                 object.__setattr__(self, name, _fitting(getattr(self, name), wanted))
             except TypeError:
@@ -67,7 +68,7 @@ class ProgramStep(Step):
 
 
 @cache
-def _field_types(kind: Any) -> dict[str, Any]:
+def _field_types(kind: type[Step]) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {f.name: hints[f.name] for f in fields(kind)}
 
