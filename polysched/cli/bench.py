@@ -31,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.experiment.driver import run_experiment
     from polysched.experiment.folders import list_experiments
     if arguments.name is not None:
-        return run_experiment(arguments.name, arguments.options)
+        loudness = ["--verbose"] * bool(arguments.verbose) + ["--quiet"] * bool(arguments.quiet)
+        return run_experiment(arguments.name, [*arguments.options, *loudness])
     if arguments.names:
         print("\n".join(found.name for found in list_experiments()))
         return 0

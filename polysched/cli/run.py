@@ -36,6 +36,8 @@ transformed code are compared with those of the original before anything is time
 MEBIBYTE = 1 << 20
 SLOWER = ("slower than the original at these sizes: --tile N, --tile off, --no-parallel, --scheduler best give other "
           "codes, and --safe keeps the original where it is faster")
+LIMITS = ("--timeout and --memory set the limits; where the original code fails, other sizes (--size) or inputs "
+          "(--seed) may suit it")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -187,7 +189,7 @@ def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = Fals
     output.print(f"{measurement.function}({sizes}) in {Path(measurement.source).name}", markup=False)
     line = verification_line(measurement)
     if measurement.failure:
-        raise RunFailedError(measurement.failure, where=measurement.source, hint="see --timeout and --memory")
+        raise RunFailedError(measurement.failure, where=measurement.source, hint=LIMITS)
     if not measurement.verified:
         never_compared = measurement.verification is None or bool(measurement.verification.problem)
         raise WrongResultError(line, where=measurement.source, hint=(

@@ -87,6 +87,7 @@ def add_common(parser: argparse.ArgumentParser, found: Found) -> None:
                         help="most memory of a case's process (default: 3/4 of what is free)")
     parser.add_argument("--cluster", metavar="ADDRESS", help="measure on the workers of a Dask cluster, one case at a "
                         "time on each; `local` or `local:N` starts N workers here (needs polysched[cluster])")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say everything that a case does")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
@@ -138,10 +139,17 @@ def measure_cases(found: Found, settings: Settings, cases: Sequence[Case], argum
                 for case in cases
                 if not (arguments.resume and key_of(found.name, case, settings, machine) in done)]
     results.parent.mkdir(parents=True, exist_ok=True)
-    with case_progress(len(requests), skipped=len(cases) - len(requests), quiet=arguments.quiet) as shown:
-        for record in _records(requests, arguments.cluster, shown):
-            append(results, record)
-            shown.finished(record.case, "" if record.done else f"{record.status}: {record.problem}")
+    with case_progress(len(requests), skipped=len(cases) - len(requests), quiet=arguments.quiet,
+                       verbose=arguments.verbose) as shown:
+        try:
+            for record in _records(requests, arguments.cluster, shown):
+                append(results, record)
+                shown.finished(record.case, "" if record.done else f"{record.status}: {record.problem}")
+        except KeyboardInterrupt:
+            shown.say(f"what was measured is in {results}; the same command with --resume goes on")
+            raise
+        if requests:
+            shown.say(f"the records are in {results}")
 
 
 def _records(requests: Sequence[CaseRequest], cluster: str | None, shown: CaseProgress) -> Iterable[Record]:

@@ -122,7 +122,7 @@ def load_module(path: Path) -> ModuleType:
 
     Raises
     ------
-    UsageError : there is no such file.
+    UsageError : there is no such file, or it is not Python.
     """
     name = f"{PREFIX}{path.parent.name}_{path.stem}"
     if name in sys.modules:
@@ -133,7 +133,12 @@ def load_module(path: Path) -> ModuleType:
     _come_first(path.parent)
     module = importlib.util.module_from_spec(specification)
     sys.modules[name] = module
-    specification.loader.exec_module(module)
+    try:
+        specification.loader.exec_module(module)
+    except SyntaxError as error:
+        del sys.modules[name]
+        raise UsageError(f"the experiment's file is not Python: {error.msg}", where=f"{error.filename}:{error.lineno}",
+                         witness=(error.text or "").strip() or None) from None
     return module
 
 

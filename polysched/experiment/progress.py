@@ -14,13 +14,13 @@ PATIENCE_SECONDS = 20.0
 class CaseProgress:
     """Takes notice of cases and of what is being done in them."""
 
-    def __init__(self, total: int, *, skipped: int, quiet: bool) -> None:
-        self._total, self._finished, self._quiet = total, 0, quiet
+    def __init__(self, total: int, *, skipped: int, quiet: bool, verbose: bool = False) -> None:
+        self._total, self._finished, self._quiet, self._verbose = total, 0, quiet, verbose
         self._case, self._said = "", time.monotonic()
         self._bar: Any = None
         self._task: Any = None
         if skipped:
-            self._line(f"{skipped} cases are done already, {total} to go")
+            self.say(f"{skipped} {'cases are' if skipped > 1 else 'case is'} done already, {total} to go")
         if not quiet and total and sys.stderr.isatty():
             self._start_bar()
 
@@ -39,11 +39,11 @@ class CaseProgress:
             self._bar.update(self._task, description=case)
 
     def phase(self, doing: str) -> None:
-        """What the case is doing now; a plain line only after some silence."""
+        """What the case is doing now; a plain line only after some silence, or where details are wanted."""
         if self._bar is not None:
             self._bar.update(self._task, description=f"{self._case}: {doing}")
-        elif time.monotonic() - self._said > PATIENCE_SECONDS:
-            self._line(f"{self._case}: {doing}")
+        if self._verbose or (self._bar is None and time.monotonic() - self._said > PATIENCE_SECONDS):
+            self.say(f"{self._case}: {doing}")
 
     def finished(self, case: str, problem: str) -> None:
         """A case has its record."""
@@ -51,9 +51,10 @@ class CaseProgress:
         if self._bar is not None:
             self._bar.advance(self._task)
         if problem or self._bar is None:
-            self._line(f"[{self._finished}/{self._total}] {case}{f': {problem}' if problem else ''}")
+            self.say(f"[{self._finished}/{self._total}] {case}{f': {problem}' if problem else ''}")
 
-    def _line(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """A plain line; above the bar where there is one."""
         self._said = time.monotonic()
         if self._quiet:
             return
@@ -69,9 +70,9 @@ class CaseProgress:
 
 
 @contextmanager
-def case_progress(total: int, *, skipped: int, quiet: bool) -> Iterator[CaseProgress]:
+def case_progress(total: int, *, skipped: int, quiet: bool, verbose: bool = False) -> Iterator[CaseProgress]:
     """A progress display for the body."""
-    shown = CaseProgress(total, skipped=skipped, quiet=quiet)
+    shown = CaseProgress(total, skipped=skipped, quiet=quiet, verbose=verbose)
     try:
         yield shown
     finally:

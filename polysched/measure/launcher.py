@@ -5,8 +5,12 @@ high-water mark of the replaced memory into `ru_maxrss`), so a large parent woul
 process is a bare interpreter of a few MiB, run as `python -I -S launcher.py FILE COMMAND...`: it starts the command,
 writes its number to FILE, waits for it, adds its peak in bytes, and ends as the command ended, by the same status or
 the same signal. It imports nothing but what the interpreter brings.
+
+When the measuring process is killed, the kernel kills this one, and then the command, which asked for the same
+(`child_side.limit_this_process`): nothing goes on computing that nobody waits for.
 """
 
+import ctypes
 import os
 import resource
 import signal
@@ -16,6 +20,8 @@ import sys
 def main(arguments: list[str]) -> None:
     """Run the command that follows the name of the file."""
     name, *command = arguments
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     with open(name, "w") as file:
         child = os.posix_spawn(command[0], command, os.environ)
         print(child, file=file, flush=True)

@@ -48,7 +48,7 @@ def ratio_line(measurement: Measurement) -> str:
     interval = timing.ratio_interval
     text = (f"{timing.ratio:.2f} times as fast as the original (median of {len(timing.ratios)} alternating pairs, "
             f"{100 * interval.coverage:.0f}% interval {interval.low:.2f} to {interval.high:.2f}, "
-            f"{timing.threads} threads)")
+            f"{timing.threads} thread{'s' if timing.threads > 1 else ''})")
     if timing.disturbed:
         text += f"; {len(timing.disturbed)} of the pairs were disturbed by other work on the machine"
     return text

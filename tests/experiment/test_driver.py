@@ -54,8 +54,9 @@ def test_resume_measures_only_what_is_not_done(toy: Path, tmp_path: Path) -> Non
     log = str(tmp_path / "log")
     arguments = ("--cases", "one", "crash", "--log", log)
     assert is_refusal(bench(tmp_path, *arguments, "-q"), code=RUN_FAILED)
-    done = bench(tmp_path, *arguments, "--resume")
-    assert "1 cases are done already, 1 to go" in done.stderr
+    done = bench(tmp_path, *arguments, "--resume", "-v")
+    assert "polysched: crash: counting" in done.stderr
+    assert "1 case is done already, 1 to go" in done.stderr
     assert str(tmp_path) not in (tmp_path / "toy.jsonl").read_text(), "where things are is not recorded"
     assert [line.split()[0] for line in Path(log).read_text().splitlines()] == ["one", "crash", "crash"]
 
@@ -76,8 +77,9 @@ def test_what_a_case_does_is_its_own_affair(toy: Path, tmp_path: Path, case: str
 
 
 def test_the_verdict_decides_the_exit_code(toy: Path, tmp_path: Path) -> None:
-    done = bench(tmp_path, "--cases", "thirteen_long", "-q")
+    done = polysched("bench", "-q", "toy", "--cases", "thirteen_long", folder=tmp_path)
     assert is_refusal(done, code=WRONG_RESULT)
+    assert "1/1" not in done.stderr
     assert "thirteen is not liked" in done.stderr
 
 
@@ -122,6 +124,7 @@ def test_interrupting_leaves_a_valid_file_and_no_process(toy: Path, tmp_path: Pa
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 130
     assert "polysched: interrupted" in errors
+    assert "what was measured is in toy.jsonl" in errors
     assert [r.case for r in read(tmp_path / "toy.jsonl")] == ["one"]
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
@@ -145,6 +148,10 @@ def test_refusals_say_what_there_is(toy: Path, tmp_path: Path) -> None:
         done = polysched("bench", *arguments, folder=tmp_path)
         assert is_refusal(done, code=REFUSED), done
         assert message in done.stderr
+    (toy / "run.py").write_text("def measure(\n")
+    done = polysched("bench", "toy", folder=tmp_path)
+    assert is_refusal(done)
+    assert "run.py:1: the experiment's file is not Python" in done.stderr
     (toy / "experiment.toml").write_text('question = "?"\n')
     done = polysched("bench", "toy", folder=tmp_path)
     assert is_refusal(done)

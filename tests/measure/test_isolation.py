@@ -1,6 +1,9 @@
 """A child that crashes, hangs or eats memory is data; nothing of it stays behind."""
 
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -126,6 +129,23 @@ def test_an_interrupt_of_the_parent_kills_the_child_and_cleans_up() -> None:
         run()
     assert is_gone(pids[0])
     assert not folders[0].exists()
+
+
+def test_a_child_does_not_outlive_a_parent_that_was_killed(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+from polysched.measure.isolation import Limits, run_isolated
+run_isolated("misbehaving_child", {"do": "hang with child"}, folder=Path(sys.argv[1]), limits=Limits(),
+             on_report=lambda report: print(report.get("orphan", ""), flush=True))
+"""
+    with subprocess.Popen([sys.executable, "-c", program, tmp_path], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as parent:
+        assert parent.stdout is not None
+        grandchild = int(next(line for line in parent.stdout if line.strip()))
+        parent.kill()
+    assert is_gone(int((tmp_path / "child").read_text()))
+    os.kill(grandchild, signal.SIGKILL)
 
 
 def test_no_descriptor_is_left_open() -> None:
