@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import inspect
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +20,7 @@ from polysched.experiment.c_function import Arguments, command, described
 from polysched.experiment.contest import MissingToolError
 from polysched.experiment.contestant import program
 from polysched.measure.call_interface import Slot, wrapper
+from polysched.measure.measurement import Build
 from polysched.measure.problem_size import choose_size
 from polysched.measure.slots import make_slots
 from polysched.scop import from_c_file
@@ -103,9 +106,14 @@ def numba_entry(parameters: Mapping[str, Any]) -> Entry:
     function = numba_function(Path(parameters["file"]), parameters["which"])
     names = list(inspect.signature(function.py_func).parameters)   # type: ignore[attr-defined]
     values = [arguments.arrays[n] if arguments.is_array[n] else arguments.arrays[n][()] for n in names]
+    started = time.monotonic()
     function(*values)
+    flags = ("njit", *(("parallel=True", f"prange={parameters['which']}") if parameters["which"] else ()))
+    made = Build(compiler="numba", version=numba.__version__, flags=flags,
+                 source_sha256=hashlib.sha256(Path(parameters["file"]).read_bytes()).hexdigest(),
+                 compile_seconds=round(time.monotonic() - started, 4))   # with the first run
     return Entry(call=lambda: function(*values), restore=arguments.restore, results=arguments.results,
-                 note=f"Numba {numba.__version__}")
+                 note=f"Numba {numba.__version__}", build=made)
 
 
 def library(kernel: OwnKernel, name: str, source: Path, compiler: Sequence[str], link: Sequence[str]) -> Program:
@@ -113,8 +121,10 @@ def library(kernel: OwnKernel, name: str, source: Path, compiler: Sequence[str],
     path = kernel.folder / f"{name}.so"
     around = kernel.folder / f"{name}_call.c"
     around.write_text(wrapper(source, kernel.name, kernel.slots))
+    started = time.monotonic()
     suite.call([*compiler, *SHARED, around, "-o", path, *link, "-lm"], f"compiling {name}", kernel.folder)
-    return Program(command=command(path, kernel.slots, kernel.folder, name, recipe=kernel.recipe))
+    made = suite.built(compiler, (*SHARED, *link, "-lm"), source, time.monotonic() - started, kernel.folder)
+    return Program(command=command(path, kernel.slots, kernel.folder, name, recipe=kernel.recipe), build=made)
 
 
 def with_numba(kernel: OwnKernel, which: str, threads: int) -> Program:
