@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from polysched.dependence import analyse
-from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
+from polysched.errors import IllegalScheduleError
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
 from polysched.tensorize.emission.cost import plan_cycles
-from polysched.tensorize.emission.library import library_call
 from polysched.tensorize.emission.plan import Plan, make_plan
 from polysched.tensorize.facts import Numerics
 from polysched.tensorize.fragment import Fragment
@@ -126,11 +125,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         name, ordinary = candidate.fragment.statement.name, ordinary_cycles(candidate.fragment, target)
         if best is not None and ordinary - candidate.cost_cycles <= best[0]:
             continue
-        try:
-            cycles = _cycles(candidate, target)
-        except NoIntrinsicMatchError as refusal:
-            tied[name] = f"{name}: {refusal.problem}"
-            continue
+        cycles = _cycles(candidate, target)
         text = (f"{candidate.intrinsic.name} about {cycles:.0f} cycles, vector code at best {ordinary:.0f}")
         if options.intrinsic == AUTO and cycles >= ordinary:
             slower[name] = min(slower.get(name, (math.inf, "")), (cycles, text))
@@ -169,14 +164,8 @@ def _fastest(program: TensorizedProgram, found: list[Match], target: Target) -> 
 
 
 def _cycles(candidate: Match, target: Target) -> float:
-    """What a match costs.
-
-    Raises
-    ------
-    NoIntrinsicMatchError : a library function cannot be called with these strides.
-    """
+    """What a match costs."""
     if candidate.intrinsic.library:
-        library_call(candidate, "call")
         return candidate.cost_cycles
     return plan_cycles(make_plan(candidate, emulated=False, target=target), target)
 

@@ -76,7 +76,11 @@ class IslCheck:
         if not self.differ(lanes):
             return Refusal("two places of the result would hold the same element, so one sum is lost",
                            _together(lanes))
-        return None if self.fragment.is_box else _padding(self.fragment, operands, set(mapped))
+        if self.fragment.is_box:
+            return None
+        views = [self.fragment.loops_of(e) | _together(tuple(m for m, i in zip(loops, indexes, strict=True) if o in i))
+                 for o, e in operands.items()]
+        return _padding(self.fragment, [*views, self.written], mapped)
 
     def agree(self, references: tuple[str, ...], hidden: tuple[tuple[str, ...], ...]) -> bool:
         """The elements of all these accesses are the same in every iteration of the hidden loops."""
@@ -189,31 +193,36 @@ def _map(fragment: Fragment, coordinates: Sequence[str]) -> isl.Map:
     return isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_domain(fragment.domain)
 
 
-def _padding(fragment: Fragment, operands: Mapping[str, Expr], mapped: set[str]) -> Refusal | None:
-    """Points of the bounding box outside the domain must have no effect."""
+def _padding(fragment: Fragment, views: Sequence[frozenset[str]], mapped: frozenset[str]) -> Refusal | None:
+    """Points of the bounding box outside the domain must have no effect.
+
+    An operand is zero, and an element of the result is not stored, where no iteration with the same values of its own
+    loops belongs to the domain; an operand is packed once for all values of the others.
+
+    Parameters
+    ----------
+    views : per operand the loops that its places are told apart by, the result's among them.
+    """
     domain, visible = fragment.domain, fragment.box
-    position = {name: i for i, name in enumerate(fragment.statement.iterators)}
-    outside = frozenset(loop.name for loop in fragment.loops) - mapped
-    views = [fragment.loops_of(e) for e in operands.values()]
-    views.append(frozenset(n for i in fragment.indices[fragment.target] for n in i.loops))
     for view in views:
         reached = domain
-        for name in position:
-            if name not in view | outside:
-                at = position[name]
-                reached = reached.project_out(isl.dim_type.set, at, 1).insert_dims(isl.dim_type.set, at, 1)
+        for position, name in enumerate(fragment.statement.iterators):
+            if name not in view:
+                reached = reached.project_out(isl.dim_type.set, position, 1).insert_dims(
+                    isl.dim_type.set, position, 1)
         visible = visible.intersect(reached.set_tuple_name(fragment.statement.name))
     if visible.is_subset(domain):
         return None
     witness = visible.subtract(domain).sample_point()
-    return Refusal(f"the domain is no box, and the padding at {witness} would be counted", frozenset(mapped))
+    return Refusal(f"the domain is no box, and the padding at {witness} would be counted", mapped)
 
 
 def loops_kept_outside(fragment: Fragment, dependences: Dependences) -> tuple[dict[str, str], str]:
     """The outermost loops that the statement must keep sharing with others, each with its reason.
 
     All iterations of the rest run as one nest of their own, behind the statements written before and ahead of those
-    written after, which is loop distribution (Allen and Kennedy 2001, section 5.2).
+    written after, which is loop distribution (Allen and Kennedy 2001, section 5.2). No dependence may lead back from a
+    later of the three parts to an earlier one, be the statement itself at its ends or not.
 
     Returns
     -------
@@ -223,10 +232,7 @@ def loops_kept_outside(fragment: Fragment, dependences: Dependences) -> tuple[di
     own = names.index(fragment.statement.name)
     backward = []
     for pair in dependences.pairs:
-        if (pair.source == pair.sink) or fragment.statement.name not in (pair.source, pair.sink):
-            continue
-        if names.index(pair.source) > names.index(pair.sink) and own in (
-                names.index(pair.source), names.index(pair.sink)):
+        if pair.source != pair.sink and names.index(pair.source) >= own >= names.index(pair.sink):
             backward.append((pair, fix_parameters(pair.relation, fragment.sizes)))
     shared = shared_depth(fragment)
     reasons: dict[str, str] = {}
@@ -300,5 +306,8 @@ def same_tile_dependence(fragment: Fragment, dependences: Dependences, extents: 
             if not violated(guilty):
                 members.append(name)
     blamed = frozenset(n for m in guilty for n in m)
+    if not blamed:   # no mapping helps: the loops left outside run upwards, one inside the other
+        return Refusal(f"the loops around the calls would run iterations of {fragment.statement.name} in another order "
+                       "than the program does", frozenset(n for m in loops for n in m))
     return Refusal(f"one execution would hold dependent iterations of {fragment.statement.name} "
-                   f"(loops {', '.join(sorted(blamed))})", blamed or frozenset(n for m in loops for n in m))
+                   f"(loops {', '.join(sorted(blamed))})", blamed)

@@ -23,6 +23,7 @@ from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.ideal import ideal_text
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, order_that_is_lost, same_tile_dependence
+from polysched.tensorize.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.splitting import split_fragments
 
@@ -133,6 +134,20 @@ class Match:
         """How each operand of the instruction lies in the program's arrays, the result first."""
         held = {**self.assignment.held, self.intrinsic.output.name: self.fragment.result}
         return tuple([self.table.layout(o, held[o.name], self.loops) for o in self.table.operands])
+
+    def library_operand(self, layout: OperandLayout) -> LibraryOperand | str:
+        """How an operand is handed to a library function, or why it cannot be."""
+        described = next(o for o in self.table.operands if o.name == layout.operand)
+        extents = [1 if group is None else self.fused_extent(group) for group, _ in described.subscripts]
+        return library_operand(layout.strides, extents, written=layout.operand == self.intrinsic.output.name)
+
+    def cannot_be_called(self) -> str:
+        """Why the library function cannot take the program's arrays; "" where it can, and for instructions."""
+        for layout in self.layouts if self.intrinsic.library else ():
+            if isinstance(why := self.library_operand(layout), str):
+                return f"operand {layout.operand} cannot be {layout.array}: {why}; {self.intrinsic.name} takes " \
+                       f"{self.intrinsic.operand(layout.operand).stride}"
+        return ""
 
     @cached_property
     def cost_cycles(self) -> float:
@@ -284,6 +299,9 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops)
+            continue
+        if why := candidate.cannot_be_called():
+            refused.append(f"{candidate}: {why}")
             continue
         yield candidate
         count += 1

@@ -28,19 +28,21 @@ def run_tensorized(scop: Scop, name: str, sizes: dict[str, int], arrays: dict[st
                    options: MatchOptions | None = None) -> int:
     found = match(scop, find_intrinsic(name), options, sizes=sizes)
     assert found.count >= 1, [str(e) for e in found.explanations]
-    for i, m in enumerate(found.with_mirrors):
+    expected = {k: v.copy() for k, v in arrays.items()}
+    execute(scop, sizes, expected)
+    programs = [tensorize(m) for m in found.with_mirrors]
+    functions = [emit_match(p.match, f"match_{i}", EmissionOptions(emulated=True, zero=p.zero))
+                 for i, p in enumerate(programs)]
+    library = compiled(functions, folder)
+    for whole, function in zip(programs, functions, strict=True):
         mine = {k: v.copy() for k, v in arrays.items()}
-        expected = {k: v.copy() for k, v in arrays.items()}
-        execute(scop, sizes, expected)
-        whole = tensorize(m)
         if whole.before is not None:
             execute(whole.before, sizes, {a.name: mine[a.name] for a in whole.before.arrays})
-        function = emit_match(m, f"match_{i}", EmissionOptions(emulated=True, zero=whole.zero))
-        call(compiled([function], folder, f"match_{i}"), function, mine)
+        call(library, function, mine)
         if whole.after is not None:
             execute(whole.after, sizes, {a.name: mine[a.name] for a in whole.after.arrays})
         for k in expected:
-            np.testing.assert_array_equal(mine[k], expected[k], err_msg=f"{k} of {m}")
+            np.testing.assert_array_equal(mine[k], expected[k], err_msg=f"{k} of {whole.match}")
     return found.total
 
 
@@ -110,6 +112,29 @@ for (int t = 1; t < n; t++) {
     assert "loop t carries a dependence between S1 and S0 on C" in str(caught.value)
 
 
+def test_what_runs_before_may_not_wait_for_what_runs_behind() -> None:
+    """The statement between them has nothing to do with it, but taking it out splits the loop that the others share."""
+    scop = from_c_text("""
+void f(double C[9][8][8], double A[9][8][8], double B[9][8][8], double x[9], double y[10]) {
+#pragma scop
+for (int t = 0; t < 9; t++) {
+  x[t] = y[t] * 0.5;
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 8; j++)
+      for (int k = 0; k < 8; k++)
+        C[t][i][j] += A[t][i][k] * B[t][k][j];
+  y[t + 1] = x[t] + 1;
+}
+#pragma endscop
+}
+""")
+    found = match(scop, find_intrinsic("cblas_dgemm"))
+    assert all("t" in m.outer for m in found.with_mirrors)
+    with pytest.raises(IllegalScheduleError, match="cannot be taken out") as caught:
+        tensorize(found.matches[0])
+    assert "loop t carries a dependence between S2 and S0 on y" in str(caught.value)
+
+
 SUMS = {
     "dot": ("int32_t s[1], const int8_t x[n], const int8_t y[n]", "for (int i = 0; i < n; i++) s[0] += x[i] * y[i];"),
     "rows": ("int32_t s[m], const int8_t x[m][n], const int8_t y[m][n]",
@@ -146,6 +171,8 @@ ODD_LOOPS = {
                 "C[i][n - 1 - j] += A[n - 1 - i][k] * B[n - k][j];",
     "guarded": "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) "
                "if (i + k < n) C[i][j] += A[i][k] * B[k][j];",
+    "bounds of a loop that operands do not know": "for (int o = 0; o < 5; o++) for (int j = 0; j < n; j++) "
+              "for (int k = 0; k <= o; k++) C[o][j] += A[0][k] * B[k][j];",
     "offset": "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) "
               "C[i][j] += (A[i][k] - 3) * B[k][j] * 1;",
 }
@@ -161,6 +188,20 @@ def test_loops_and_domains_of_other_shapes(case: str, tmp_path: Path) -> None:
         (tmp_path / "wide").mkdir()
         assert run_tensorized(scop, "vpdpwssd", sizes, arrays, tmp_path / "wide") >= 1
     assert run_tensorized(scop, "vpdpbusd", sizes, arrays, tmp_path) >= 1
+
+
+def test_partial_sums_of_rows_that_begin_elsewhere(tmp_path: Path) -> None:
+    """An element is stored whichever of its iterations exist, not only where the first one does."""
+    scop = from_c_text("""#include <stdint.h>
+void f(int32_t s[7], uint8_t A[7][90], int8_t B[7][90]) {
+#pragma scop
+for (int r = 0; r < 7; r++)
+  for (int k = 0; k < 90; k++)
+    if ((r + k) % 3 == 1) s[r] += A[r][k] * B[r][k];
+#pragma endscop
+}
+""")
+    assert run_tensorized(scop, "vpdpbusd_vector", {}, filled(scop, {}), tmp_path, MatchOptions(partial_sums=True)) >= 2
 
 
 def test_a_product_of_three_factors(tmp_path: Path) -> None:

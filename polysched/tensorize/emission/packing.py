@@ -181,8 +181,9 @@ def _domain_guard(match: Match, operand: str, plan: Plan) -> str:
     for loop in plan.loops:
         if uses(match, operand, loop) and loop.group < 0:
             known.add(loop.source)
+    partial = _partial_groups(match, operand)   # an element is stored for whichever iterations add to it
     for g, part in enumerate(match.groups):
-        if operand in part.indexes:
+        if operand in part.indexes and g not in partial:
             known |= set(match.loops[g])
     domain = fragment.domain.reset_tuple_id()
     for position, name in reversed(list(enumerate(fragment.statement.iterators))):
