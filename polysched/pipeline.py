@@ -259,7 +259,8 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         source = _emitted(expansion.dependences, options, seconds)
     reasons: tuple[str, ...] = ()
     if options.tensorize is not None:
-        source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(scop, source, options))
+        source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(
+            expansion.dependences.scop, source, options))
     kept_below = 0
     if options.safe and scop.source is not None:
         kept_below, source = crossover(source), original_when_small(source)

@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         instructions: list[str] = []
         if (wanted := tensorize_options(arguments)) is not None:
             shown.step("choosing instructions")
+            scops = tuple(analysed(scop, expand=options.expand).dependences.scop for scop in scops)   # as c2c does
             decided = [decide(scop, wanted, tiling.target) for scop in scops]
             instructions = [line for d in decided for line in instruction_lines(d, explain=arguments.explain)]
             scops = tuple(part for scop, d in zip(scops, decided, strict=True) for part in d.rest(scop))

@@ -21,12 +21,12 @@ void chain(int n, OUT D[n][n], OUT C[n][n], uint8_t A[n][n], int8_t B[n][n], int
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             C[i][j] = bias[j];
-            D[i][j] = 0;
+            OUT s = 0;
             for (int k = 0; k < n; k++)
                 C[i][j] += A[i][k] * B[k][j];
             for (int k = 0; k < n; k++)
-                D[i][j] += A[k][i] * B[j][k];
-            D[i][j] = D[i][j] > C[i][j] ? D[i][j] : C[i][j];
+                s += A[k][i] * B[j][k];
+            D[i][j] = s > C[i][j] ? s : C[i][j];
         }
 #pragma endscop
 }
