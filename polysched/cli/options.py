@@ -115,7 +115,7 @@ def read_strategy(name: str | None) -> Strategy | None:
 
     Raises
     ------
-    UsageError : it cannot be read.
+    UsageError : it cannot be read, or is no strategy.
     """
     from polysched.errors import UsageError
     from polysched.scheduling import Strategy
@@ -125,7 +125,11 @@ def read_strategy(name: str | None) -> Strategy | None:
         text = Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError("the strategy cannot be read", where=name, witness=str(error)) from error
-    return Strategy.from_json(text)
+    try:
+        return Strategy.from_json(text)
+    except UsageError as error:
+        raise UsageError(error.problem, where=f"{name}, {error.where}" if error.where else name, witness=error.witness,
+                         hint=error.hint) from None
 
 
 def tile_sizes(text: str) -> int | tuple[int, ...] | Literal["auto", "off"]:

@@ -92,6 +92,11 @@ def with_budget(operations: int, compute: Callable[[], Result], *, seconds: floa
         context.set_max_operations(after)
 
 
+def require_budget() -> None:
+    """Raise isl's error when the budget around is spent: what was computed last may be a part only."""
+    isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0)
+
+
 def _set_clock() -> None:
     """Let isl stop at the earliest of the deadlines, or at once when it has passed."""
     timer = clock()
@@ -117,7 +122,7 @@ def _leave() -> bool:
 def _is_spent() -> bool:
     """Whether the budget is used up: then isl refuses even this, under whatever message the first refusal had."""
     try:
-        isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0)
+        require_budget()
     except isl.Error:
         return True
     return False

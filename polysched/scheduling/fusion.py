@@ -51,7 +51,7 @@ def _fused_band(search: Search, first: Band | None, second: Band, active: list[A
     if first is None:
         return None
     policy = search.options.fusion
-    if any(set(apart) & set(first.names) and set(apart) & set(second.names) for apart in search.strategy.apart):
+    if search.apart(first.names, second.names):
         return None
     if policy != "max" and _depth(search, first, found) != _depth(search, second, found):
         return None

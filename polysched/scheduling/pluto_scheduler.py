@@ -21,12 +21,12 @@ import islpy as isl
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, carrier, equal_parts, member_values, require_legal
-from polysched.errors import UsageError
 from polysched.scheduling.components import ordered_components
 from polysched.scheduling.concurrent_start import with_concurrent_start
 from polysched.scheduling.fusion import fuse
 from polysched.scheduling.index_sets import with_split_index_sets
 from polysched.scheduling.integer_program import SolveCount
+from polysched.scheduling.kept_rows import Key, Level, domain_of, kept, key
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
 from polysched.scheduling.problem import CONE_OPERATIONS, CONE_SECONDS, band_values, initial_active, make_problem
@@ -41,6 +41,7 @@ from polysched.scheduling.rows import (
 from polysched.scheduling.schedule import Schedule, SolverReport
 from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
 from polysched.scheduling.strategy import Strategy
+from polysched.scheduling.wishes import require_known_names, require_separable, unused_rows
 
 
 def pluto(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:
@@ -83,14 +84,12 @@ def by_strategy(dependences: Dependences, strategy: Strategy, *, options: Schedu
 
     Raises
     ------
-    UsageError : the strategy names a statement or an iterator that there is not, or gives rows that are illegal.
+    UsageError : the strategy names a statement or an iterator that there is not, or wants what no schedule can have:
+        rows that are illegal, every direction forbidden, or statements apart that depend on each other.
 
     Source: Consolaro et al., PolyTOPS, CGO 2024.
     """
-    known = {s.name for s in dependences.scop.statements}
-    if unknown := strategy.statements() - known:
-        raise UsageError(f"the strategy names a statement {sorted(unknown)[0]!r} that the program lacks",
-                         where=dependences.scop.name, hint=f"it has {', '.join(sorted(known))}")
+    require_known_names(dependences.scop, strategy)
     options = options or SchedulerOptions()
     if strategy.fusion is not None:
         options = replace(options, fusion=strategy.fusion)
@@ -103,63 +102,76 @@ def run_ladder(dependences: Dependences, options: SchedulerOptions, *, algorithm
     """Schedule all statements; the modes are tried in order wherever a row is wanted."""
     started = time.perf_counter()
     count, rungs = SolveCount(), dict[str, None]()
+    searches: list[Search] = []
+    levels: dict[Key, Level] = {}
 
     def compute() -> isl.Schedule:
         problem = make_problem(dependences, input_dependences=options.input_dependences, weighed=strategy is not None)
         search = Search(problem=problem, options=options, modes=modes, count=count, rungs=rungs,
                         strategy=strategy or Strategy())
+        searches.append(search)
         names = tuple(problem.spaces)
-        tree = _schedule_below(search, names, initial_active(problem), dict.fromkeys(names, ()))
+        tree = _schedule_below(search, names, initial_active(problem), dict.fromkeys(names, ()), levels)
         if problem.cone_count.simplified:
             search.note(f"supersets of {problem.cone_count.simplified} relations of dependences: their cones ran out "
                         f"of {CONE_OPERATIONS} isl operations or {CONE_SECONDS:g} s in all")
+        for unused in unused_rows(search.strategy, search.dimensions):
+            search.note(unused)
         require_legal(dependences, tree, what=f"{algorithm} schedule")
         return tree
 
     tree = with_budget(options.isl_operations, compute, seconds=options.seconds)
     if tree is None:
-        rungs = dict.fromkeys((*rungs, f"as written: isl ran out of {options.isl_budget}"))
-        tree = original(dependences, options=options).tree
+        part = kept(searches[0], levels) if searches else None
+        reason = f"isl ran out of {options.isl_budget}"
+        rungs = dict.fromkeys((*rungs, f"as written: {reason}" if part is None else f"{reason}: {part[1]}"))
+        tree = original(dependences, options=options).tree if part is None else part[0]
     report = SolverReport(rungs=(*dependences.fallbacks, *rungs), variables=count.variables, rows=count.rows,
                           solves=count.solves, solver_seconds=count.seconds,
                           total_seconds=time.perf_counter() - started)
     return Schedule(dependences=dependences, tree=tree, algorithm=algorithm, report=report)
 
 
-def _schedule_below(search: Search, names: Names, active: list[Active], found: Found) -> isl.Schedule:
-    """The subtree for some statements, given the rows above it and what these leave active."""
+def _schedule_below(search: Search, names: Names, active: list[Active], found: Found, levels: dict[Key, Level]
+                    ) -> isl.Schedule:
+    """The subtree for some statements, given the rows above it and what these leave active.
+
+    What is found is noted in `levels` at once, for when the budget runs out.
+    """
+    scop = search.problem.scop
     if not names:
-        return isl.Schedule.from_domain(_domain(search, ()))
+        return isl.Schedule.from_domain(domain_of(scop, ()))
     order = [(a.dependence.source, a.dependence.sink) for a in active]
     if not any(found.values()):
         order += _together(search.strategy)
     components = tuple(ordered_components(names, order))
-    groups: list[tuple[tuple[Names, ...], Band | None]] = []
+    if not any(found.values()):
+        require_separable(scop, search.strategy, components, order)
+    level = levels[key(names, found)] = Level(components=components)
     for component in components:
         inside = among(active, component)
-        if all(not missing_of(search, n, found) for n in component):
-            groups.append(((component,), None))
-            continue
-        groups.append(((component,), find_band(search, (component,), inside, found)))
-    groups = fuse(search, groups, active, found)
+        complete = all(not missing_of(search, n, found) for n in component)
+        level.bands.append(None if complete else find_band(search, (component,), inside, found))
+    groups = fuse(search, level.known(), active, found)
     if search.options.fusion in ("smart", "cost"):
         groups = fuse_rows(search, groups, active, found)
+    level.groups = groups
     children = []
     for members, band in groups:
         inside = among(active, tuple(n for c in members for n in c))
-        children.append(_schedule_group(search, members, band, inside, found))
+        children.append(_schedule_group(search, members, band, inside, found, levels))
     return _join(children, [tuple(n for c in members for n in c) for members, _ in groups], active)
 
 
 def _schedule_group(search: Search, members: tuple[Names, ...], band: Band | None, active: list[Active],
-                    found: Found) -> isl.Schedule:
+                    found: Found, levels: dict[Key, Level]) -> isl.Schedule:
     """One group: its band, and below it what the band leaves active."""
     names = tuple(n for s in search.problem.spaces for n in (s,) if any(n in c for c in members))
     if band is None:
         if not active:
-            return isl.Schedule.from_domain(_domain(search, names))
+            return isl.Schedule.from_domain(domain_of(search.problem.scop, names))
         search.note(f"as written for {', '.join(names)}: no row orders what is left")
-        return search.problem.scop.schedule.intersect_domain(_domain(search, names))
+        return search.problem.scop.schedule.intersect_domain(domain_of(search.problem.scop, names))
     band = with_concurrent_start(search, band, active)
     values = band_values(search.problem, [row.of for row in band.rows])
     members_values = [member_values(values, i) for i in range(len(band.rows))]
@@ -167,7 +179,9 @@ def _schedule_group(search: Search, members: tuple[Names, ...], band: Band | Non
     for member in members_values:
         remaining = equal_parts(remaining, member)
     below = {n: (*found[n], *(row.of[n].iterators for row in band.rows)) for n in names}
-    subtree = _schedule_below(search, names, remaining, {**found, **below})
+    for n in names:
+        search.dimensions.setdefault(n, set()).update(range(len(found[n]), len(below[n])))
+    subtree = _schedule_below(search, names, remaining, {**found, **below}, levels)
     node = subtree.insert_partial_schedule(values).get_root().child(0).band_set_permutable(1)
     for position, member in enumerate(members_values):
         node = node.band_member_set_coincident(position, int(carrier(active, member) is None))
@@ -178,13 +192,6 @@ def _together(strategy: Strategy) -> list[tuple[str, str]]:
     """Edges both ways between statements that shall share a band: one component then."""
     pairs = [pair for group in strategy.together for pair in pairwise(group)]
     return pairs + [(b, a) for a, b in pairs]
-
-
-def _domain(search: Search, names: Names) -> isl.UnionSet:
-    domain = isl.UnionSet.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
-    for name in names:
-        domain = domain.union(isl.UnionSet.from_set(search.problem.scop.statement(name).domain))
-    return domain
 
 
 def _join(children: list[isl.Schedule], names: list[Names], active: list[Active]) -> isl.Schedule:

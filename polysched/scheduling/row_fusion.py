@@ -82,7 +82,7 @@ def _joined(search: Search, clusters: list[_Cluster], source: int, sink: int, ed
     """The clusters with those of two groups merged, if one loop fits both."""
     first = next((c for c in clusters if source in c.groups), None)
     second = next((c for c in clusters if sink in c.groups), None)
-    if first is None or second is None or first is second:
+    if first is None or second is None or first is second or search.apart(first.band.names, second.band.names):
         return clusters
     rest = [c for c in clusters if c is not first and c is not second]
     together = (*first.groups, *second.groups)

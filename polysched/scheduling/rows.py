@@ -164,6 +164,12 @@ class Group:
         """The statements whose row the strategy gives."""
         return tuple(s.name for s in self.statements if s.name in self.strategy.at(self.depth).rows)
 
+    @property
+    def wishes(self) -> bool:
+        """Whether the strategy gives or forbids rows here."""
+        here = self.strategy.at(self.depth)
+        return any(s.name in here.rows or s.name in here.forbidden for s in self.statements)
+
 
 def coefficients(space: StatementSpace, values: Mapping[str, int]) -> StatementRow:
     """A row from coefficients by name; the constant is named `1`.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from polysched.dependence.budget import require_budget
 from polysched.dependence.legality import Active
-from polysched.errors import UsageError
 from polysched.scheduling.integer_program import OutOfBudget, SolveCount
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.problem import Problem
@@ -24,6 +24,7 @@ from polysched.scheduling.rows import (
     missing_directions,
 )
 from polysched.scheduling.strategy import Strategy
+from polysched.scheduling.wishes import refuse_rows
 
 Names: TypeAlias = tuple[str, ...]
 Found: TypeAlias = Mapping[str, tuple[tuple[int, ...], ...]]
@@ -51,6 +52,7 @@ class Search:
     strategy: Strategy = field(default_factory=Strategy)
     count: SolveCount = field(default_factory=SolveCount)
     rungs: dict[str, None] = field(default_factory=dict)
+    dimensions: dict[str, set[int]] = field(default_factory=dict)
     edge_cache: dict[int, tuple[Active, tuple[Edge, ...]]] = field(default_factory=dict)
 
     def note(self, rung: str) -> None:
@@ -58,14 +60,18 @@ class Search:
         self.rungs[rung] = None
 
     def edges(self, active: list[Active]) -> tuple[Edge, ...]:
-        """Edges of the active dependences, each computed once."""
+        """Edges of the active dependences, each computed once; isl's error when its budget is spent meanwhile."""
         found: dict[Edge, None] = {}
         for part in active:
             if id(part) not in self.edge_cache:
                 self.edge_cache[id(part)] = (part, self.problem.edges([part]))
             found.update(dict.fromkeys(self.edge_cache[id(part)][1]))
+        require_budget()
         return tuple(found)
 
+    def apart(self, first: Names, second: Names) -> bool:
+        """Whether the strategy keeps a statement of one group from one of the other."""
+        return any(set(apart) & set(first) and set(apart) & set(second) for apart in self.strategy.apart)
 
     def group(self, names: Names, components: tuple[Names, ...], edges: tuple[Edge, ...], have: Found,
               fixed: Mapping[str, StatementRow] | None = None, above: tuple[Row, ...] = ()) -> Group:
@@ -86,7 +92,7 @@ def find_band(search: Search, components: tuple[Names, ...], active: list[Active
         if all(not missing_of(search, n, have) for n in names):
             break
         group = search.group(names, components, edges, have, above=tuple(rows))
-        row, mode = _next_row(search, group, first=not rows)
+        row, mode = _next_row(search, group, active, first=not rows)
         if row is None or mode is None or not accept(row):
             break
         rows.append(row)
@@ -95,7 +101,7 @@ def find_band(search: Search, components: tuple[Names, ...], active: list[Active
     return Band(components=components, rows=tuple(rows)) if rows else None
 
 
-def _next_row(search: Search, group: Group, *, first: bool) -> tuple[Row | None, RowMode | None]:
+def _next_row(search: Search, group: Group, active: list[Active], *, first: bool) -> tuple[Row | None, RowMode | None]:
     """The next row of a band by the first mode that has one.
 
     Rows after the first come by the modes that bound distances only, and so do rows for several components.
@@ -103,7 +109,7 @@ def _next_row(search: Search, group: Group, *, first: bool) -> tuple[Row | None,
     twice the length is no fusion that anybody wants.
     """
     several = len(group.components) > 1
-    modes = search.modes
+    modes, decided = search.modes, True
     if "feautrier" in search.strategy.at(group.depth).cost and FEAUTRIER not in modes[:1]:
         modes = (FEAUTRIER, *(m for m in modes if m != FEAUTRIER))
     if several and search.options.fusion != "max":
@@ -121,9 +127,9 @@ def _next_row(search: Search, group: Group, *, first: bool) -> tuple[Row | None,
             return outcome, mode
         if isinstance(outcome, OutOfBudget):
             search.note(f"{mode.name} ran out of {outcome}")
-    if group.given and first and not several:
-        raise UsageError(f"the rows given for {', '.join(group.given)} at dimension {group.depth} are not legal there",
-                         hint="give rows to every statement that they depend on, or leave them to the scheduler")
+            decided = False
+    if group.wishes and first and not several and decided:
+        refuse_rows(search.problem, group, active)
     return None, None
 
 

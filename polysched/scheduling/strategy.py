@@ -27,7 +27,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from polysched.errors import UsageError
 from polysched.scheduling.options import FUSION_POLICIES
@@ -36,6 +36,38 @@ Wish = TypeVar("Wish")
 
 COSTS = ("proximity", "feautrier", "parallel", "parallel-inner", "contiguity", "vectorization", "big-loops-first",
          "weights")
+
+LARGEST = 1_000_000
+"""Of the numbers in a strategy: sums of their products fit the solver's integers."""
+
+
+def _refuse(problem: str, value: object, hint: str | None = None) -> NoReturn:
+    raise UsageError(problem, witness=repr(value)[:60], hint=hint)
+
+
+def _names(value: Any, problem: str) -> tuple[str, ...]:
+    if not _is_list(value) or not all(isinstance(name, str) for name in value):
+        _refuse(problem, value)
+    return tuple(value)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _by_name(value: Any, name: str, form: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(entry, str) for entry in value):
+        _refuse(f"{name} gives {form}", value)
+    return dict(value)
+
+
+def _numbers(value: Any, what: str, *, least: int = -LARGEST) -> dict[str, int]:
+    """Integers by name, within the limits."""
+    numbers = _by_name(value, what, "a number per name")
+    for name, number in numbers.items():
+        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= LARGEST:
+            _refuse(f"{what} has an integer from {least} to {LARGEST} for {name!r}", number)
+    return numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +80,10 @@ class Dimension:
     rows : given rows: per statement the coefficient per iterator or parameter, and of the constant as `1`;
         what is not named is 0.
     forbidden : directions that must not be chosen, in any multiple, per statement: the coefficients per iterator.
+
+    Raises
+    ------
+    UsageError : a field has a value of another form.
     """
 
     cost: tuple[str, ...] = ("proximity",)
@@ -55,9 +91,18 @@ class Dimension:
     forbidden: Mapping[str, tuple[Mapping[str, int], ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in self.cost:
+        for name in _names(self.cost, "cost is a list of cost functions"):
             if name not in COSTS:
                 raise UsageError(f"no cost function {name!r}", hint=f"one of {', '.join(COSTS)}")
+        for statement, row in _by_name(self.rows, "rows", "per statement a row").items():
+            _numbers(row, f"the row for {statement}")
+        forbidden = _by_name(self.forbidden, "forbidden", "per statement a list of directions")
+        for statement, directions in forbidden.items():
+            if not _is_list(directions):
+                _refuse(f"forbidden for {statement} is a list of directions", directions, 'for instance [{"i": 1}]')
+            for direction in directions:
+                if not any(_numbers(direction, f"a forbidden direction of {statement}").values()):
+                    _refuse(f"a forbidden direction of {statement} has a coefficient that is not 0", direction)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +116,11 @@ class Strategy:
     together : statements that share a band from the outermost dimension on.
     apart : statements that share no band.
     vectorize : per statement the iterator that should come last.
-    weights : per statement the cost of a unit of each iterator, for the cost function `weights`.
+    weights : per statement the cost of a unit of each iterator, 0 or more, for the cost function `weights`.
+
+    Raises
+    ------
+    UsageError : a field has a value of another form, or two of them contradict each other.
     """
 
     dimensions: tuple[Dimension, ...] = (Dimension(),)
@@ -86,6 +135,35 @@ class Strategy:
             raise UsageError("a strategy needs at least one dimension")
         if self.fusion is not None and self.fusion not in FUSION_POLICIES:
             raise UsageError(f"no fusion policy {self.fusion!r}", hint=f"one of {', '.join(FUSION_POLICIES)}")
+        for name, groups in (("together", self.together), ("apart", self.apart)):
+            if not _is_list(groups):
+                _refuse(f"{name} is a list of groups of statements", groups, 'for instance [["S0", "S1"]]')
+            for group in groups:
+                if len(set(_names(group, f"a group of {name} is a list of statements"))) < 2:
+                    _refuse(f"a group of {name} has two statements or more", group)
+        for statement, iterator in _by_name(self.vectorize, "vectorize", "per statement an iterator").items():
+            if not isinstance(iterator, str):
+                _refuse(f"vectorize names one iterator of {statement}", iterator)
+        for statement, weights in _by_name(self.weights, "weights", "per statement a weight per iterator").items():
+            _numbers(weights, f"the weights of {statement}", least=0)
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        joined: list[set[str]] = []
+        for group in self.together:
+            meeting = [other for other in joined if other & set(group)]
+            joined = [*(other for other in joined if other not in meeting), set(group).union(*meeting)]
+        for group in self.apart:
+            for one, other in combinations(group, 2):
+                if one != other and any({one, other} <= set(names) for names in joined):
+                    _refuse(f"{one} and {other} are wanted together and apart", [one, other])
+        asked = any("weights" in dimension.cost for dimension in self.dimensions)
+        if asked and not self.weights:
+            raise UsageError("a dimension has the cost function 'weights', and no weights are given",
+                             hint='for instance "weights": {"S0": {"i": 2}}')
+        if self.weights and not asked:
+            raise UsageError("weights are given, and no dimension has the cost function 'weights'",
+                             hint='for instance "dimensions": [{"cost": ["weights", "proximity"]}]')
 
     def at(self, depth: int) -> Dimension:
         """What holds for the dimension at this depth, from 0; given and forbidden rows hold for one only."""
@@ -125,22 +203,20 @@ class Strategy:
         UsageError : it is no JSON, or has an unknown field, cost function or policy.
         """
         try:
-            value = json.loads(text)
+            value = json.loads(text, object_pairs_hook=_once)
         except ValueError as error:
             raise UsageError("the strategy is no JSON", witness=str(error)) from error
         known = _fields(cls, value, "strategy")
-        dimensions = known.pop("dimensions", [{}])
-        if not isinstance(dimensions, list):
+        dimensions = known.pop("dimensions", ({},))
+        if not isinstance(dimensions, tuple):
             raise UsageError("a strategy's dimensions are a list", witness=json.dumps(dimensions)[:60])
         made = []
-        for entry in dimensions:
-            given = _fields(Dimension, entry, "dimension")
-            if "cost" in given:
-                given["cost"] = tuple(given["cost"])
-            given["forbidden"] = {s: tuple(rows) for s, rows in given.get("forbidden", {}).items()}
-            made.append(Dimension(**given))
-        for name in ("together", "apart"):
-            known[name] = tuple(tuple(group) for group in known.get(name, ()))
+        for position, entry in enumerate(dimensions):
+            try:
+                made.append(Dimension(**_fields(Dimension, entry, "dimension")))
+            except UsageError as error:
+                raise UsageError(error.problem, where=f"dimension {position}", witness=error.witness, hint=error.hint
+                                 ) from None
         return cls(dimensions=tuple(made), **known)
 
 
@@ -156,11 +232,27 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def _fields(kind: type, value: Any, what: str) -> dict[str, Any]:
-    """The object's entries, all of them fields of `kind`."""
+    """The object's entries, all of them fields of `kind`, with tuples for its lists."""
     if not isinstance(value, dict):
         raise UsageError(f"a {what} is a JSON object", witness=json.dumps(value)[:60])
     known = [f.name for f in fields(kind)]
     for name in value:
         if name not in known:
             raise UsageError(f"a {what} has no field {name!r}", hint=f"its fields are {', '.join(known)}")
-    return dict(value)
+    return {name: _with_tuples(entry) for name, entry in value.items()}
+
+
+def _with_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_tuples(entry) for name, entry in value.items()}
+    return tuple(_with_tuples(entry) for entry in value) if isinstance(value, list) else value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a name that stands there twice, neither value would be meant."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise UsageError(f"the strategy has {name!r} twice in one object", witness=f"{found[name]!r} and {value!r}")
+        found[name] = value
+    return found

@@ -123,16 +123,16 @@ def test_feautrier_and_strategies_may_split_too() -> None:
     followed = by_strategy(ring, STRATEGIES["pluto"], options=SPLIT)
     assert tree_text(followed.tree) == tree_text(pluto(ring, options=SPLIT).tree)
     assert followed.report.rungs[0].startswith("index-set splitting of S0, S1")
-    apart = by_strategy(ring, Strategy(apart=(("S0", "S1"),), vectorize={"S0": "i"}), options=SPLIT)
-    assert violation(ring, apart.tree) is None
+    wished = by_strategy(ring, Strategy(vectorize={"S0": "i"}), options=SPLIT)
+    assert violation(ring, wished.tree) is None
 
 
 def test_the_parts_of_a_statement_have_its_wishes() -> None:
-    row = Dimension(rows={"S": {"i": 1}}, forbidden={"T": ({"j": 1},)})
-    whole = Strategy(dimensions=(row,), together=(("S", "T"),), apart=(("S", "T"),), weights={"T": {"i": 2}})
-    parts = whole.for_parts({"S": ("S_low", "S_high"), "T": ("T",)})
+    row = Dimension(cost=("weights",), rows={"S": {"i": 1}}, forbidden={"T": ({"j": 1},)})
+    whole = Strategy(dimensions=(row,), together=(("S", "T"),), apart=(("S", "U"),), weights={"T": {"i": 2}})
+    parts = whole.for_parts({"S": ("S_low", "S_high"), "T": ("T",), "U": ("U",)})
     assert parts.dimensions[0].rows == {"S_low": {"i": 1}, "S_high": {"i": 1}}
     assert parts.dimensions[0].forbidden == {"T": ({"j": 1},)}
     assert parts.together == (("S_low", "S_high", "T"),)
-    assert parts.apart == (("S_low", "T"), ("S_high", "T")), "parts of one statement are not kept apart"
+    assert parts.apart == (("S_low", "U"), ("S_high", "U")), "parts of one statement are not kept apart"
     assert parts.weights == {"T": {"i": 2}}

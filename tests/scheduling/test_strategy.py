@@ -10,6 +10,7 @@ import pytest
 from polysched.dependence import Dependences, analyse, violation
 from polysched.errors import UsageError
 from polysched.scheduling import STRATEGIES, SchedulerOptions, Strategy, by_strategy, feautrier, pluto
+from polysched.scheduling.strategy import Dimension
 from polysched.scheduling.tree_text import tree_text
 from polysched.scop import from_c_file, from_c_text
 
@@ -151,13 +152,79 @@ def test_together_and_apart() -> None:
     ('{"dimension": []}', "a strategy has no field 'dimension'"),
     ('{"dimensions": []}', "at least one dimension"),
     ('{"dimensions": {}}', "dimensions are a list"),
-    ('{"dimensions": [{"costs": []}]}', "a dimension has no field 'costs'"),
+    ('{"dimensions": [{}, {"costs": []}]}', "dimension 1: a dimension has no field 'costs'"),
     ('{"dimensions": [{"cost": ["speed"]}]}', "no cost function 'speed'"),
+    ('{"dimensions": [{"cost": "proximity"}]}', "cost is a list of cost functions"),
+    ('{"dimensions": [{"rows": {"S1": {"i": 1.5}}}]}', "row for S1 has an integer from -1000000 to 1000000 for 'i'"),
+    ('{"dimensions": [{"rows": {"S1": {"i": true}}}]}', "row for S1 has an integer"),
+    ('{"dimensions": [{"rows": ["S1"]}]}', "rows gives per statement a row"),
+    ('{"dimensions": [{"forbidden": {"S1": {"i": 1}}}]}', "forbidden for S1 is a list of directions"),
+    ('{"dimensions": [{"forbidden": {"S1": [{"i": 0}]}}]}', "a coefficient that is not 0"),
     ('{"fusion": "best"}', "no fusion policy 'best'"),
+    ('{"fusion": "none", "fusion": "max"}', "has 'fusion' twice"),
+    ('{"together": ["S0", "S1"]}', "a group of together is a list of statements"),
+    ('{"apart": [["S0"]]}', "two statements or more"),
+    ('{"together": [["S0", "S1"]], "apart": [["S1", "S0"]]}', "S1 and S0 are wanted together and apart"),
+    ('{"weights": {"S1": {"i": 2}}}', "no dimension has the cost function 'weights'"),
+    ('{"dimensions": [{"cost": ["weights"]}]}', "no weights are given"),
+    ('{"dimensions": [{"cost": ["weights"]}], "weights": {"S1": {"i": -2}}}', "an integer from 0 to 1000000"),
+    ('{"vectorize": {"S1": 3}}', "vectorize names one iterator of S1"),
     ('{"vectorize": {"S9": "i"}}', "names a statement 'S9'"),
-    ('{"vectorize": {"S1": "q"}}', "S1 has no iterator or parameter 'q'"),
+    ('{"vectorize": {"S1": "q"}}', "gemm, vectorize: S1 has no iterator 'q'"),
+    ('{"dimensions": [{"forbidden": {"S1": [{"i": 1, "1": 2}]}}]}', "S1 has no iterator '1'"),
+    ('{"dimensions": [{}, {}, {}, {}, {"rows": {"S1": {"q": 1}}}]}', "4: S1 has no iterator or parameter 'q'"),
     ('{"dimensions": [{"rows": {"S1": {"p": -1}}}]}', "rows given for S1 at dimension 0 are not legal"),
 ])
 def test_refusals(strategy: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         by_strategy(kernel("gemm"), Strategy.from_json(strategy))
+
+
+RECURRENCE = """void f(int n, double A[n][n], double B[n][n], double x[n]) {
+#pragma scop
+for (int i = 1; i < n; i++)
+    for (int j = 1; j < n; j++) {
+        A[i][j] = B[i - 1][j] + A[i][j - 1];
+        B[i][j] = A[i][j] + 1.0;
+    }
+for (int i = 0; i < n; i++)
+    x[i] = 2.0 * x[i];
+#pragma endscop
+}"""
+
+
+def test_what_no_schedule_can_have_is_refused_with_the_reason() -> None:
+    program = analyse(from_c_text(RECURRENCE))
+    with pytest.raises(UsageError, match="S0 and S1 cannot be apart") as refused:
+        text(program, apart=[["S0", "S1"]])
+    assert refused.value.witness == "S0 -> S1 -> S0"
+    with pytest.raises(UsageError, match="no row is left for S2 at dimension 0 beside the forbidden directions"):
+        text(program, dimensions=[{"forbidden": {"S2": [{"i": 1}]}}])
+    backward = {"i": 1, "j": -1}
+    with pytest.raises(UsageError, match="rows given for S0, S1 at dimension 0 are not legal") as refused:
+        text(program, dimensions=[{"rows": {"S0": backward, "S1": backward}}])
+    assert "must run before" in (refused.value.witness or "")
+
+
+def test_a_row_that_nothing_asked_for_is_reported() -> None:
+    row = Dimension(rows={"S1": {"i": 1}})
+    schedule = by_strategy(kernel("gemm"), Strategy(dimensions=(*[Dimension()] * 3, row)))
+    assert schedule.report.rungs == (
+        "the row given for S1 at dimension 3 was not used: S1 has rows at 0, 1, 2 only",)
+
+
+def test_rows_of_nests_are_not_fused_against_the_wish() -> None:
+    """Two nests of different depth over large matrices share their outermost loop, unless they are kept apart."""
+    program = analyse(from_c_text("""void f(int n, double A[n][n], double B[n][n], double C[n][n]) {
+#pragma scop
+for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+        for (int k = 0; k < 2; k++)
+            B[i][j] += A[i][j];
+for (int i = 0; i < n; i++)
+    for (int j = 1; j < n; j++)
+        C[i][j] = B[i][j] - B[i][j - 1];
+#pragma endscop
+}"""))
+    assert text(program).startswith("band permutable\n  parallel    S0: i, S1: i\n")
+    assert text(program, apart=[["S0", "S1"]]).startswith("sequence\n  S0\n")
