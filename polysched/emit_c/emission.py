@@ -10,6 +10,7 @@ from polysched.dependence.reductions import Reduction, find_reductions
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.contraction import contract, contracted
+from polysched.emit_c.dead_code import without_dead_code
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.heap import (
     Memory,
@@ -158,6 +159,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     if options.trace is None:
         loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts,
                          Rows(promotes=printer.promotes, in_lanes=printer.rows_in_lanes))
+        loops = without_dead_code(loops, facts)
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))

@@ -64,7 +64,7 @@ class Facts:
         if not isinstance(condition, Comparison):
             outcomes = (self.imply(arm) for arm in condition.arms)
             return all(outcomes) if condition.op == "&&" else any(outcomes)
-        return self.exclude(*_negation(condition)) if condition.op != "==" else all(
+        return self.exclude(condition.negation()) if condition.op != "==" else all(
             self.imply(Comparison(op, condition.left, condition.right)) for op in ("<=", ">="))
 
     def runs(self, loop: For) -> bool:
@@ -99,11 +99,6 @@ def arms_of(form: Linear, kind: str) -> tuple[Linear, ...]:
             return tuple(arm + form.constant for arm in arms)
         case _:
             return (form,)
-
-
-def _negation(condition: Comparison) -> tuple[Comparison]:
-    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-    return (Comparison(opposite[condition.op], condition.left, condition.right),)
 
 
 def _flat(conditions: tuple[Condition, ...]) -> Iterator[Comparison]:
@@ -173,6 +168,10 @@ class IslNames:
             case Remainder():
                 inner = self.form(atom.numerator)
                 return None if inner is None else f"({inner} mod {atom.divisor})"
+            case Extreme():
+                arms = [self.form(arm) for arm in atom.arms]
+                known = [arm for arm in arms if arm is not None]
+                return f"{atom.kind}({', '.join(known)})" if len(known) == len(arms) else None
             case _:
                 return None
 

@@ -21,12 +21,18 @@ PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(v
 
 def fits_stack(array: Array) -> bool:
     """Whether a local array's size is known and small."""
-    size = array.dtype.bytes
+    elements = constant_elements(array)
+    return elements is not None and elements * array.dtype.bytes <= STACK_BYTES
+
+
+def constant_elements(array: Array) -> int | None:
+    """How many elements an array has; None where that depends on parameters or is not known."""
+    count = 1
     for extent in array.extents:
         if extent is None or not extent.is_cst():
-            return False
-        size *= _constant_value(extent)
-    return size <= STACK_BYTES
+            return None
+        count *= _constant_value(extent)
+    return count
 
 
 def _constant_value(extent: isl.PwAff) -> int:

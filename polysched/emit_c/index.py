@@ -190,6 +190,19 @@ class Comparison:
     left: Linear
     right: Linear
 
+    def negation(self) -> Comparison:
+        """The comparison that holds where this one, an inequality, does not."""
+        return replace(self, op={"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[self.op])
+
+    @property
+    def value(self) -> bool | None:
+        """Whether it holds, where that is a matter of constants."""
+        difference = self.left - self.right
+        if not difference.is_constant:
+            return None
+        amount = difference.constant
+        return {"<": amount < 0, "<=": amount <= 0, ">": amount > 0, ">=": amount >= 0, "==": amount == 0}[self.op]
+
 
 @dataclass(frozen=True)
 class Junction:
@@ -245,6 +258,36 @@ def substitute_condition(condition: Condition, values: Mapping[str, Linear]) -> 
 def variables(form: Linear | Condition) -> frozenset[str]:
     """The names of all variables that occur anywhere in the form."""
     return frozenset(_variables(form))
+
+
+def numerators(form: Linear | Condition) -> Iterator[Linear]:
+    """What remainders are taken of, anywhere in the form."""
+    match form:
+        case Comparison():
+            yield from numerators(form.left)
+            yield from numerators(form.right)
+        case Junction():
+            for condition in form.arms:
+                yield from numerators(condition)
+        case Linear():
+            for atom, _ in form.terms:
+                yield from _numerators_of(atom)
+
+
+def _numerators_of(atom: Atom) -> Iterator[Linear]:
+    match atom:
+        case Remainder(numerator=numerator):
+            yield numerator
+            yield from numerators(numerator)
+        case Quotient(numerator=numerator):
+            yield from numerators(numerator)
+        case Extreme(arms=arms):
+            for arm in arms:
+                yield from numerators(arm)
+        case Choice(condition=condition, then=then, otherwise=otherwise):
+            yield from numerators(condition)
+            yield from numerators(then)
+            yield from numerators(otherwise)
 
 
 def direction(form: Linear, name: str) -> int | None:

@@ -156,13 +156,16 @@ class IndexPrinter:
 
 
 def _without_unit(condition: Comparison) -> Comparison:
-    """`n + t >= i + t + 1` as `n > i`, and `i + 1 <= n` as `i < n`."""
+    """`n + t >= i + t + 1` as `n > i`, `i + 1 <= n` as `i < n`, and `18 >= i` as `i <= 18`."""
     left, right = condition.left, condition.right
     if {atom for atom, _ in left.terms} & {atom for atom, _ in right.terms}:
         difference = left - right
         left = Linear(tuple((a, c) for a, c in difference.terms if c > 0), max(difference.constant, 0))
         right = Linear(tuple((a, -c) for a, c in difference.terms if c < 0), max(-difference.constant, 0))
         condition = Comparison(condition.op, left, right)
+    if left.is_constant and not right.is_constant:
+        left, right = right, left
+        condition = Comparison({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(condition.op, "=="), left, right)
     if condition.op == ">=" and right.constant == 1 and right.terms:
         return Comparison(">", left, right - 1)
     if condition.op == "<=" and left.constant == 1 and left.terms:

@@ -23,7 +23,7 @@ from polysched.dependence.reductions import Reduction
 from polysched.emit_c.carried import carried_pairs
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, depends_on
-from polysched.emit_c.index import Comparison, Remainder, constant, of_atom, variable
+from polysched.emit_c.index import Comparison, constant, remainder, variable
 from polysched.emit_c.leaves import Leaf, leaves_of
 from polysched.emit_c.loops import (
     Block,
@@ -118,7 +118,7 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
     whole = replace(tile.loops[0], upper=loop.upper - (step - 1), step=step)
     full = replace(tile, loops=(whole,), edges=(replace(tile.edges[0], count=step),))
     length = loop.upper - loop.lower
-    rest = replace(loop, lower=loop.upper - of_atom(Remainder(length, step)))
+    rest = replace(loop, lower=loop.upper - remainder(length, step))
     if length.is_constant:
         if length.constant < step:
             return None

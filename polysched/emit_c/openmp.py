@@ -28,11 +28,12 @@ def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, ind
     threads, simd : which kinds of pragma are wanted.
     index : prints the condition under which a team is worth its start.
     """
-    team = threads and _starts_team(loop, above)
+    reasons = _reasons_for_team(loop, index)
+    team = threads and _starts_team(loop, above) and reasons is not None
     vector = simd and runs_in_lanes(loop)
     if not team and not vector:
         return []
-    clause = _collapse_clause(loop) + _schedule_clause(loop) + _if_clause(loop, index) if team else ""
+    clause = _collapse_clause(loop) + _schedule_clause(loop) + _if_clause(loop, reasons or []) if team else ""
     return ["#pragma omp" + (" parallel for" if team else "") + (" simd" if vector else "") + clause]
 
 
@@ -90,17 +91,24 @@ def work_varies(loop: For) -> bool:
     return varies
 
 
-def _if_clause(loop: For, index: IndexPrinter) -> str:
-    """The condition under which a team is worth its start; none where it always is."""
+def _reasons_for_team(loop: For, index: IndexPrinter) -> list[CText] | None:
+    """The conditions under which a team is worth its start, none where it always is; None where it never is."""
     least, conditions = loop.mark.least_iterations, []
     if least > 1:
-        conditions.append(index.condition(Comparison(">=", loop.upper - loop.lower, constant(least * loop.step))))
+        enough = Comparison(">=", loop.upper - loop.lower, constant(least * loop.step))
+        if enough.value is False:
+            return None
+        conditions += [] if enough.value else [index.condition(enough)]
     if loop.mark.least_work > 1:
         total = work(loop, index)
-        if isinstance(total, int):
-            conditions += [CText("0")] if total < loop.mark.least_work else []
-        else:
+        if not isinstance(total, int):
             conditions.append(binary(">=", total, CText(str(loop.mark.least_work))))
+        elif total < loop.mark.least_work:
+            return None
+    return conditions
+
+
+def _if_clause(loop: For, conditions: list[CText]) -> str:
     if not conditions:
         return ""
     directive = "parallel: " if loop.mark.simd and is_innermost(loop) else ""

@@ -11,6 +11,7 @@ from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.tile_accesses import Reach, points, private_reach
 from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import NotVectorised
+from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Scop
@@ -27,6 +28,7 @@ class PartialResults:
     Parameters
     ----------
     element : the C text of the element that a reduction is into.
+    math : declares the larger and the smaller of two vectors; None for a comparison and a choice.
     in_use : names of the loop variables around and inside the tile.
     """
 
@@ -37,6 +39,7 @@ class PartialResults:
     in_use: frozenset[str]
     lanes: int
     element: Callable[[Partial], CText]
+    math: VectorMath | None = None
 
     def at_point(self, number: int) -> dict[Reach, Piece]:
         """The vectors of one point, by what the accesses reach."""
@@ -100,6 +103,10 @@ class PartialResults:
     def _both(self, partial: Partial, left: str, right: str) -> str:
         if partial.operator in SYMBOLS:
             return f"{left} {SYMBOLS[partial.operator]} {right}"
+        extreme = self.math and self.math.extreme(partial.operator, self._dtype(partial), self.lanes)
+        if extreme:
+            macro, kinds = extreme
+            return f"{macro}({', '.join([*kinds, right, left])})"
         mask = self.types.mask(self._dtype(partial).bits, self.lanes)
         chosen = f"({left} {COMPARISONS[partial.operator]} {right})"
         return f"({self._type(partial)})((({mask}){left} & {chosen}) | (({mask}){right} & ~{chosen}))"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.emit_c.c_text import CText, Level, binary
-from polysched.emit_c.heap import extent_texts
+from polysched.emit_c.heap import constant_elements, extent_texts
 from polysched.emit_c.index_printer import IndexPrinter
-from polysched.emit_c.loops import PartialElement, ThreadPart, ThreadReduction
+from polysched.emit_c.loops import For, PartialElement, ThreadPart, ThreadReduction
 from polysched.emit_c.openmp import work_varies
 from polysched.emit_c.partial_results import COMPARISONS, SYMBOLS
 from polysched.emit_c.pivot_loops import LEAST_WORK
 from polysched.emit_c.statements import INDENT, braced
-from polysched.emit_c.work import work
+from polysched.emit_c.work import constant_work, work
 from polysched.scop.dtypes import DType, Kind
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Array, Scop
 
 LINE_BYTES = 64
 WORK_PER_ELEMENT = 16
@@ -58,8 +58,10 @@ class ThreadParts:
         ordered = " ordered" if scalars else ""
         several = f"{PARTS_OF_A_THREAD} * " if work_varies(self.node.whole) and not arrays else ""
         threads = self.index.macros.threads()
+        condition = self._condition().code
+        wanted = f"{several}{threads}" if condition == "1" else f"{condition} ? {several}{threads} : 1"
         return [
-            f"{'' if arrays else 'const '}int {count} = {self._condition()} ? {several}{threads} : 1;",
+            f"{'' if arrays else 'const '}int {count} = {wanted};",
             *(PROTOTYPES if arrays else ()),
             *(line for p in arrays for line in self._memory(p)),
             *(line for p in scalars for line in self._before(p)),
@@ -76,8 +78,10 @@ class ThreadParts:
         """Whether there is enough to do for a team, and for the arrays that its threads would get."""
         total = work(self.node.whole, self.index)
         amount = CText(str(total)) if isinstance(total, int) else total
-        elements = [self._elements(p) for p in self.node.parts if p.element is None]
-        least = [str(LEAST_WORK), *(f"(double){WORK_PER_ELEMENT} * {e}" for e in elements)]
+        arrays = [p for p in self.node.parts if p.element is None]
+        if is_worth_parts(self.node.whole, [self.scop.array(p.temporary.array) for p in arrays]):
+            return CText("1")
+        least = [str(LEAST_WORK), *(f"(double){WORK_PER_ELEMENT} * {self._elements(p)}" for p in arrays)]
         conditions = [binary(">=", amount, CText(text, Level.PRIMARY)) for text in least]
         return CText(" && ".join(c.code for c in conditions))
 
@@ -174,6 +178,17 @@ class ThreadParts:
         loop = ["#pragma omp parallel for simd",
                 f"for (long {element} = 0; {element} < {self._elements(part)}; {element}++)", INDENT + change]
         yield from braced(f"for (int {number} = 1; {number} < {self._count}; {number}++)", loop)
+
+
+def is_worth_parts(loop: For, arrays: Sequence[Array]) -> bool | None:
+    """Whether a loop has enough to do for parts, of these arrays too; None where that is known only when it runs."""
+    amount, elements = constant_work(loop), [constant_elements(array) for array in arrays]
+    if amount is None:
+        return None
+    known = [LEAST_WORK, *(WORK_PER_ELEMENT * count for count in elements if count is not None)]
+    if amount < max(known):
+        return False
+    return None if None in elements else True
 
 
 def neutral(operator: str, dtype: DType) -> str:

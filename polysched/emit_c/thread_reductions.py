@@ -48,6 +48,7 @@ from polysched.emit_c.loops import (
     walk_nodes,
 )
 from polysched.emit_c.names import TakenNames, identifier_of
+from polysched.emit_c.thread_parts import is_worth_parts
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Array, Scop
 
@@ -118,6 +119,9 @@ def _in_parts(loop: For, facts: Facts, how: ThreadReductions, around: tuple[str,
     if not known or len(known) < len(parts) or len(set(arrays)) < len(arrays) or any(
             True for _ in carried_pairs(
                 own, depth, how.dependences, updates_of={i.statement for i in reducing})):
+        return None
+    whole_arrays = [how.scop.array(p.temporary.array) for p in known if p.element is None]
+    if is_worth_parts(loop, whole_arrays) is False:
         return None
     first, end, part = (how.taken.fresh(f"{loop.variable}_{word}", names) for word in ("first", "end", "part"))
     inner = replace(_with_temporaries(loop, tuple(t for p in known for t in p.temporaries)),

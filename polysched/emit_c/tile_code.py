@@ -98,7 +98,7 @@ class TileCode:
         registers = self._registers(accesses, levels)
         own = self._private_registers(accesses)
         parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
-                               lanes=lanes, element=self._element)
+                               lanes=lanes, element=self._element, math=self.math)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
         body += self._body(registers | own, frozenset(a.generic.array for a in accesses if a.writes), parts, cut)

@@ -118,9 +118,8 @@ class VectorPrinter:
         if vector:
             pieces = [self.broadcast(piece) for piece in pieces]
         macro, kinds = self.math.use(expr.function, self.lanes if vector else 1)
-        # Braces do not keep the commas of a macro's argument together.
-        texts = [CText(f"({p.text})") if "{" in p.text.code else p.text for p in pieces]
-        return Piece(call(macro, [*(CText(kind) for kind in kinds), *texts]), expr.dtype, vector)
+        return Piece(call(macro, [*(CText(kind) for kind in kinds), *(_guarded(p.text) for p in pieces)]),
+                     expr.dtype, vector)
 
     def converted(self, piece: Piece, dtype: DType) -> Piece:
         """The piece converted to another element type."""
@@ -258,7 +257,25 @@ class VectorPrinter:
         if self.lanes == 1 or self._is_uniform(expr.condition):
             sides = [self.broadcast(side).text for side in (then, otherwise)]
             return Piece(conditional(self.value(expr.condition).text, *sides), expr.dtype, self.lanes > 1)
-        return self.blend(self.mask(expr.condition, expr.dtype.bits), then, otherwise)
+        extreme = self._extreme(expr, then, otherwise)
+        return extreme or self.blend(self.mask(expr.condition, expr.dtype.bits), then, otherwise)
+
+    def _extreme(self, expr: Select, then: Piece, otherwise: Piece) -> Piece | None:
+        """`a > b ? a : b`, or another spelling of a larger or smaller value, by the instruction that has its value."""
+        condition = expr.condition
+        if self.math is None or not isinstance(condition, Binary) or condition.op not in ("<", ">"):
+            return None
+        compared = self.value(condition.left), self.value(condition.right)
+        if compared not in ((then, otherwise), (otherwise, then)):
+            return None
+        kind = "max" if (condition.op == ">") == (compared == (then, otherwise)) else "min"
+        found = self.math.extreme(kind, expr.dtype, self.lanes)
+        if found is None:
+            return None
+        macro, kinds = found
+        # The second of the compared values is the result where neither is larger, or one is no number.
+        operands = [_guarded(self.broadcast(piece).text) for piece in (otherwise, then)]
+        return Piece(call(macro, [*(CText(kind) for kind in kinds), *operands]), expr.dtype, True)
 
     def blend(self, mask: CText, then: Piece, otherwise: Piece) -> Piece:
         """The lanes of `then` where the mask is -1, of `otherwise` where it is 0."""
@@ -311,6 +328,11 @@ class VectorPrinter:
     def _require(self, dtype: DType) -> None:
         if self.lanes > 1 and not has_vectors(dtype):
             raise NotVectorised(f"{dtype} has no vector form")
+
+
+def _guarded(text: CText) -> CText:
+    """A macro argument; braces do not keep its commas together."""
+    return CText(f"({text})") if "{" in text.code else text
 
 
 def vector_at(element: CText, type_name: str) -> CText:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 from polysched.emit_c.c_text import CText, binary, cast
 from polysched.emit_c.facts import arms_of
@@ -26,6 +27,12 @@ def lengths(loop: For) -> tuple[Linear, ...]:
         if length is not None:
             found.append(length)
     return tuple(found)
+
+
+def constant_work(loop: For) -> int | None:
+    """The number of iterations of the nest where it is known; else None."""
+    found = lengths(loop)
+    return prod(max(length.constant, 0) for length in found) if all(length.is_constant for length in found) else None
 
 
 def work(loop: For, index: IndexPrinter) -> int | CText:

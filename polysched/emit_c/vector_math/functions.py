@@ -34,6 +34,7 @@ _PROGRAMS: dict[DType, dict[str, str]] = {
 }
 _PRIVATE = frozenset({"two_steps", "exp_near_0", "exp_core", "log1p_tail", "expm1_tail", "atanh_tail"})
 NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
+REGISTER_BITS = (128, 256, 512)
 _PUBLIC_PRIMITIVES = frozenset({"fabs", "copysign"})
 
 
@@ -81,6 +82,18 @@ class VectorMath:
         if lanes > 1:
             return macro, kinds
         return self._single(name, dtype, macro, kinds, form.c_type("R")), ()
+
+    def extreme(self, kind: str, dtype: DType, lanes: int) -> tuple[str, tuple[str, ...]] | None:
+        """A macro of two vectors a and b for `b > a ? b : a` (`max`) or `b < a ? b : a` (`min`), as `use` gives it.
+
+        One instruction where there is one, with just this value also where an operand is NaN or both are zeros (Intel
+        SDM, volume 2, MAXPS).  None where no register has so many lanes of this type.
+        """
+        if dtype not in (FLOAT32, FLOAT64) or lanes * dtype.bits not in REGISTER_BITS:
+            return None
+        macro, letters = self._macro({"max": "at_least", "min": "at_most"}[kind], dtype)
+        form = Form(types=self.types, dtype=dtype, lanes=lanes)
+        return macro, tuple(form.c_type(letter) for letter in letters)
 
     def definitions(self) -> list[str]:
         """The lines that define all macros in use."""

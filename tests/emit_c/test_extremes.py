@@ -1,0 +1,68 @@
+"""The larger and the smaller of two values in vectors: one instruction, and the source's value for NaN and zeros."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit, splice
+from polysched.scheduling import original
+from polysched.scop import from_c_text
+from polysched.target import find_compiler, host
+from polysched.tiling import TilingOptions, tile
+from tests.emit_c.compiled import load
+
+SPELLINGS = ("A[i][j] > B[i][j] ? A[i][j] : B[i][j]", "A[i][j] < B[i][j] ? B[i][j] : A[i][j]",
+             "A[i][j] < B[i][j] ? A[i][j] : B[i][j]", "A[i][j] > B[i][j] ? B[i][j] : A[i][j]",
+             "A[i][j] < b ? b : A[i][j]", "b < A[i][j] ? b : A[i][j]")
+OTHERS = ("A[i][j] >= B[i][j] ? A[i][j] : B[i][j]", "A[i][j] > B[i][j] ? B[i][j] : b")
+WORDS = (np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf, 1.0, -1.0, 5e-324)
+
+
+def source(kind: str) -> str:
+    body = "\n".join(f"      Y{n}[i][j] = {value};" for n, value in enumerate((*SPELLINGS, *OTHERS)))
+    results = ", ".join(f"{kind} Y{n}[restrict n][m]" for n in range(len(SPELLINGS + OTHERS)))
+    return (f"void f(int n, int m, {kind} b, {kind} A[n][m], {kind} B[n][m], {results}) {{\n#pragma scop\n"
+            f"  for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++) {{\n{body}\n    }}\n#pragma endscop\n}}\n")
+
+
+def emitted(kind: str) -> str:
+    text = source(kind)
+    tiled = tile(original(analyse(from_c_text(text))), TilingOptions(sizes="off", register=False, parallel=False))
+    return splice(text, [emit(tiled, options=EmitOptions(vector_bits=512))])
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_every_spelling_has_the_value_of_the_source(kind: str, tmp_path: Path) -> None:
+    ours = emitted(kind)
+    whole_vectors = [line for line in ours.splitlines() if "x8 *)&Y" in line or "x16 *)&Y" in line]
+    assert sum("polysched_at_" in line for line in whole_vectors) >= len(SPELLINGS)
+    original = load(source(kind), tmp_path).f
+    dtype = {"float": np.float32, "double": np.float64}[kind]
+    values = np.array([(a, b) for a in WORDS for b in WORDS], dtype=dtype)
+    for flags in (("-O1",), ("-O2", "-march=native")):
+        function = load(ours, tmp_path, flags=flags).f
+        for chosen in (0.0, -0.0, np.nan):
+            results = []
+            for compiled in (original, function):
+                made = [np.zeros((1, len(values)), dtype) for _ in (*SPELLINGS, *OTHERS)]
+                arrays = [np.ascontiguousarray(values[:, 0]), np.ascontiguousarray(values[:, 1]), *made]
+                scalar = ctypes.c_float(chosen) if kind == "float" else ctypes.c_double(chosen)
+                compiled(1, len(values), scalar, *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+                results.append([m.tobytes() for m in made])
+            assert results[0] == results[1], f"{flags} {chosen}\n{ours}"
+
+
+def test_it_is_one_instruction_where_the_processor_has_it(tmp_path: Path) -> None:
+    if "avx512vl" not in host().features:
+        pytest.skip("no such processor")
+    (tmp_path / "f.c").write_text(emitted("float"))
+    done = find_compiler().run(["-O2", "-march=native", "-S", "f.c", "-o", "f.s"], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "f.s").read_text()
+    assert text.count("vmaxps") >= 3, text
+    assert text.count("vminps") >= 3, text
