@@ -12,28 +12,26 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polysched.dependence import analyse
 from polysched.dependence.expansion import expand_temporaries
-from polysched.emit_c import EmitOptions, emit, splice
-from polysched.experiment import Case, Contender, Experiment, Program, Record, Report, Rules, Settings, run_contest
-from polysched.experiment.c_function import command
+from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, run_contest
+from polysched.experiment.candidates import VersionedFunction, loss, rank_correlation, seconds
+from polysched.experiment.plots import grouped_bars
 from polysched.experiment.standings import VariantTimes
 from polysched.experiment.tables import markdown_table
-from polysched.measure.building import compile_shared
-from polysched.measure.call_interface import Slot, wrapper
-from polysched.measure.problem_size import choose_size
-from polysched.measure.slots import make_slots
 from polysched.scop import from_c_file
-from polysched.scop.scop import Scop
-from polysched.target import find_compiler, host
-from polysched.tiling import TiledSchedule, TilingOptions
+from polysched.target import host
+from polysched.tiling import TilingOptions
 from polysched.tiling.best_schedule import Tried, candidates_of, winner_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
 REFERENCE = "the C file"
@@ -55,7 +53,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
                           tiling=TilingOptions(target=target, parallel=threads > 1, parameters=sizes))
     distinct = [t for t in tried if t.tiled is not None]
     with tempfile.TemporaryDirectory(prefix="polysched-best-") as name:
-        kernel = Kernel(scop=scop, slots=arguments(scop, sizes), folder=Path(name), openmp=threads > 1)
+        kernel = VersionedFunction(scop=scop, sizes=sizes, folder=Path(name), openmp=threads > 1)
         made = [Contender(name=REFERENCE, make=kernel.as_written, threads=threads)]
         made += [Contender(name=t.candidate.name, make=partial(kernel.transformed, f"candidate_{k}", t.tiled),
                            threads=threads) for k, t in enumerate(distinct) if t.tiled is not None]
@@ -65,41 +63,6 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     times = {v.name: v for v in standings.variants}
     return {"sizes": sizes, "threads": threads, "pick": winner_of(tried).candidate.name,
             "candidates": [candidate(t, times.get(t.candidate.name), wall=threads > 1) for t in tried]}
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Kernel:
-    """The function of one file, to be compiled in many versions."""
-
-    scop: Scop
-    slots: tuple[Slot, ...]
-    folder: Path
-    openmp: bool
-
-    def as_written(self) -> Program:
-        assert self.scop.source is not None
-        return self.compiled("original", self.scop.source.text)
-
-    def transformed(self, name: str, tiled: TiledSchedule) -> Program:
-        assert self.scop.source is not None
-        emitted = emit(tiled, options=EmitOptions(openmp=self.openmp, vector_bits=host().vector_bits))
-        return self.compiled(name, splice(self.scop.source.text, [emitted]))
-
-    def compiled(self, name: str, text: str) -> Program:
-        assert self.scop.source is not None
-        assert self.scop.source.signature is not None
-        file = self.folder / f"{name}_text.c"
-        file.write_text(text)
-        binary = compile_shared(wrapper(file, self.scop.source.signature.name, self.slots), name=name,
-                                folder=self.folder, compiler=find_compiler(None), openmp=self.openmp, what=name)
-        return Program(command=command(binary.path, self.slots, self.folder, name))
-
-
-def arguments(scop: Scop, sizes: Mapping[str, int]) -> tuple[Slot, ...]:
-    assert scop.source is not None
-    assert scop.source.signature is not None
-    return make_slots((scop,), scop.source.signature, choose_size((scop,), sizes), given=sizes,
-                      is_global=lambda name: False)
 
 
 def candidate(tried: Tried, times: VariantTimes | None, *, wall: bool) -> dict[str, Any]:
@@ -113,47 +76,32 @@ def candidate(tried: Tried, times: VariantTimes | None, *, wall: bool) -> dict[s
                     "verified": True}
 
 
+def timed(record: Record) -> list[dict[str, Any]]:
+    return [c for c in record.values["candidates"] if c.get("verified")]
+
+
+def lost_by_pick(record: Record) -> float | None:
+    """How much slower the pick is than the best measured candidate; 0 when it is the best."""
+    return loss(next((c for c in timed(record) if c["name"] == record.values["pick"]), None), timed(record))
+
+
 def compared(record: Record) -> list[dict[str, Any]]:
     """The candidates that are both predicted and measured."""
-    return [c for c in record.values["candidates"] if c.get("verified") and c["predicted_seconds"] is not None]
-
-
-def seconds(c: Mapping[str, Any]) -> float:
-    return statistics.median(c["measured_seconds"])
-
-
-def rank_correlation(candidates: Sequence[Mapping[str, Any]]) -> float | None:
-    """Spearman's rho of predicted and measured seconds; None where one of them is the same for all."""
-    def ranks(values: Sequence[float]) -> list[float]:
-        order = sorted(values)
-        return [statistics.mean(i for i, other in enumerate(order) if other == value) for value in values]
-    predicted = ranks([c["predicted_seconds"] for c in candidates])
-    measured = ranks([seconds(c) for c in candidates])
-    if len(set(predicted)) < 2 or len(set(measured)) < 2:
-        return None
-    return statistics.correlation(predicted, measured)
-
-
-def loss(record: Record) -> float | None:
-    """How much slower the pick is than the best measured candidate; 0 when it is the best."""
-    timed = [c for c in record.values["candidates"] if c.get("verified")]
-    pick = next((c for c in timed if c["name"] == record.values["pick"]), None)
-    return None if pick is None else seconds(pick) / min(map(seconds, timed)) - 1
+    return [c for c in timed(record) if c["predicted_seconds"] is not None]
 
 
 def table(records: Sequence[Record]) -> str:
     rows, losses = [], []
     for record in records:
-        both, lost = compared(record), loss(record)
-        timed = [c for c in record.values["candidates"] if c.get("verified")]
-        if lost is None or not timed:
-            rows.append([record.case, len(timed), "-", record.values["pick"], "-", "-", "-"])
+        both, lost, measured = compared(record), lost_by_pick(record), timed(record)
+        if lost is None:
+            rows.append([record.case, len(measured), "-", record.values["pick"], "-", "-", "-"])
             continue
         losses.append(lost)
-        best = min(timed, key=seconds)
+        best = min(measured, key=seconds)
         rho = rank_correlation(both) if len(both) > 2 else None
-        rows.append([record.case, len(timed), "-" if rho is None else f"{rho:+.2f}", record.values["pick"],
-                     f"{lost:.0%}", best["name"], f"{max(map(seconds, timed)) / seconds(best):.1f}"])
+        rows.append([record.case, len(measured), "-" if rho is None else f"{rho:+.2f}", record.values["pick"],
+                     f"{lost:.0%}", best["name"], f"{max(map(seconds, measured)) / seconds(best):.1f}"])
     failed = [f"- {r.case}, {c['name']}: {c['problem']}" for r in records for c in r.values["candidates"]
               if "problem" in c]
     text = markdown_table(["kernel", "schedules", "rank correlation", "pick of `best`", "its loss", "best measured",
@@ -165,7 +113,16 @@ def table(records: Sequence[Record]) -> str:
     return "\n".join([text, *(["", *failed] if failed else [])])
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table)
+def plot(records: Sequence[Record]) -> Figure:
+    """How many times the best measured schedule takes, for the pick and for the worst schedule of each kernel."""
+    shown = [(r, lost, timed(r)) for r in records if (lost := lost_by_pick(r)) is not None]
+    worst = [max(map(seconds, found)) / min(map(seconds, found)) for _, _, found in shown]
+    return grouped_bars([r.case for r, _, _ in shown], {"pick of best": [1 + lost for _, lost, _ in shown],
+                                                        "worst schedule": worst},
+                        ylabel="time over the best schedule's", logarithmic=True, line_at=1.0)
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot)
 
 if __name__ == "__main__":
     from polysched.cli import main

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import counted_bars
 from polysched.experiment.tables import markdown_table
 from polysched.tensorize import INTRINSICS
 from polysched.tensorize.conformance import Verdict, conformance
 from polysched.tensorize.contraction import same_function
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ODD_SIZES = (3, 2, 5, 4)
 
@@ -46,13 +51,23 @@ def table(records: Sequence[Record]) -> str:
                                       "why not"], rows), "", ", ".join(f"{n} {v}" for v, n in counts.items())])
 
 
+def plot(records: Sequence[Record]) -> Figure:
+    """Per instruction set, how many descriptions conform, and where they were executed."""
+    rows: dict[str, Counter[str]] = {}
+    for record in records:
+        values = record.values
+        rows.setdefault(values["isa"], Counter())[", ".join(filter(None, (values["verdict"], values["how"])))] += 1
+    return counted_bars(rows, xlabel="descriptions of instructions")
+
+
 def verdict(records: Sequence[Record]) -> str:
     wrong = [r.case for r in records if r.done and (r.values["verdict"] == Verdict.DIFFERS.value
                                                     or not r.values["matcher_sees_the_same_function"])]
     return f"another function than described: {', '.join(wrong)}" if wrong else ""
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict)
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        verdict=verdict)
 
 if __name__ == "__main__":
     from polysched.cli import main

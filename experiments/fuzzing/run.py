@@ -12,11 +12,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import counted_bars
 from polysched.experiment.tables import markdown_table
 from polysched.fuzz.campaign import CampaignOptions, ProgramResult, kinds_of, run_campaign, shrunk_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LETTERS = {"right": ".", "refused": "r", "slow": "S", "wrong": "W"}
 HEADINGS = ("revision", "programs", "configurations", "wrong", "slow", "refused", "median seconds", "seconds")
@@ -83,13 +87,22 @@ def _seeds(records: Sequence[Record], letter: str) -> str:
                      for at, found in enumerate(r.values["outcomes"]) if found == letter) or "none"
 
 
+def plot(records: Sequence[Record]) -> Figure:
+    """Per revision, how many programs came out right, and what became of the others."""
+    rows: dict[str, Counter[str]] = {}
+    for record in records:
+        letters = Counter(record.values["outcomes"])
+        rows.setdefault(record.git_revision, Counter()).update({w: letters[letter] for w, letter in LETTERS.items()})
+    return counted_bars(rows, xlabel="random programs")
+
+
 def verdict(records: Sequence[Record]) -> str:
     wrong = _seeds([record for record in records if record.done], "W")
     return "" if wrong == "none" else f"wrong programs: {wrong}"
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict,
-                        local_options=("jobs",))
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        verdict=verdict, local_options=("jobs",))
 
 if __name__ == "__main__":
     from polysched.cli import main

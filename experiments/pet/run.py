@@ -11,13 +11,17 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polysched.errors import PolyschedError, UnsupportedScopError, UsageError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import counted_bars
 from polysched.experiment.tables import markdown_table
 from polysched.scop import all_from_c_file
 from polysched.scop.scop import Scop
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 IMPURE = re.compile(r"`(\w+)` may have side effects")
 # Kinds of refusals, by their message.
@@ -31,6 +35,7 @@ REASONS = (
 )
 EQUAL, PARTLY, NAMES, SHAPES, ELEMENTS = ("equal", "equal where data decides nothing", "other names", "other shapes",
                                           "other elements")
+UNANSWERED, REFUSED = "without an answer of pet", "refused"
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
@@ -56,7 +61,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     try:
         scop = _read(path, pure, detected=values["detected"])
     except PolyschedError as refusal:
-        return values | {"outcome": "refused", "pure": pure, "reason": _reason(str(refusal)),
+        return values | {"outcome": REFUSED, "pure": pure, "reason": _reason(str(refusal)),
                          "message": f"{refusal.problem} ({refusal.witness})"}
     values |= {"outcome": "read", "pure": pure, "statements": len(scop.statements),
                "notes": [note.split(": ", 1)[1] for note in scop.notes]}
@@ -94,8 +99,8 @@ def _compared(scop: Scop, answer: Path) -> dict[str, Any]:
 def table(records: Sequence[Record]) -> str:
     """The counts, and every file that is refused or not equal."""
     read = [r for r in records if r.values["outcome"] == "read"]
-    refused = [r for r in records if r.values["outcome"] == "refused"]
-    counts = Counter(r.values.get("comparison", "without an answer of pet") for r in read)
+    refused = [r for r in records if r.values["outcome"] == REFUSED]
+    counts = Counter(r.values.get("comparison", UNANSWERED) for r in read)
     reasons = Counter(r.values["reason"] for r in refused)
     rows = [["files", len(records)], ["read", len(read)], *([f"- {k}", n] for k, n in counts.most_common()),
             ["refused", len(refused)], *([f"- {k}", n] for k, n in reasons.most_common())]
@@ -105,13 +110,24 @@ def table(records: Sequence[Record]) -> str:
                       markdown_table(["differs from pet", "in"], different)])
 
 
+def plot(records: Sequence[Record]) -> Figure:
+    """Of the files whose region is marked and of the others, how many are read, and agree with pet's answer."""
+    order = dict.fromkeys((EQUAL, PARTLY, NAMES, SHAPES, ELEMENTS, UNANSWERED, REFUSED), 0)
+    rows = {"marked by pragmas": Counter(order), "found without": Counter(order)}
+    for record in records:
+        values = record.values
+        kind = REFUSED if values["outcome"] == REFUSED else values.get("comparison", UNANSWERED)
+        rows["found without" if values["detected"] else "marked by pragmas"][kind] += 1
+    return counted_bars(rows, xlabel="files of pet's tests")
+
+
 def verdict(records: Sequence[Record]) -> str:
     """An exception is a defect; a refusal or a difference is a finding."""
     failed = [r.case for r in records if not r.done]
     return f"files that broke the front end: {', '.join(failed)}" if failed else ""
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments,
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
                         local_options=("pet_root",), verdict=verdict)
 
 if __name__ == "__main__":

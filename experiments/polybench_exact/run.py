@@ -16,14 +16,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polysched.errors import UsageError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
+from polysched.experiment.plots import counted_bars
 from polysched.experiment.tables import markdown_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SAME = "same"
 
@@ -210,13 +215,22 @@ def table(records: Sequence[Record]) -> str:
     return "\n".join([markdown_table(["kernel", *columns], rows), "", *bad, f"{same} of {len(records)} cases the same"])
 
 
+def plot(records: Sequence[Record]) -> Figure:
+    """Per configuration, of how many kernels every dump is the same."""
+    rows: dict[str, Counter[str]] = {}
+    for record in records:
+        configuration = f"{record.parameters['scheduler']}, tiles {record.parameters['tiling']}"
+        rows.setdefault(configuration, Counter())[record.values["status"]] += 1
+    return counted_bars(rows, xlabel="kernels of PolyBench/C")
+
+
 def verdict(records: Sequence[Record]) -> str:
     bad = [r.case for r in records if r.done and r.values["status"] != SAME]
     return f"{len(bad)} cases are not the same: {', '.join(bad)}" if bad else ""
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=add_arguments, verdict=verdict,
-                        local_options=("polybench_root", "work"))
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        verdict=verdict, local_options=("polybench_root", "work"))
 
 if __name__ == "__main__":
     from polysched.cli import main

@@ -19,7 +19,7 @@ from ortools.sat.python import cp_model  # noqa: F401  loaded before anything is
 
 from polysched.dependence import analyse
 from polysched.experiment import Case, Experiment, Record, Report, Settings
-from polysched.experiment.plots import new_figure
+from polysched.experiment.plots import grouped_bars
 from polysched.experiment.tables import markdown_table
 from polysched.scheduling import SchedulerOptions, isl_schedule, pluto
 from polysched.scop import from_c_file, from_c_text
@@ -134,18 +134,12 @@ def table(records: Sequence[Record]) -> str:
 
 
 def plot(records: Sequence[Record]) -> Figure:
-    """Our scheduler's time against isl's; below the line ours is faster."""
-    figure, axes = new_figure(width=6, height=6)
-    points = [(1e3 * statistics.median(r.values["isl_seconds"]), 1e3 * statistics.median(r.values["pluto_seconds"]),
-               r.case.replace("_", " ")) for r in records]
-    axes.loglog([p[0] for p in points], [p[1] for p in points], "o", markersize=4)
-    for x, y, name in points:
-        axes.annotate(name, (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
-    ends = [min(min(p[:2]) for p in points), max(max(p[:2]) for p in points)]
-    axes.plot(ends, ends, color="black", linewidth=0.8)
-    axes.set_xlabel("isl's scheduler, ms")
-    axes.set_ylabel("polysched, ms")
-    return figure
+    """Our scheduler's time beside isl's, in the order of ours."""
+    times = sorted((1e3 * statistics.median(r.values["pluto_seconds"]),
+                    1e3 * statistics.median(r.values["isl_seconds"]), r.case.replace("_", " ")) for r in records)
+    return grouped_bars([name for _, _, name in times], {"polysched": [ours for ours, _, _ in times],
+                                                         "isl": [isl for _, isl, _ in times]},
+                        ylabel="scheduling, ms", logarithmic=True)
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,

@@ -9,31 +9,22 @@ of the running thread, so that other load on the machine disturbs them little.
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit, splice
-from polysched.experiment import Case, Contender, Experiment, Program, Record, Report, Rules, Settings, run_contest
-from polysched.experiment.c_function import command
-from polysched.experiment.plots import COLOURS, new_figure
+from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, run_contest
+from polysched.experiment.candidates import VersionedFunction, loss, rank_correlation, seconds
+from polysched.experiment.plots import COLOURS, new_figure, plain_ticks
 from polysched.experiment.standings import VariantTimes
 from polysched.experiment.tables import markdown_table
-from polysched.measure.building import compile_shared
-from polysched.measure.call_interface import Slot, wrapper
-from polysched.measure.problem_size import choose_size
-from polysched.measure.slots import make_slots
 from polysched.scheduling import pluto
-from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_file
-from polysched.scop.scop import SourceRegion
-from polysched.target import find_compiler, host
+from polysched.target import host
 from polysched.tiling import TiledSchedule, TilingOptions, tile
 from polysched.tiling.cost_models import Projected, SpeedOfLight
 
@@ -57,10 +48,10 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     tiles = {edges: tile(schedule, TilingOptions(sizes=edges, parallel=False, parameters=sizes))
              for edges in (PICK, *map(tuple, settings.config["grid"]))}
     with tempfile.TemporaryDirectory(prefix="polysched-tiles-") as name:
-        kernel = Kernel(schedule=schedule, slots=arguments(schedule, sizes), folder=Path(name))
+        kernel = VersionedFunction(scop=schedule.scop, sizes=sizes, folder=Path(name))
         made = [Contender(name=REFERENCE, make=kernel.as_written)]
-        made += [Contender(name=name_of(edges), make=partial(kernel.tiled, name_of(edges), tiled))
-                 for edges, tiled in tiles.items()]
+        made += [Contender(name=name_of(edges), make=partial(kernel.transformed, f"tiles_{number}", tiled))
+                 for number, (edges, tiled) in enumerate(tiles.items())]
         rules = Rules(reference=REFERENCE, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
                       most_rounds=settings.config["rounds"])
         standings = run_contest(made, rules, Path(name), report)
@@ -73,45 +64,6 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
 
 def name_of(edges: Edges) -> str:
     return edges if isinstance(edges, str) else " x ".join(map(str, edges))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Kernel:
-    """The function of one file, to be compiled in many versions."""
-
-    schedule: Schedule
-    slots: tuple[Slot, ...]
-    folder: Path
-
-    @property
-    def source(self) -> SourceRegion:
-        source = self.schedule.scop.source
-        assert source is not None
-        return source
-
-    def as_written(self) -> Program:
-        return self.compiled("original", self.source.text)
-
-    def tiled(self, name: str, tiled: TiledSchedule) -> Program:
-        """Emitted for one thread."""
-        emitted = emit(tiled, options=EmitOptions(openmp=False, vector_bits=host().vector_bits))
-        return self.compiled(f"tiles_{name.replace(' ', '')}", splice(self.source.text, [emitted]))
-
-    def compiled(self, name: str, text: str) -> Program:
-        assert self.source.signature is not None
-        file = self.folder / f"{name}_text.c"
-        file.write_text(text)
-        binary = compile_shared(wrapper(file, self.source.signature.name, self.slots), name=name, folder=self.folder,
-                                compiler=find_compiler(None), what=name)
-        return Program(command=command(binary.path, self.slots, self.folder, name))
-
-
-def arguments(schedule: Schedule, sizes: Mapping[str, int]) -> tuple[Slot, ...]:
-    scop = schedule.scop
-    assert scop.source is not None
-    assert scop.source.signature is not None
-    return make_slots((scop,), scop.source.signature, choose_size((scop,), sizes), given=sizes,
-                      is_global=lambda name: False)
 
 
 def candidate(edges: Edges, tiled: TiledSchedule, times: VariantTimes) -> dict[str, Any]:
@@ -134,31 +86,13 @@ def timed(record: Record) -> list[dict[str, Any]]:
     return [c for c in record.values["candidates"] if c.get("verified")]
 
 
-def seconds(c: Mapping[str, Any]) -> float:
-    return statistics.median(c["measured_seconds"])
-
-
-def rank_correlation(candidates: Sequence[Mapping[str, Any]]) -> float:
-    """Spearman's rho of predicted and measured seconds."""
-    def ranks(values: Sequence[float]) -> list[float]:
-        order = sorted(values)
-        return [statistics.mean(i for i, other in enumerate(order) if other == value) for value in values]
-    return statistics.correlation(ranks([c["predicted_seconds"] for c in candidates]),
-                                  ranks([seconds(c) for c in candidates]))
-
-
-def loss(candidates: Sequence[Mapping[str, Any]]) -> float | None:
-    """How much slower the model's pick is than the best measured tile; 0 when it is the best."""
-    pick = next((c for c in candidates if c["edges"] == PICK), None)
-    return None if pick is None else seconds(pick) / min(seconds(c) for c in candidates) - 1
-
-
 def table(records: Sequence[Record]) -> str:
     rows = []
     for record in records:
         candidates = timed(record)
-        lost, best = loss(candidates), min(candidates, key=seconds)
-        rows.append([record.case, len(candidates), f"{rank_correlation(candidates):+.2f}",
+        lost = loss(next((c for c in candidates if c["edges"] == PICK), None), candidates)
+        best, rho = min(candidates, key=seconds), rank_correlation(candidates)
+        rows.append([record.case, len(candidates), "-" if rho is None else f"{rho:+.2f}",
                      "-" if lost is None else f"{lost:.0%}", best["edges"],
                      f"{max(map(seconds, candidates)) / seconds(best):.1f}"])
     failed = [f"- {r.case} {c['edges']}: {c['problem']}" for r in records for c in r.values["candidates"]
@@ -181,6 +115,8 @@ def plot(records: Sequence[Record]) -> Figure:
                 axes.plot([x], [y], "o", markersize=5, alpha=0.7, color=colour)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    plain_ticks(axes.xaxis)
+    plain_ticks(axes.yaxis)
     axes.set_xlabel("predicted, times the least")
     axes.set_ylabel("measured, times the least")
     axes.legend(fontsize="small")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,11 @@ from polysched.errors import OutputError, UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#1b6ca8", "#c0392b", "#27803b", "#8e44ad", "#b9770e", "#117a8b", "#5d6d7e", "#d35490")
+COLOURS = ("#1b6ca8", "#c0392b", "#27803b", "#8e44ad", "#b9770e", "#117a8b", "#5d6d7e", "#d35490",
+           "#1c1c1c", "#7d9029")
 BAR_WIDTH = 0.8
+LEGEND_COLUMNS = 4
+LEAST_LABELLED = 0.02   # shorter pieces of a bar have no room for their count
 LABEL_INCHES = 0.07   # of height for every character of the longest name under the bars
 
 
@@ -77,9 +81,41 @@ def _draw(axes: Any, panel: BarPanel) -> None:
     axes.set_ylabel(panel.ylabel)
     if panel.logarithmic:
         axes.set_yscale("log")
+        plain_ticks(axes.yaxis)
     if panel.line_at is not None:
         axes.axhline(panel.line_at, color="black", linewidth=0.8)
     axes.legend(fontsize="small", ncols=min(4, len(panel.series)))
+
+
+def plain_ticks(axis: Any) -> None:
+    """Numbers instead of powers of ten at the ticks of a logarithmic axis; between those only where it is short."""
+    axis.set_major_formatter("{x:g}")
+    low, high = axis.get_view_interval()
+    axis.set_minor_formatter("{x:g}" if high < 10 * low else "")
+
+
+def counted_bars(rows: Mapping[str, Mapping[str, int]], *, xlabel: str) -> Figure:
+    """A horizontal bar per row, the first one on top, made of the counts of its kinds in one colour per kind.
+
+    Parameters
+    ----------
+    rows : by what the bar is for, how many there are of each kind.
+    """
+    kinds = list(dict.fromkeys(kind for counts in rows.values() for kind, count in counts.items() if count))
+    longest = max((sum(counts.values()) for counts in rows.values()), default=0)
+    figure, axes = new_figure(width=7.0, height=1.2 + 0.3 * len(rows) + 0.2 * math.ceil(len(kinds) / LEGEND_COLUMNS))
+    ends = [0] * len(rows)
+    for number, kind in enumerate(kinds):
+        counts = [counts.get(kind, 0) for counts in rows.values()]
+        bars = axes.barh(range(len(rows)), counts, left=ends, label=kind, color=COLOURS[number % len(COLOURS)])
+        axes.bar_label(bars, [str(n) if n > LEAST_LABELLED * longest else "" for n in counts], label_type="center",
+                       color="white", fontsize="small")
+        ends = [end + n for end, n in zip(ends, counts, strict=True)]
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.invert_yaxis()
+    axes.set_xlabel(xlabel)
+    figure.legend(fontsize="small", ncols=LEGEND_COLUMNS, loc="outside upper center")
+    return figure
 
 
 def save(figure: Figure, path: Path) -> None:

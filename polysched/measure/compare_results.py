@@ -110,8 +110,8 @@ def _by_key(results: Sequence[Measurement], differing: Mapping[Key, tuple[str, .
 
 def _change(named: Named, before: Measurement | None, after: Measurement | None, threshold: float) -> Change:
     (source, function, sizes, threads, cold), options = named
-    name = (f"{source}: {function}({', '.join(f'{n}={v}' for n, v in sizes)}), {threads} threads"
-            f"{', cold cache' if cold else ''}{f', {options}' if options else ''}")
+    name = (f"{source}: {function}({', '.join(f'{n}={v}' for n, v in sizes)}), {threads} thread"
+            f"{'s' if threads != 1 else ''}{', cold cache' if cold else ''}{f', {options}' if options else ''}")
 
     def made(verdict: Verdict, change: float | None = None, *, by_time: bool = False) -> Change:
         return Change(name=name, verdict=verdict, before=before, after=after, change=change, by_time=by_time)

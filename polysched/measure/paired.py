@@ -223,8 +223,8 @@ def _measurement(subject: Subject, size: ProblemSize, options: MeasureOptions, b
     return Measurement(
         experiment=experiment, source=str(subject.path), function=subject.signature.name, sizes=dict(size.spelled),
         threads=threads, cold_cache=options.cold_cache, options=subject.options, steps=subject.steps,
-        original=_build(binaries[0], subject.original_text),
-        transformed=_build(binaries[1], subject.transformed_text),
+        original=build_of(binaries[0], subject.original_text),
+        transformed=build_of(binaries[1], subject.transformed_text),
         verification=verification, timing=timing, failure=failure, work=count_work(subject.scops, size.values),
         peak_flop_per_second=None if peaks is None else peaks.operations_per_second(
             result_type(verification), threads),
@@ -253,7 +253,8 @@ def _failure(ended: ChildEnd) -> str:
     return " - ".join([f"the measured process {ended.describe()}", *last_words])
 
 
-def _build(binary: Binary, text: str) -> Build:
+def build_of(binary: Binary, text: str) -> Build:
+    """How a text was compiled, for the record."""
     return Build(compiler=str(binary.compiler), version=binary.compiler.version, flags=binary.flags,
                  source_sha256=text_sha256(text), compile_seconds=round(binary.compile_seconds, 4))
 

@@ -66,7 +66,8 @@ def _ours(entries: Sequence[Entry]) -> dict[Key, Variant]:
 
 def _change(key: Key, before: Variant | None, after: Variant | None, threshold: float) -> VariantChange:
     group, title, threads, variant = key
-    name = f"{group} {title}, {threads} threads{'' if variant == OURS else f', {variant}'}".strip()
+    name = (f"{group} {title}, {threads} thread{'s' if threads != 1 else ''}"
+            f"{'' if variant == OURS else f', {variant}'}").strip()
 
     def made(verdict: Verdict, change: float | None = None) -> VariantChange:
         return VariantChange(name=name, verdict=verdict, before=before, after=after, change=change)

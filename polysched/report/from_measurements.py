@@ -66,7 +66,8 @@ def make_variant(name: str, samples: Sequence[Sample], **known: Any) -> Variant:
 def _labels(group: Sequence[Measurement]) -> list[str]:
     """What distinguishes the measurements of one kernel."""
     facts = [{"size": ", ".join(f"{k}={v}" for k, v in m.sizes.items()),
-              "threads": f"{m.threads} threads", "cold": "cold cache" if m.cold_cache else "warm cache",
+              "threads": f"{m.threads} thread{'s' if m.threads != 1 else ''}",
+              "cold": "cold cache" if m.cold_cache else "warm cache",
               "compiler": f"{m.transformed.compiler} {' '.join(m.transformed.flags)}",
               **{name: f"{name} {_short(value)}" for name, value in m.options.items()}} for m in group]
     differing = [name for name in dict.fromkeys(name for f in facts for name in f)
