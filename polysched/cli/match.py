@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the matches of every region."""
+    from polysched.pipeline import analysed
     from polysched.tensorize import Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
     also: dict[str, Any] = {}
     for path in arguments.intrinsics:
@@ -76,8 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
         for scop in scops:
             shown.step(f"matching {scop.name}")
             known = {p.name for p in scop.parameters}
-            found.append(match(scop, intrinsic, options, sizes={n: v for n, v in left.items()
-                                                                if len(scops) == 1 or n in known}))
+            dependences = analysed(scop).dependences   # of the program with expanded temporaries, as c2c takes it
+            found.append(match(dependences.scop, intrinsic, options, dependences=dependences, sizes={
+                n: v for n, v in left.items() if len(scops) == 1 or n in known}))
     if arguments.json:
         values = [f.to_json() for f in found]
         print(json.dumps(values[0] if len(values) == 1 else values, indent=2))

@@ -11,6 +11,7 @@ from polysched.errors import IllegalScheduleError
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
+from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import plan_cycles
 from polysched.tensorize.emission.plan import Plan, make_plan
 from polysched.tensorize.facts import Numerics
@@ -23,7 +24,7 @@ from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrin
 
 AUTO = "auto"
 MEASURED_MATCHES = 3
-HALF_IDLE = 0.5   # of the instruction's work; below it, lanes may hold partial sums
+HALF_IDLE = 0.5   # of the instruction's work
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +109,17 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target) -> Decision:
     for intrinsic in considered:
         matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences)
         found += matches.with_mirrors
-        if not intrinsic.library and all(m.utilisation < HALF_IDLE for m in matches.with_mirrors):
-            lanes = MatchOptions(numerics=options.numerics, partial_sums=True)
+        if not intrinsic.library and all(map(_mostly_idle, matches.with_mirrors)):
+            lanes = MatchOptions(numerics=options.numerics, partial_sums=True, split=True)
             found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences).with_mirrors
         if options.intrinsic != AUTO:
             why += [str(e) for e in matches.explanations]
     return _best(found, why, options, target)
+
+
+def _mostly_idle(candidate: Match) -> bool:
+    """Lanes may hold partial sums then: the instruction computes padding, or waits for copies that are used once."""
+    return candidate.utilisation < HALF_IDLE or candidate.copies_for_one_use
 
 
 def _best(found: list[Match], why: list[str], options: TensorizeOptions, target: Target) -> Decision:
@@ -171,7 +177,25 @@ def _cycles(candidate: Match, target: Target) -> float:
 
 
 def ordinary_cycles(fragment: Fragment, target: Target) -> float:
-    """The least that ordinary vector code needs: one multiply-add per lane, pipe and cycle, integers two operations."""
+    """The least that ordinary vector code needs: one multiply-add per lane, pipe and cycle, integers two operations.
+
+    Every element has to come from memory once, for an instruction as for vector code.
+    """
     lanes = target.lanes(fragment.update.dtype.bits)
     operations = 1 if fragment.update.dtype.is_float else 2
-    return math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.ports.fma_pipes)
+    seconds = compulsory_seconds(touched_bytes(fragment), target)
+    return math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.ports.fma_pipes) \
+        + seconds * target.frequency_hz
+
+
+def touched_bytes(fragment: Fragment) -> int:
+    """Bytes of the elements that a statement reads, and twice those that it writes."""
+    statement = fragment.statement
+    own = statement.access(fragment.target)
+    total = 0
+    for access in {(a.array, str(a.relation)): a for a in statement.accesses}.values():
+        elements = math.prod(1 + sum(abs(c) * (fragment.loop(n).extent - 1) for n, c in index.coefficients)
+                             for index in fragment.indices[access.reference])
+        written = access.array == own.array and access.relation.is_equal(own.relation)
+        total += elements * fragment.scop.array(access.array).dtype.bytes * (2 if written else 1)
+    return total

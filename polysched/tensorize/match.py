@@ -21,7 +21,7 @@ from polysched.tensorize.explanation import Explanation, explain, unread
 from polysched.tensorize.facts import Fact, Numerics
 from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.ideal import ideal_text
-from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, order_that_is_lost, same_tile_dependence
 from polysched.tensorize.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
@@ -160,6 +160,14 @@ class Match:
             work = self.fragment.work / 16
         return work + COPIED_ELEMENT_CYCLES * sum([layout.least_elements for layout in self.layouts]) \
             + self.intrinsic.cost.latency_cycles
+
+    @property
+    def copies_for_one_use(self) -> bool:
+        """Some input is packed although each of its elements is used only once."""
+        loops = {loop.name for loop in self.fragment.loops if loop.extent > 1}
+        return any(layout.mode is LoadMode.PACKED
+                   and loops <= self.fragment.loops_of(self.assignment.expression(layout.operand))
+                   for layout in self.layouts if layout.operand != self.intrinsic.output.name)
 
     @property
     def signature(self) -> tuple[object, ...]:

@@ -42,6 +42,15 @@ def test_every_match_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "takes for granted: float additions may be reordered" in out
 
 
+def test_a_sum_in_a_scalar_of_the_loop_body(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "product.c"
+    text = PRODUCT % "int8_t"
+    path.write_text(text.replace("for (int j = 0; j < n; j++)", "for (int j = 0; j < n; j++) { int32_t s = 0;")
+                    .replace("C[i][j] += A[i][k] * B[k][j];", "s += A[i][k] * B[k][j];\n C[i][j] = s; }"))
+    assert run(str(path), "--intrinsic", "vpdpbusd", "--size", "n=21") == 0
+    assert "S1: i <- j, k <- k; A = A[i][k], B = B[k][j]" in capsys.readouterr().out
+
+
 def test_sizes_of_operators_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("polysched.tensorize.operators:c2d", *UNIT, "--rule", "amos", "--extents", "reach", "--size", "batch=1",
                "--json") == 0

@@ -106,3 +106,25 @@ void dot(int n, int32_t s[1], int8_t a[n], int8_t b[n]) {
     decision = decide(scop, TensorizeOptions(intrinsic="sve256_sdot", sizes={"n": 333}), host())
     assert decision.program is not None
     assert "partial sums in lanes are added at the end" in decision.program.match.assumptions
+
+
+def test_auto_holds_partial_sums_in_lanes_where_operands_lie_right_for_them() -> None:
+    """Rows in lanes would be transposed for a single use; the sum in groups and lanes reads memory as it lies."""
+    if not executes_here(find_intrinsic("vpdpbusd_vector")):
+        pytest.skip("no AVX-512 VNNI here")
+    scop = from_c_text("""#include <stdint.h>
+void rows(int n, int32_t s[64], uint8_t a[64][n], int8_t b[n])
+{
+#pragma scop
+    for (int i = 0; i < 64; i++)
+        for (int k = 0; k < n; k++)
+            s[i] += a[i][k] * b[k];
+#pragma endscop
+}
+""")
+    decision = decide(scop, TensorizeOptions(sizes={"n": 4096}), host())
+    assert decision.program is not None, decision.reasons
+    assert "partial sums in lanes are added at the end" in decision.program.match.assumptions
+    plan = decision.plan(host())
+    assert plan is not None
+    assert [p.operand for p in plan.places if p.packed] == ["C"]

@@ -21,7 +21,7 @@ def filled(scop: Scop, sizes: dict[str, int], seed: int = 0) -> dict[str, np.nda
     arrays = {}
     for array in scop.arrays:
         shape = tuple(extents_of(array, sizes))
-        low, high = array.dtype.value_range()
+        low, high = (-4, 4) if array.dtype.is_float else array.dtype.value_range()
         arrays[array.name] = chooser.integers(low, high, shape, endpoint=True).astype(array.dtype.name)
     return arrays
 
@@ -77,19 +77,38 @@ CASES: dict[str, tuple[Scop, Callable[..., np.ndarray], int]] = {
     "bcv": (operators.bcv(**SMALL, size=5, window=3, **SIGNED), batched_2d, 42),
 }
 
+FLOATS = {"dtype": "float32", "accumulator": "float32"}   # small integers: every order of additions gives the same bits
+UNSIGNED = {"dtype": "uint8", "accumulator": "int32", "right_dtype": "int8"}
+OTHER_UNITS: dict[str, tuple[str, Scop, Callable[..., np.ndarray], int]] = {
+    "c1d by a VNNI instruction": ("vpdpbusd", operators.c1d(**SMALL, size=7, window=3, **UNSIGNED), convolution_1d, 3),
+    "c2d by an AMX instruction": ("tdpbusd", operators.c2d(**SMALL, size=3, window=2, **UNSIGNED), convolution_2d, 49),
+    "c1d by a GEMV unit": ("gemv_unit", operators.c1d(**SMALL, size=7, window=3, **FLOATS), convolution_1d, 12),
+    "c1d by an AXPY unit": ("axpy_unit", operators.c1d(**SMALL, size=7, window=3, **FLOATS), convolution_1d, 4),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_UNITS)
+def test_every_match_of_other_units_is_bitwise_numpy(case: str, tmp_path: Path) -> None:
+    name, scop, reference, expected = OTHER_UNITS[case]
+    bitwise(scop, name, reference, expected, tmp_path)
+
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_match_is_bitwise_numpy(case: str, tmp_path: Path) -> None:
-    scop, reference, expected = CASES[case]
+    bitwise(CASES[case][0], "mma_16x16x16_s8", *CASES[case][1:], tmp_path)
+
+
+def bitwise(scop: Scop, name: str, reference: Callable[..., np.ndarray], expected: int, folder: Path) -> None:
+    """Run every match by the emulator, on inputs of its own."""
     sizes = {"batch": 3}
-    found = match(scop, find_intrinsic("mma_16x16x16_s8"), sizes=sizes)
+    found = match(scop, find_intrinsic(name), sizes=sizes)
     assert found.total == expected
     functions = [emit_match(m, f"match_{i}", EmissionOptions(emulated=True, parallel=i % 7 == 0))
                  for i, m in enumerate(found.with_mirrors)]
-    library = compiled(functions, tmp_path, optimization="-O0")
+    library = compiled(functions, folder, optimization="-O0")
     for seed, function in enumerate(functions):
         arrays = filled(scop, sizes, seed)
-        arrays["Y"] = (arrays["Y"] >> 8).astype(np.int32)
+        arrays["Y"] = (arrays["Y"] // 256).astype(arrays["Y"].dtype)
         wanted = reference(arrays, arrays["Y"])
         call(library, function, arrays)
         np.testing.assert_array_equal(arrays["Y"], wanted, err_msg=str(found.with_mirrors[seed]))

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polysched.target import Target
-from polysched.tensorize.emission.nest import NestLoop, uses
+from polysched.tensorize.emission.nest import NestLoop, content_of, uses
 from polysched.tensorize.intrinsic import LoadMode
-from polysched.tensorize.match import Match
+from polysched.tensorize.match import COPIED_ELEMENT_CYCLES, Match
 
 MAX_UNROLL = 16
 MAX_ORDERED = 4
 RAGGED_COST = 1.02    # the last block computes padding, and its stores take a detour
-MOVED_COST = 1.1      # an input that could be read in place has to be packed, to have padding
+MOVED_COST = 1.1      # an input that could be read in place has to be packed, to have padding: at least this
 CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams through
 WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
 
@@ -60,9 +60,13 @@ def register_order(loops: Iterable[NestLoop]) -> tuple[NestLoop, ...]:
 def _ragged_cost(match: Match, loop: NestLoop) -> float:
     """What a last block that is partly padding costs, as a factor."""
     output = match.intrinsic.output.name
-    moved = any(v.mode in (LoadMode.DIRECT, LoadMode.BROADCAST) and v.operand != output and uses(match, v.operand, loop)
-                for v in match.layouts)
-    return MOVED_COST if moved else RAGGED_COST
+    moved = [v.operand for v in match.layouts if v.mode in (LoadMode.DIRECT, LoadMode.BROADCAST)
+             and v.operand != output and uses(match, v.operand, loop)]
+    if not moved:
+        return RAGGED_COST
+    elements = sum(match.fragment.iterations(tuple(match.fragment.loops_of(content_of(match, o)))) for o in moved)
+    copies = COPIED_ELEMENT_CYCLES * elements / (match.executions * match.intrinsic.cost.issue_cycles)
+    return max(MOVED_COST, 1 + copies)
 
 
 def _factors(loop: NestLoop) -> Iterator[int]:
@@ -141,6 +145,13 @@ def transfer_seconds(match: Match, order: Sequence[NestLoop], target: Target) ->
     results = math.prod(loop.blocks * loop.unroll for loop in order if uses(match, output.name, loop))
     lines = 2 * passes * results * output.elements * output.dtype.bytes / target.line_bytes
     return total + lines / target.frequency_hz
+
+
+def compulsory_seconds(sizes_bytes: int, target: Target) -> float:
+    """Seconds that a core waits for bytes that are needed once, whatever computes with them."""
+    caches = [c for c in target.caches if c.shared_by <= 2] or list(target.caches[:1])
+    levels = [c.level for c in target.caches]
+    return sum(sizes_bytes / target.bandwidth(min((n for n in levels if n > c.level), default=0)) for c in caches)
 
 
 def _bytes_moved(match: Match, order: Sequence[NestLoop], capacity_bytes: int) -> int:

@@ -6,10 +6,12 @@ import math
 
 from polysched.target import Target
 from polysched.tensorize.emission.blocking import pressure, transfer_seconds
+from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.match import COPIED_ELEMENT_CYCLES
 
 TABLE_ELEMENT_CYCLES = 4.0   # an element whose address comes out of a table
+ADDED_ELEMENT_CYCLES = 1.0   # a partial sum that is added to its neighbours at the end
 
 
 def plan_cycles(plan: Plan, target: Target) -> float:
@@ -19,7 +21,15 @@ def plan_cycles(plan: Plan, target: Target) -> float:
     _, loads, starved = pressure(match, plan.unrolled)
     vector = max(1.0, max(v.elements * v.dtype.bytes for v in match.intrinsic.inputs) * 8 / max(target.vector_bits, 64))
     busy = max(match.intrinsic.cost.issue_cycles * starved, loads * vector / target.ports.loads_per_cycle)
-    copies = sum(p.elements * (COPIED_ELEMENT_CYCLES if p.copy is not None else TABLE_ELEMENT_CYCLES)
-                 * (2 if p.operand == match.intrinsic.output.name else 1) for p in plan.places if p.packed)
+    copies = sum(_copy_cycles(plan, p) for p in plan.places if p.packed)
     moved = transfer_seconds(match, plan.loops, target) * target.frequency_hz
     return executions * busy + copies + moved + match.intrinsic.cost.latency_cycles
+
+
+def _copy_cycles(plan: Plan, place: Place) -> float:
+    """Cycles to fill a buffer, or for results to read and write it back; sums of their own start at zero."""
+    written = place.operand == plan.match.intrinsic.output.name
+    if written and plan.match.adds_at_the_end:
+        return place.elements * (TABLE_ELEMENT_CYCLES if plan.match.overlapping else ADDED_ELEMENT_CYCLES)
+    each = COPIED_ELEMENT_CYCLES if place.copy is not None else TABLE_ELEMENT_CYCLES
+    return place.elements * each * (2 if written else 1)

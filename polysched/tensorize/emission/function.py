@@ -107,7 +107,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}", zero=chosen.zero))
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
-                        zero=chosen.zero or match.overlapping))
+                        zero=chosen.zero or match.adds_at_the_end))
     if match.assignment.correction is not None:
         parts.append(correction_c(match, match.assignment.correction, f"{name}_correct",
                                   parallel=chosen.parallel and not match.overlapping))
@@ -147,7 +147,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         kind, buffer = operand_type(plan, p.operand), f"{name}_buffer_{p.operand}"
         lines += [f"    static _Thread_local {kind} *{buffer};", f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p)};",
                   f"    {kind} *packed_{p.operand} = {buffer};"]
-        if p.operand != output or not (options.zero or match.overlapping):
+        if p.operand != output or not (options.zero or match.adds_at_the_end):
             sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand)])
             lines.append(f"    {name}_pack_{p.operand}({sources});")
     arguments = []

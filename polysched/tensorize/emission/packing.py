@@ -79,8 +79,10 @@ def _stored_c(plan: Plan, held: Load, *, zero: bool) -> list[str]:
     if plan.match.overlapping:
         clear = _for_each(plan, output.name, inside=f"{element} = 0;", outside="") if zero else []
         return [*clear, *_for_each(plan, output.name, inside=f"{element} = {added};", outside="")]
+    if not partial:
+        return _for_each(plan, output.name, inside=f"{element} = ps_from[ps_at];", outside="")
     first = " && ".join(f"c{g} == 0" for g in partial)
-    store = f"{element} = {first} ? ps_from[ps_at] : {added};" if partial else f"{element} = ps_from[ps_at];"
+    store = f"{element} = {first} ? ps_from[ps_at] : {added};" if zero else f"{element} = {added};"
     return _for_each(plan, output.name, inside=store, outside="")
 
 
@@ -107,8 +109,6 @@ def _for_each(plan: Plan, operand: str, *, inside: str, outside: str) -> list[st
     for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, operand, mine, place)};"):
         put(text)
     conditions = list(_conditions(plan, operand, mine, groups))
-    if outside:   # the old value counts once
-        conditions += [f"c{g} == 0" for g in _partial_groups(match, operand)]
     decode = list(_decode(match, mine, [g for g in groups if g not in _partial_groups(match, operand)]))
     guard = _domain_guard(match, operand, plan)
     if conditions:
