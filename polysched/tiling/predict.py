@@ -12,15 +12,19 @@ from math import prod
 
 import islpy as isl
 
+from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, from_isl
 from polysched.scheduling.marks import Role
+from polysched.scop.points import fix_parameters
+from polysched.scop.scop import Scop
 from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
-from polysched.tiling.distribute import statement_names
+from polysched.tiling.distribute import sets_of, statement_names
 from polysched.tiling.loops import has_loops
-from polysched.tiling.nest import Nest, assumed_parameters, nest_of
+from polysched.tiling.nest import COUNTING_OPERATIONS, Nest, assumed_parameters, nest_of
+from polysched.tiling.point_count import point_count
 from polysched.tiling.position import Position, branch, top
 from polysched.tiling.traffic import Level, traffic_bytes
 
@@ -104,11 +108,18 @@ def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
             unknown.append(f"{', '.join(names)}: {structure}")
             continue
         members, levels = structure
-        nest = nest_of(scop, leaf.position, members, assumed)
+        nest = _with_own_density(nest_of(scop, leaf.position, members, assumed), leaf, scop, assumed)
         teams, width = _teams(leaf.loops, nest, levels)
         found = _predicted(names, nest, levels, target, core_seconds=_in_registers(leaf, nest, target, plans or {}))
         nests.append(replace(found, teams=teams, width=width))
     return Prediction(nests=tuple(nests), unknown=tuple(unknown), parameters=assumed)
+
+
+def _with_own_density(nest: Nest, leaf: _Leaf, scop: Scop, parameters: Mapping[str, int]) -> Nest:
+    """The nest of a leaf with the instances that it has at these sizes: a part of a domain, such as its full tiles."""
+    parts = [part for part in sets_of(leaf.position.domain) if part.get_tuple_name() in nest.deepest]
+    count = with_budget(COUNTING_OPERATIONS, lambda: sum(point_count(fix_parameters(p, parameters)) for p in parts))
+    return nest if count is None else replace(nest, density=count / nest.instances)
 
 
 def _in_registers(leaf: _Leaf, nest: Nest, target: Target, plans: Mapping[int, BandPlan]) -> float | None:
@@ -118,7 +129,7 @@ def _in_registers(leaf: _Leaf, nest: Nest, target: Target, plans: Mapping[int, B
     if plan is None or plan.shape is None:
         return None
     model = Projected(target=target)
-    times = nest.instances / plan.nest.instances
+    times = nest.instances * nest.density / (plan.nest.instances * plan.nest.density)
     return times * model.core_cycles(plan, plan_structure(plan)) / target.frequency_hz
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.scheduling import steps
-from polysched.scheduling.primitives import Distribute, Interchange, Parallel, Skew, Step, Tile, Unroll
+from polysched.scheduling.primitives import Distribute, Interchange, Parallel, Skew, SplitAt, Step, Tile, Unroll
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.c_frontend.frontend import from_c_text
 from polysched.target import host
@@ -44,6 +44,18 @@ void heat(int steps, int n, double a[2][n])
     for (int t = 0; t < steps; t++)
         for (int i = 1; i < n - 1; i++)
             a[(t + 1) % 2][i] = 0.33 * (a[t % 2][i - 1] + a[t % 2][i] + a[t % 2][i + 1]);
+#pragma endscop
+}
+"""
+
+
+TRIANGLE = """
+void f(int n, double A[n][n], double B[n][n], double C[n][n]) {
+#pragma scop
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++)
+            for (int j = k + 1; j < n; j++)
+                C[i][j] += A[i][k] * B[k][j];
 #pragma endscop
 }
 """
@@ -136,3 +148,13 @@ def test_skewed_tile_loops_are_said_to_be_unknown():
     assert prediction.seconds is None
     assert prediction.traffic is None
     assert prediction.unknown == ("S0: the model knows no loop that enumerates tiles of several loops (tile loop 1)",)
+
+
+def test_parts_of_a_triangle_have_the_instances_that_they_have_at_this_size():
+    """Below the size at which it is cut, the second part has none."""
+    made = schedule(TRIANGLE, SplitAt(loop="i", at=320))
+    prediction = predict(made.dependences, made.tree, target=host(), parameters={"n": 350})
+    counted = [nest.nest.instances * nest.nest.density for nest in prediction.nests]
+    expected = [sum((349 - k) * max(0, end - max(first, k + 1)) for k in range(350))
+                for first, end in ((0, 320), (320, 350))]
+    assert counted == pytest.approx(expected, rel=0.03)
