@@ -36,7 +36,7 @@ def schedule_html(schedule: Schedule) -> str:
         lambda: draw_tiles(schedule.dependences, schedule.tree) if tiled else draw_dependences(schedule.dependences))
     history = [*schedule.report.rungs, *(step_text(s) for s in schedule.steps)]
     return card(f"Schedule of {schedule.scop.name} by {schedule.algorithm}", *map(paragraph, history),
-                beside(drawing(draw_tree(schedule.tree).svg), picture), order_html(schedule, schedule.tree),
+                beside(drawing(draw_tree(schedule.tree).svg), picture, whole=True), order_html(schedule, schedule.tree),
                 folded("as text", preformatted(schedule_text(schedule))))
 
 

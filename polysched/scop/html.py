@@ -71,10 +71,16 @@ def drawing(svg: str, *, alt: str = "drawing") -> str:
             f'<img alt="{html.escape(alt)}" style="{fit}" src="data:image/svg+xml;base64,{data}"></div>')
 
 
-def beside(*pieces: str) -> str:
-    """HTML pieces next to each other, below each other where the page is narrow."""
+def beside(*pieces: str, whole: bool = False) -> str:
+    """HTML pieces next to each other, below each other where the page is narrow.
+
+    Parameters
+    ----------
+    whole : rather below each other than with a part of a piece out of sight.
+    """
+    look = "flex:1 1 auto;min-width:0;max-width:100%" if whole else "flex:1 1 320px;min-width:0"
     return ('<div style="display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start">'
-            + "".join(f'<div style="flex:1 1 320px;min-width:0">{piece}</div>' for piece in pieces) + "</div>")
+            + "".join(f'<div style="{look}">{piece}</div>' for piece in pieces) + "</div>")
 
 
 def c_code(text: str) -> str:

@@ -32,7 +32,8 @@ def tiled_html(tiled: TiledSchedule) -> str:
             ] if len(tiles) == 1 else []
     return card(f"Tiled schedule of {tiled.schedule.scop.name}",
                 table(("band", "what was done"), ((b.band, ", ".join(_words(b))) for b in tiled.bands)),
-                beside(drawing(draw_tree(tiled.tree).svg), picture), *note, order_html(tiled.schedule, tiled.tree),
+                beside(drawing(draw_tree(tiled.tree).svg), picture, whole=True), *note,
+                order_html(tiled.schedule, tiled.tree),
                 folded("as text", preformatted(tiled_text(tiled))))
 
 
