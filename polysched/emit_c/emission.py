@@ -32,7 +32,7 @@ from polysched.emit_c.packing import TileBlock, panels_for
 from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
 from polysched.emit_c.pivot_loops import split_at_pivots
-from polysched.emit_c.region import Place, RegionPrinter
+from polysched.emit_c.region import Place, RegionPrinter, declares
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.repeated_iterations import anchor
 from polysched.emit_c.row_jam import Rows, jam_rows
@@ -166,7 +166,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     whole = {array: name for array, name in local_names.items() if array not in placed}
     heap = {array: name for array, name in whole.items() if on_heap(scop.array(array))}
     inside = {array: name for array, name in whole.items() if array not in heap}
-    if declarations := [*printer.types.declarations.values(), *local_declarations(scop, inside)]:
+    declarations = [*printer.types.declarations.values(), *local_declarations(scop, inside)]
+    if declarations or declares(loops, body):
         body = ["{", *(INDENT + line for line in (*declarations, *body)), "}"]
     helpers = (macros,) if math is None else (macros, math)
     lines = [*(line for h in helpers for line in h.definitions()), *body,

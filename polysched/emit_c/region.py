@@ -142,8 +142,7 @@ class RegionPrinter:
 
     def _among_others(self, child: Node, place: Place) -> list[str]:
         lines = self.lines(child, place)
-        declares = isinstance(child, Let | Local | RegisterTile | Packed) and not lines[0].startswith(("if (", "for ("))
-        return ["{", *_indent(lines), "}"] if declares else lines
+        return ["{", *_indent(lines), "}"] if declares(child, lines) else lines
 
     def _for(self, loop: For, place: Place) -> list[str]:
         wanted = pragmas(loop, above=place.above, threads=self.options.openmp, simd=self.options.simd,
@@ -272,6 +271,11 @@ class RegionPrinter:
             position = self.scop.statements.index(printer.statement)
             lines.insert(0, instance_call(self.options.trace, position, node.iterators, self.index))
         return lines
+
+
+def declares(node: Node, lines: list[str]) -> bool:
+    """Whether a node's lines declare something beside which nothing else may stand in the same scope."""
+    return isinstance(node, Let | Local | RegisterTile | Packed) and not lines[0].startswith(("if (", "for ("))
 
 
 def _indent(lines: list[str]) -> list[str]:

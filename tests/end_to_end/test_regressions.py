@@ -24,6 +24,7 @@ CASES = [
     ("narrow_maximum", Configuration(scheduler="pluto", sizes=(3, 2), reductions="exact")),
     ("team_for_cut_rows", Configuration(scheduler="pluto", vector_bits=256)),
     ("lanes_update_one_element", Configuration(scheduler="original", vector_bits=128)),
+    ("declared_beside_itself", Configuration(scheduler="original")),
 ]
 
 
