@@ -66,13 +66,18 @@ class Projected:
         core = self.core_cycles(plan, structure) / self.target.frequency_hz
         return self.together(plan, structure, core, block=plan.shape is not None)
 
-    def together(self, plan: BandPlan, structure: tuple[Level, ...], core_seconds: float, *, block: bool) -> float:
+    def together(self, plan: BandPlan, structure: tuple[Level, ...], core_seconds: float, *, block: bool,
+                 warm: tuple[frozenset[int], ...] = ()) -> float:
         """Arithmetic beside everything else; loads of whole rows and transfers between caches one after the other.
 
         A register block loads so little that its loads hide behind its arithmetic too.
+
+        Parameters
+        ----------
+        warm : per cache, the references whose data are there already (`warm_data`).
         """
         loads = 0.0 if block else self.load_cycles(plan, structure) / self.target.frequency_hz
-        return max(core_seconds, loads + sum(self.transfer_seconds(plan, structure)))
+        return max(core_seconds, loads + sum(self.transfer_seconds(plan, structure, warm)))
 
     def core_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
         """Arithmetic and loads of all instances spread over the pipes, starts of rows, and waiting along them."""
@@ -102,11 +107,15 @@ class Projected:
         vector = nest.row_independent[last] and Stride.OTHER not in [r.stride(last) for r in nest.references]
         return self.target.lanes(8 * nest.element_bytes) if vector else 1
 
-    def transfer_seconds(self, plan: BandPlan, structure: tuple[Level, ...]) -> list[float]:
+    def transfer_seconds(self, plan: BandPlan, structure: tuple[Level, ...],
+                         warm: tuple[frozenset[int], ...] = ()) -> list[float]:
         """Per cache level, the time in which the next level out delivers what it needs."""
         times = []
-        for cache, outer in zip(self.target.caches, (*(c.level for c in self.target.caches[1:]), 0), strict=True):
-            moved = sum(traffic_bytes(plan.nest, structure, cache.size_bytes // cache.shared_by, cache.line_bytes))
+        outer_levels = (*(c.level for c in self.target.caches[1:]), 0)
+        there = warm or (frozenset(),) * len(outer_levels)
+        for cache, outer, known in zip(self.target.caches, outer_levels, there, strict=True):
+            every = traffic_bytes(plan.nest, structure, cache.size_bytes // cache.shared_by, cache.line_bytes)
+            moved = sum(size for k, size in enumerate(every) if k not in known)
             times.append(moved * min(1.0, _occupied(plan.nest)) / self.target.bandwidth(outer))
         return times
 

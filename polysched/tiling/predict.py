@@ -27,6 +27,7 @@ from polysched.tiling.nest import COUNTING_OPERATIONS, Nest, assumed_parameters,
 from polysched.tiling.point_count import point_count
 from polysched.tiling.position import Position, branch, top
 from polysched.tiling.traffic import Level, traffic_bytes
+from polysched.tiling.warm_data import PlacedNest, warm_references
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,6 +102,7 @@ def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
     assumed = assumed_parameters(scop, dict(parameters or {}))
     decoded = from_isl(tree)
     nests, unknown = [], []
+    placed: list[PlacedNest] = []
     for leaf in _leaves(decoded.root, top(dependences, decoded.domain), ()):
         names = tuple(statement_names(leaf.position.domain))
         structure = _structure(leaf)
@@ -110,7 +112,10 @@ def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
         members, levels = structure
         nest = _with_own_density(nest_of(scop, leaf.position, members, assumed), leaf, scop, assumed)
         teams, width = _teams(leaf.loops, nest, levels)
-        found = _predicted(names, nest, levels, target, core_seconds=_in_registers(leaf, nest, target, plans or {}))
+        here = PlacedNest(loops=leaf.loops, nest=nest, levels=levels)
+        found = _predicted(names, nest, levels, target, core_seconds=_in_registers(leaf, nest, target, plans or {}),
+                           warm=warm_references(placed, here, target))
+        placed.append(here)
         nests.append(replace(found, teams=teams, width=width))
     return Prediction(nests=tuple(nests), unknown=tuple(unknown), parameters=assumed)
 
@@ -134,7 +139,7 @@ def _in_registers(leaf: _Leaf, nest: Nest, target: Target, plans: Mapping[int, B
 
 
 def _predicted(names: tuple[str, ...], nest: Nest, levels: tuple[Level, ...], target: Target, *,
-               core_seconds: float | None = None) -> NestPrediction:
+               warm: tuple[frozenset[int], ...], core_seconds: float | None = None) -> NestPrediction:
     tiles = [level for level in levels if level.step > 1]
     edges = tuple(min((t.step for t in tiles if t.loop == loop), default=None) for loop in range(nest.depth))
     plan = BandPlan(nest=nest, edges=edges, order=tuple(dict.fromkeys(t.loop for t in tiles)))
@@ -142,8 +147,9 @@ def _predicted(names: tuple[str, ...], nest: Nest, levels: tuple[Level, ...], ta
     core = core_seconds if core_seconds is not None else model.core_cycles(plan, levels) / target.frequency_hz
     return NestPrediction(
         statements=names, nest=nest, structure=levels,
-        traffic=tuple(sum(traffic_bytes(nest, levels, c.size_bytes, c.line_bytes)) for c in target.caches),
-        seconds=model.together(plan, levels, core, block=core_seconds is not None))
+        traffic=tuple(sum(size for k, size in enumerate(traffic_bytes(nest, levels, c.size_bytes, c.line_bytes))
+                          if k not in known) for c, known in zip(target.caches, warm, strict=True)),
+        seconds=model.together(plan, levels, core, block=core_seconds is not None, warm=warm))
 
 
 def _leaves(node: Node, position: Position, loops: tuple[Band, ...]) -> Iterator[_Leaf]:
