@@ -221,14 +221,16 @@ def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Plac
 
     Tried are each loop of a permutable band as the innermost one of its band, and each sunk below
     everything that follows (which distributes it over a sequence).  The order as given comes first, so it
-    wins a tie, and stays when the effort is spent.
+    wins a tie, and stays when the effort is spent.  Nothing sinks below a loop that was made parallel or simd by
+    hand: it may be so only inside of what is around it.
     """
     if not loops:
         return _rewrite(band.child, position, place)
     choices = list(range(len(loops)))[::-1] if band.permutable else [len(loops) - 1]
+    may_sink = (False,) if _has_given_marks(band.child) else (False, True)
     candidates: list[tuple[float, Node]] = []
     for choice in choices:
-        for sunk in (False, True):
+        for sunk in may_sink:
             if choice != choices[0] and not sunk and has_loops(band.child):
                 continue
             if candidates and place.effort.is_spent:
@@ -241,6 +243,11 @@ def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Plac
                 return node
             candidates.append((order_cost(place.scop, position, node), node))
     return min(candidates, key=lambda candidate: candidate[0])[1]
+
+
+def _has_given_marks(node: Node) -> bool:
+    """Whether loops below were made parallel or simd before tiling."""
+    return any(isinstance(n, Band) and n.mark is not None and (n.mark.parallel or n.mark.simd) for n in walk(node))
 
 
 def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: Position, place: _Place, *,

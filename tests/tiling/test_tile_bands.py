@@ -8,8 +8,11 @@ from polysched.dependence.legality import violation
 from polysched.errors import IllegalScheduleError
 from polysched.scheduling.loop_tree import Band, from_isl, walk
 from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.original import original
 from polysched.scheduling.pluto_scheduler import pluto
+from polysched.scheduling.primitives import Parallel
 from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.steps import apply
 from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import tile_bands
@@ -313,3 +316,21 @@ def test_orders_of_deep_nests_are_not_tried_without_end(monkeypatch):
     tiled = tile(by_hand(scop, f'{{ domain: "{scop.domain}", child: {{ {inner} }} }}'), plain(sizes="off"))
     assert violation(tiled.schedule.dependences, tiled.tree) is None
     assert len(tried) <= tile_bands.MOST_ORDERS + len(names)
+
+
+def test_nothing_sinks_below_a_loop_that_is_parallel_by_hand_inside_of_it():
+    text = """void f(int n, double A[n + 4], double B[n + 4][n + 4])
+{
+#pragma scop
+    for (int j = 2; j < n; j++)
+        for (int k = j + 1; k <= j + 1; k++) {
+            for (int l = 0; l < n; l++) A[3] += k * B[j][l];
+            for (int l = 0; l < n; l++) B[l][k] = A[3];
+        }
+#pragma endscop
+}"""
+    schedule = apply(original(analyse(from_c_text(text))), Parallel(loop="k"))
+    tiled = tile(schedule, plain(sizes="off"))
+    assert_legal(tiled)
+    loops = [n for n in walk(from_isl(tiled.tree).root) if isinstance(n, Band)]
+    assert [n.coincident for n in loops if n.mark.parallel] == [(True,)]
