@@ -1,6 +1,6 @@
 """Every shipped description against the real instruction, wherever this machine can execute it; see README.md.
 
-    python experiments/conformance/run.py [--trials 20000]
+    python experiments/conformance/run.py [--trials 20000] [--intrinsics FILE.py]
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.plots import counted_bars
 from polysched.experiment.tables import markdown_table
-from polysched.tensorize import INTRINSICS
+from polysched.tensorize import INTRINSICS, load_intrinsics
 from polysched.tensorize.conformance import Verdict, conformance
 from polysched.tensorize.contraction import same_function
+from polysched.tensorize.intrinsic import Intrinsic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,15 +28,26 @@ ODD_SIZES = (3, 2, 5, 4)
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--trials", type=int, default=20000, metavar="N", help="random inputs each (default: 20000)")
+    group.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
+                       type=lambda path: str(Path(path).resolve()),
+                       help="the descriptions in this file instead of the shipped ones")
+
+
+def described(settings: Settings) -> dict[str, Intrinsic]:
+    """The descriptions by name, of the user's files or those that are shipped."""
+    own: dict[str, Intrinsic] = {}
+    for path in settings.options["intrinsics"]:
+        own |= load_intrinsics(path)
+    return own or INTRINSICS
 
 
 def cases(settings: Settings) -> list[Case]:
-    return [Case(name=name) for name in INTRINSICS]
+    return [Case(name=name) for name in described(settings)]
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Run both on random and corner inputs; also whether the matcher's view of it is the same function."""
-    intrinsic = INTRINSICS[case.name]
+    intrinsic = described(settings)[case.name]
     result = conformance(intrinsic, trials=settings.options["trials"])
     sizes = dict(zip(intrinsic.parsed.sizes, ODD_SIZES, strict=False))
     return {"isa": intrinsic.isa.name, "verdict": result.verdict.value, "how": result.how, "trials": result.trials,

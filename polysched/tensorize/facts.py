@@ -10,6 +10,7 @@ from polysched.scop.serialise import expression_text
 from polysched.tensorize.exact_arithmetic import FUSED
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.zero_points import reduction_loops
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,11 @@ def dtype_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr, 
                     "other operand to the result")
     if have.is_float and wanted.is_float:
         return Fact("type", text, f"cast the operand to {wanted}, which changes the rounding")
-    if (offset := _zero_point(e, wanted)) is not None:
+    if (found := _zero_point(e, wanted)) is not None:
+        offset, zero = found
+        if inside := sorted(fragment.loops_of(zero) & reduction_loops(fragment)):
+            return Fact("type", text, f"store x {offset} z in an array of int16 ahead of the product, for an "
+                        f"instruction that reads int16: z changes with {', '.join(inside)}, so it stays in the sum")
         return Fact("type", text, f"take the zero point out of the product: (x {offset} z) * y = x * y {offset} z * y, "
                     "where the sums of y over the reduction are computed once, outside of the product")
     if have.is_integer and wanted.is_integer:
@@ -68,8 +73,8 @@ def memory_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr,
     return Fact("memory", text, f"store the operand in an array of {wanted} first")
 
 
-def _zero_point(e: Expr, wanted: DType) -> str | None:
-    """The operator when an operand is a value of its width, minus or plus something else."""
+def _zero_point(e: Expr, wanted: DType) -> tuple[str, Expr] | None:
+    """The operator and the rest when an operand is a value of its width, minus or plus something else."""
     while isinstance(e, Cast):
         e = e.operand
     if isinstance(e, Binary) and e.op in ("+", "-") and e.dtype.is_integer and wanted.is_integer:
@@ -77,7 +82,7 @@ def _zero_point(e: Expr, wanted: DType) -> str | None:
         while isinstance(inner, Cast) and inner.dtype.is_integer:
             inner = inner.operand
         if isinstance(inner, Load) and inner.dtype.is_integer and inner.dtype.bits <= wanted.bits:
-            return e.op
+            return e.op, e.right
     return None
 
 

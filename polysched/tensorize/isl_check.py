@@ -260,14 +260,19 @@ def shared_depth(fragment: Fragment) -> int:
     return min(depth, *(s.depth for s in fragment.scop.statements))
 
 
+def updates(fragment: Fragment) -> frozenset[str]:
+    """The accesses to the element that the statement writes."""
+    target = fragment.statement.access(fragment.target)
+    return frozenset(a.reference for a in fragment.statement.accesses
+                     if a.array == target.array and a.relation.is_equal(target.relation))
+
+
 def order_that_is_lost(fragment: Fragment, dependences: Dependences) -> str:
     """Why the statement's operands cannot be read ahead of all of its results, as packing and blocks do; or "".
 
     Updates of one element may wait for each other: the nest runs them one after another.
     """
-    target = fragment.statement.access(fragment.target)
-    own = {a.reference for a in fragment.statement.accesses
-           if a.array == target.array and a.relation.is_equal(target.relation)}
+    own = updates(fragment)
     for pair in dependences.pairs:
         if pair.source == pair.sink == fragment.statement.name and not {pair.source_reference,
                                                                         pair.sink_reference} <= own:
@@ -279,10 +284,18 @@ def order_that_is_lost(fragment: Fragment, dependences: Dependences) -> str:
 
 
 def same_tile_dependence(fragment: Fragment, dependences: Dependences, extents: Sequence[int | None],
-                         loops: Sequence[Sequence[str]]) -> Refusal | None:
-    """A dependence of the statement on itself, apart from its reduction, that one execution would have to honour."""
+                         loops: Sequence[Sequence[str]], *, ordered: bool) -> Refusal | None:
+    """A dependence of the statement on itself, apart from its sum, that one execution would have to honour.
+
+    Parameters
+    ----------
+    ordered : the additions to one element keep their order.  Otherwise the update was proved to be the old value plus
+        a product, however it is spelt, and such additions may change places.
+    """
+    summed = () if ordered else updates(fragment)
     own = [fix_parameters(p.relation, fragment.sizes) for p in dependences.pairs
-           if p.source == p.sink == fragment.statement.name and not p.reduction]
+           if p.source == p.sink == fragment.statement.name and not p.reduction
+           and not {p.source_reference, p.sink_reference} <= set(summed)]
     own = [r for r in own if not r.is_empty()]
     if not own:
         return None

@@ -303,7 +303,7 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
                           assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered)
         refusal = checker.refusal(candidate.assignment.held, intrinsic.output.name, indexes, choice.loops) \
-            or same_tile_dependence(fragment, dependences, extents, choice.loops)
+            or same_tile_dependence(fragment, dependences, extents, choice.loops, ordered=ordered)
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops)
