@@ -56,7 +56,7 @@ class PipelineOptions:
     fusion : the scheduler's fusion policy.
     split_index_sets : cut periodic domains in the middle, where that makes time tileable.
     concurrent_start : in how many dimensions tiles of a pipeline shall start together (diamond tiling).
-    tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band.
+    tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band (a list, as in JSON, too).
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
     parallel_degrees : how many loops of a nest are made parallel.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
@@ -104,6 +104,7 @@ class PipelineOptions:
                              hint=f"one of {', '.join(map(str, VECTOR_BITS))}")
         if self.math not in ("vector", "libm"):
             raise UsageError(f"no mathematical functions {self.math!r}", hint="vector or libm")
+        object.__setattr__(self, "tile", _tile_edges(self.tile))
         self.tiling_options()
         self.scheduler_options()
 
@@ -228,6 +229,21 @@ class TransformedFile:
     text: str
     regions: tuple[Optimized, ...]
     seconds: Mapping[str, float]
+
+
+def _tile_edges(value: object) -> int | tuple[int, ...] | str:
+    """The value of `tile` with a tuple for a list.
+
+    Raises
+    ------
+    UsageError : it is neither a word, nor a number, nor numbers.
+    """
+    if isinstance(value, str):
+        return value
+    edges = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if all(isinstance(edge, int) and not isinstance(edge, bool) for edge in edges):
+        return edges if isinstance(value, list | tuple) else edges[0]
+    raise UsageError(f"tile sizes cannot be {value!r}", hint="a number, one per loop of a band, auto, or off")
 
 
 def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None) -> Optimized:

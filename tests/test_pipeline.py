@@ -108,3 +108,10 @@ def test_importing_polysched_is_cheap() -> None:
     assert {"optimize", "PipelineOptions", "scop", "scheduling"} <= set(dir(polysched))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = polysched.nonsense
+
+
+def test_tile_edges_may_be_a_list_and_nothing_else():
+    assert PipelineOptions(tile=[32, 16]) == PipelineOptions(tile=(32, 16))
+    for wrong in (["a"], (2.5,), True, None, {}, [32, [4]]):
+        with pytest.raises(UsageError, match="tile sizes cannot be"):
+            PipelineOptions(tile=wrong)
