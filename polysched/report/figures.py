@@ -24,6 +24,7 @@ WIDTH_INCHES = 5.4
 ROW_INCHES = 0.2
 MOST_BARS = 40
 MANY_MARKS = 2000
+NEAR_ROOFS = 1.3   # bandwidths this close have lines and labels upon each other
 STYLE = {"font.size": 9, "font.family": "sans-serif", "svg.fonttype": "none", "pdf.fonttype": 42, "axes.linewidth": 0.6,
          "axes.spines.top": False, "axes.spines.right": False, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
 
@@ -234,8 +235,9 @@ def _roofline(entries: Sequence[Entry]) -> Figure:
     axes.axhline(peak, color=ink, linewidth=1)
     axes.annotate(f"peak {peak:.0f} GFLOP/s", (high, peak), xytext=(-2, 3), textcoords="offset points", ha="right",
                   fontsize=8)
-    for name, bandwidth in roofs(first):
-        _roof(axes, name, bandwidth / 1e9, peak, low)
+    found = roofs(first)
+    for (name, bandwidth), label in zip(found, roof_labels(found), strict=True):
+        _roof(axes, name, label, bandwidth / 1e9, peak, low)
     names = list(dict.fromkeys(v.name for e, v, _, _ in points if v.name != e.reference))
     colours = _colours(names)
     for entry, variant, x, y in points:
@@ -264,11 +266,25 @@ def roofs(entry: Entry) -> list[tuple[str, float]]:
     return [*found, *((("memory", entry.memory_bandwidth),) if entry.memory_bandwidth else ())]
 
 
-def _roof(axes: Axes, name: str, bandwidth: float, peak: float, low: float) -> None:
+def roof_labels(found: Sequence[tuple[str, float]]) -> list[str]:
+    """What stands at each roof; roofs that lie upon each other share the label of the last of them."""
+    labels, together = [], list[str]()
+    for position, (name, bandwidth) in enumerate(found):
+        together.append(f"{name} {bandwidth / 1e9:.0f}")
+        following = found[position + 1][1] if position + 1 < len(found) else math.inf
+        if max(bandwidth, following) < NEAR_ROOFS * min(bandwidth, following):
+            labels.append("")
+        else:
+            labels.append(f"{', '.join(together)} GB/s")
+            together.clear()
+    return labels
+
+
+def _roof(axes: Axes, name: str, label: str, bandwidth: float, peak: float, low: float) -> None:
     ink = axes.xaxis.label.get_color()
     style = "-" if name == "memory" else ":"
     axes.plot([low, peak / bandwidth], [low * bandwidth, peak], color=ink, linewidth=0.9, linestyle=style)
-    axes.annotate(f"{name} {bandwidth:.0f} GB/s", (peak / bandwidth, peak), xytext=(2, 3), textcoords="offset points",
+    axes.annotate(label, (peak / bandwidth, peak), xytext=(2, 3), textcoords="offset points",
                   fontsize=7.5, rotation=35, rotation_mode="anchor")
 
 

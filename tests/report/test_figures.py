@@ -11,7 +11,7 @@ from polysched.experiment import record as records
 from polysched.experiment.plots import save
 from polysched.measure import results
 from polysched.report import Results, read_results
-from polysched.report.figures import plots, roofs, slug, svg_of
+from polysched.report.figures import plots, roof_labels, roofs, slug, svg_of
 from polysched.report.numbers import quantity, seconds_text
 from tests.report.made_results import PEAKS, contest, measured, record
 
@@ -45,6 +45,8 @@ def test_numbers_stand_on_the_plots(read: Results) -> None:
 
 def test_private_caches_count_once_per_thread(read: Results) -> None:
     assert roofs(read.entries[0]) == [("L1", 400e9), ("L2", 180e9), ("memory", 20e9)]
+    assert roof_labels([("L1", 400e9), ("L2", 380e9), ("memory", 20e9)]) == [
+        "", "L1 400, L2 380 GB/s", "memory 20 GB/s"]
 
 
 def test_paper_plots_are_black_on_white_pdf_files(read: Results, tmp_path: Path) -> None:
