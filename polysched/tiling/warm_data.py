@@ -81,7 +81,10 @@ def _touched(nests: Sequence[PlacedNest], depth: int, line_bytes: int) -> int:
 
 
 def _covers(earlier: PlacedNest, other: Reference, here: PlacedNest, reference: Reference, depth: int) -> bool:
-    """Whether an earlier reference touches all that one reads, in the same iteration of the common loops."""
+    """Whether an earlier reference touches what one reads anew, in the same iteration of the common loops.
+
+    Accesses a few rows or elements beside each other count as one: what lies beside was touched an iteration before.
+    """
     if other.array != reference.array or reference.writes or other.whole or reference.whole:
         return False
     common = zip(earlier.levels[:depth], here.levels[:depth], strict=True)
@@ -94,5 +97,4 @@ def _covers(earlier: PlacedNest, other: Reference, here: PlacedNest, reference: 
 
 def _extents(placed: PlacedNest, reference: Reference, depth: int) -> list[int]:
     edges = placed.edges_inside(depth)
-    return [1 + span + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True))
-            for row, span in zip(reference.coefficients, reference.spans, strict=True)]
+    return [1 + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True)) for row in reference.coefficients]
