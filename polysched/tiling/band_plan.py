@@ -45,6 +45,11 @@ class BandPlan:
     choice: TileChoice | None = None
 
     @property
+    def is_untiled(self) -> bool:
+        """Whether the plan changes nothing."""
+        return not self.order and not self.outer and self.shape is None
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The edges with 1 tile for members without a tile loop; empty when no member has one."""
         if not self.order:
@@ -52,6 +57,24 @@ class BandPlan:
         sizes = tuple(extent if edge is None else edge
                       for edge, extent in zip(self.edges, self.nest.extents, strict=True))
         return sizes[:self.nest.depth - self.below]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Untiled:
+    """Why a band has neither tiles nor a register block.
+
+    Parameters
+    ----------
+    reason : half a sentence.
+    nest : the band as the models see it; None where they did not look.
+    candidate : the tiles that were compared with none; None where there were none to compare.
+    level : the cache by whose traffic they were judged; 0 without a candidate.
+    """
+
+    reason: str
+    nest: Nest | None = None
+    candidate: BandPlan | None = None
+    level: int = 0
 
 
 def plan_structure(plan: BandPlan) -> tuple[Level, ...]:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import sympy
 
-from polysched.target.target import Target
-from polysched.tiling.band_plan import BandPlan, plan_structure
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
 from polysched.tiling.lower_bound import LowerBound, lower_bound
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
-from polysched.tiling.tiled_schedule import TiledSchedule
+from polysched.tiling.tile_search import has_columns
+from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.traffic import coupled, traffic_bytes, transfers
 
 
@@ -36,22 +37,39 @@ class LevelExplanation:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BandExplanation:
-    """Everything that was decided about a band, with its reasons."""
+    """Everything that was decided about a band, with its reasons.
+
+    Parameters
+    ----------
+    band : pre-order number of the band in the untiled tree.
+    plan : how it is tiled; for a band without tiles those that were compared with none, or loops as they are; None
+        where the models did not look at it.
+    levels : the traffic of the plan into each cache.
+    untiled : why there are no tiles; None where there are.
+    """
 
     band: int
-    plan: BandPlan
-    levels: tuple[LevelExplanation, ...]
+    plan: BandPlan | None
+    levels: tuple[LevelExplanation, ...] = ()
+    untiled: Untiled | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Plain values, for scripts."""
-        plan = self.plan
+        """Plain values, for scripts; tiles that were only compared with none are `candidate`."""
+        reason: dict[str, object] = {"untiled": self.untiled.reason} if self.untiled else {}
+        if self.plan is None:
+            return {"band": self.band, **reason}
+        plan, choice = self.plan, self.plan.choice
+        tiles: dict[str, object] = {
+            "edges": list(plan.edges), "order": list(plan.order),
+            "outer": [{"edges": list(level.edges), "order": list(level.order)} for level in plan.outer]}
+        if self.untiled:
+            tiles = {"edges": [None] * plan.nest.depth, "order": [], "outer": [], **reason,
+                     "candidate": tiles if plan.order else None}
         return {
             "band": self.band, "loops": list(plan.nest.loops), "extents": list(plan.nest.extents),
-            "parameters": dict(plan.nest.parameters), "edges": list(plan.edges), "order": list(plan.order),
-            "outer": [{"edges": list(level.edges), "order": list(level.order)} for level in plan.outer],
+            "parameters": dict(plan.nest.parameters), **tiles,
             "register": [plan.shape.row_count, plan.shape.column_count] if plan.shape else None,
-            "binding": list(plan.choice.binding) if plan.choice else [],
-            "optimal": plan.choice.optimal if plan.choice else None,
+            "binding": list(choice.binding) if choice else [], "optimal": choice.optimal if choice else None,
             "levels": [{"level": e.level, "capacity_bytes": e.capacity_bytes, "untiled_bytes": e.untiled_bytes,
                         "tiled_bytes": e.tiled_bytes, "lower_bound_bytes": e.bound.bytes} for e in self.levels],
             "volume": {f"{r.array}#{i}": str(volume_formula(plan.nest, r, plan.order or range(plan.nest.depth)))
@@ -59,21 +77,30 @@ class BandExplanation:
 
 
 def explanations(tiled: TiledSchedule, target: Target) -> tuple[BandExplanation, ...]:
-    """One explanation per band that has a plan."""
-    return tuple(BandExplanation(band=b.band, plan=b.plan, levels=_levels(b.plan, target))
-                 for b in tiled.bands if b.plan is not None)
+    """One explanation per band that somebody wanted tiles of."""
+    return tuple(_explanation(b, target) for b in tiled.bands if b.plan is not None or b.untiled is not None)
+
+
+def _explanation(band: BandTiling, target: Target) -> BandExplanation:
+    untiled = band.untiled
+    plan = band.plan if untiled is None else untiled.candidate
+    if plan is None and untiled is not None and untiled.nest is not None:
+        plan = BandPlan(nest=untiled.nest, edges=(None,) * untiled.nest.depth, order=())
+    return BandExplanation(band=band.band, plan=plan, untiled=untiled,
+                           levels=() if plan is None else _levels(plan, target))
 
 
 def _levels(plan: BandPlan, target: Target) -> tuple[LevelExplanation, ...]:
     nest = plan.nest
     untiled = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
-    return tuple(
-        LevelExplanation(
-            level=c.level, capacity_bytes=c.size_bytes,
-            untiled_bytes=sum(traffic_bytes(nest, plan_structure(untiled), c.size_bytes, c.line_bytes)),
-            tiled_bytes=sum(traffic_bytes(nest, plan_structure(plan), c.size_bytes, c.line_bytes)),
-            bound=lower_bound(nest, c.size_bytes))
-        for c in target.caches)
+    sets = plan.shape is None and has_columns(nest)
+
+    def moved(plan: BandPlan, c: CacheLevel) -> int:
+        return sum(traffic_bytes(nest, plan_structure(plan), c.size_bytes, c.line_bytes, c if sets else None))
+
+    return tuple(LevelExplanation(level=c.level, capacity_bytes=c.size_bytes, untiled_bytes=moved(untiled, c),
+                                  tiled_bytes=moved(plan, c), bound=lower_bound(nest, c.size_bytes))
+                 for c in target.caches)
 
 
 def volume_formula(nest: Nest, reference: Reference, order: tuple[int, ...] | range) -> sympy.Expr:
@@ -104,19 +131,14 @@ def _word(name: str) -> str:
 
 def explain_text(explanation: BandExplanation) -> str:
     """The explanation for people."""
-    plan = explanation.plan
+    plan, untiled = explanation.plan, explanation.untiled
+    if plan is None:
+        return f"band {explanation.band}: no tiles: {untiled.reason if untiled else 'nobody asked for any'}"
     nest = plan.nest
     assumed = ", ".join(f"{name} = {value}" for name, value in nest.parameters.items())
     lines = [f"band {explanation.band}: loops {', '.join(nest.loops)}; extents "
              f"{' x '.join(map(str, nest.extents))}{' with ' + assumed if assumed else ''}"]
-    for level in plan.outer:
-        outer = ", ".join(f"{nest.loops[loop]}: {level.edges[loop]}" for loop in level.order)
-        lines.append(f"  tiles of tiles, outermost first: {outer}")
-    if plan.order:
-        edges = ", ".join(f"{nest.loops[loop]}: {plan.edges[loop]}" for loop in plan.order)
-        lines.append(f"  tiles, outermost first: {edges}")
-    else:
-        lines.append("  no cache tiles: they would not move less")
+    lines += _tile_lines(plan, untiled)
     if plan.shape is not None:
         lines.append(f"  register block: {plan.shape.row_count} rows of {nest.loops[plan.shape.rows]} by "
                      f"{plan.shape.column_count} columns of {nest.loops[plan.shape.columns]}, around "
@@ -124,12 +146,28 @@ def explain_text(explanation: BandExplanation) -> str:
     if plan.choice is not None:
         state = "optimal for the model" if plan.choice.optimal else "the best found in the time given"
         lines.append(f"  limits that bind: {'; '.join(plan.choice.binding) or 'none'} ({state})")
-    lines.append(f"  {'level':6}{'capacity':>12}{'untiled':>14}{'tiled':>14}{'lower bound':>14}   bytes")
+    with_tiles = "tiled" if untiled is None else "if tiled"
+    compared = untiled is None or untiled.candidate is not None
+    lines.append(f"  {'level':6}{'capacity':>12}{'untiled':>14}" + (f"{with_tiles:>14}" if compared else "")
+                 + f"{'lower bound':>14}   bytes")
     lines += [f"  {'L' + str(e.level):6}{_bytes(e.capacity_bytes):>12}{_bytes(e.untiled_bytes):>14}"
-              f"{_bytes(e.tiled_bytes):>14}{_bytes(int(e.bound.bytes)):>14}" for e in explanation.levels]
+              + (f"{_bytes(e.tiled_bytes):>14}" if compared else "") + f"{_bytes(int(e.bound.bytes)):>14}"
+              for e in explanation.levels]
     lines.append("  moved into the tile's cache, by reference:")
     lines += [f"    {r.array}: {volume_formula(nest, r, plan.order or range(nest.depth))}" for r in nest.references]
     return "\n".join(lines)
+
+
+def _tile_lines(plan: BandPlan, untiled: Untiled | None) -> list[str]:
+    """The tiles, or why there are none."""
+    def edges(level: TileLevel) -> str:
+        return ", ".join(f"{plan.nest.loops[loop]}: {level.edges[loop]}" for loop in level.order)
+
+    own = edges(TileLevel(plan.edges, plan.order))
+    if untiled is not None:
+        return [f"  no tiles: {untiled.reason}", *([f"  compared with, outermost first: {own}"] if own else [])]
+    lines = [f"  tiles of tiles, outermost first: {edges(level)}" for level in plan.outer]
+    return [*lines, f"  tiles, outermost first: {own}" if own else "  no cache tiles: they would not move less"]
 
 
 def _bytes(count: int) -> str:

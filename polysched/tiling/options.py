@@ -20,7 +20,7 @@ class TilingOptions:
         member of every permutable band with two or more members; a tuple gives the edge per member, for
         bands of any length (a longer band repeats the last number, a shorter one drops the rest).
     outer_sizes : edges of further levels of tiles around those of `sizes`, outermost level first, each as for
-        `sizes`; with `sizes` chosen by the model, it chooses the levels too.
+        `sizes`; none lets the model choose them where it chooses `sizes`.
     parallel : mark one loop per nest for threads, skewing tiles into wavefronts where that is needed.
     parallel_degrees : how many loops of a nest to mark, the tiles of a band skewed by as many of them as need it: a
         band of d loops that all carry dependences gives up to d - 1.  Diamonds, too: with a schedule for concurrent
@@ -29,7 +29,8 @@ class TilingOptions:
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
     diamond : tile stencils over time in diamonds, all tiles of a row starting at once; else in skewed boxes.
     nested : tile bands inside tiled bands too.
-    register : keep blocks of accumulators in vector registers where a nest has such reuse.
+    register : keep blocks of accumulators in vector registers where a nest has such reuse; rows and columns, in
+        elements, of the only block that may be used; False for none.
     parameters : values that the models assume for symbolic sizes; a typical size where none is given.
     target : the machine whose caches and registers count; this one unless given.
     """
@@ -41,7 +42,7 @@ class TilingOptions:
     simd: bool = True
     diamond: bool = False
     nested: bool = False
-    register: bool = True
+    register: bool | tuple[int, int] = True
     parameters: Mapping[str, int] = field(default_factory=dict)
     target: Target = field(default_factory=host)
 
@@ -52,11 +53,17 @@ class TilingOptions:
         if isinstance(self.sizes, str):
             if self.sizes not in ("auto", "off"):
                 raise UsageError(f"tile sizes cannot be {self.sizes!r}", hint="give numbers, or auto, or off")
-            if self.outer_sizes:
-                raise UsageError("outer tile sizes need inner ones", hint="give sizes as numbers too")
-            return
-        for sizes in (*self.outer_sizes, self.sizes):
+            if self.outer_sizes and self.sizes == "off":
+                raise UsageError("outer tile sizes need inner ones", hint="give sizes as numbers, or auto")
+        else:
+            self._check(self.sizes)
+        for sizes in self.outer_sizes:
             self._check(sizes)
+        if isinstance(self.register, tuple):
+            self._check(self.register)
+            if len(self.register) != 2:
+                raise UsageError("a register block has rows and columns", witness=str(self.register),
+                                 hint="give two numbers")
 
     def _check(self, sizes: int | tuple[int, ...]) -> None:
         edges = (sizes,) if isinstance(sizes, int) else sizes

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.errors import UsageError
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
-from polysched.tiling.band_plan import BandPlan, TileLevel, plan_structure
+from polysched.target.target import CacheLevel
+from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.loops import has_loops, loops_below
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
@@ -22,6 +24,7 @@ from polysched.tiling.tile_search import (
     USABLE,
     TileProblem,
     choose_tile,
+    has_columns,
     innermost_choice,
     is_skewed,
     tile_problem,
@@ -33,17 +36,21 @@ LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band st
 
 
 def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
-               options: TilingOptions) -> dict[int, BandPlan]:
-    """A plan per band that is tiled, by the band's number.
+               options: TilingOptions) -> dict[int, BandPlan | Untiled]:
+    """A plan per band, or why there is none, by the band's number; nothing where nobody asked for tiles.
 
     Only permutable bands are tiled; a band inside a tiled one only on request; a band of one loop only when the
     edges were given as a tuple.
     """
     planner = _Planner(dependences.scop, numbers, options, assumed_parameters(dependences.scop, options.parameters))
-    plans: dict[int, BandPlan] = {}
+    plans: dict[int, BandPlan | Untiled] = {}
     if options.sizes != "off" or options.register:
         planner.descend(tree.root, top(dependences, tree.domain), plans, tiled=False,
                         threads=options.parallel)
+    if isinstance(options.register, tuple) and not any(isinstance(p, BandPlan) and p.shape for p in plans.values()):
+        raise UsageError("no nest can have this register block", witness=" x ".join(map(str, options.register)),
+                         hint=f"columns are whole vectors of {options.target.vector_bits} bits, and all accumulators "
+                         f"and a row of operands fit {options.target.vector_registers} registers")
     return plans
 
 
@@ -54,7 +61,7 @@ class _Planner:
     options: TilingOptions
     parameters: Mapping[str, int]
 
-    def descend(self, node: Node, position: Position, plans: dict[int, BandPlan], *, tiled: bool,
+    def descend(self, node: Node, position: Position, plans: dict[int, BandPlan | Untiled], *, tiled: bool,
                 threads: bool) -> None:
         match node:
             case Leaf():
@@ -67,33 +74,36 @@ class _Planner:
                 for keep, child in node.branches:
                     self.descend(child, branch(position, keep), plans, tiled=tiled, threads=threads)
             case Band():
-                plan = None
-                if node.mark is None and node.permutable and (self.options.nested or not tiled):
+                plan: BandPlan | Untiled = Untiled(reason="it stands inside a tiled band")
+                if node.mark is not None or not node.permutable:
+                    plan = Untiled(reason="its loops cannot be interchanged" if node.mark is None else
+                                   "its loops were made by hand")
+                elif self.options.nested or not tiled:
                     plan = self.plan(node, position, threads=threads)
-                if plan is not None:
-                    plans[self.numbers[id(node)]] = plan
+                plans[self.numbers[id(node)]] = plan
                 threads = threads and not any(is_independent(position, member) for member in node.members)
                 for member in node.members:
                     position = inside(position, member)
-                self.descend(node.child, position, plans, tiled=tiled or plan is not None, threads=threads)
+                self.descend(node.child, position, plans, tiled=tiled or isinstance(plan, BandPlan), threads=threads)
 
-    def plan(self, band: Band, position: Position, *, threads: bool) -> BandPlan | None:
+    def plan(self, band: Band, position: Position, *, threads: bool) -> BandPlan | Untiled:
         options = self.options
         count = len(band.members)
         if count < 2 and not isinstance(options.sizes, tuple):
-            return None
+            return Untiled(reason="one loop alone has nothing to reuse between tiles")
         nest = nest_of(self.scop, position, band.members, self.parameters)
         shape = None
         if options.register and options.simd and not has_loops(band.child):
             shape = self.shape(nest, band.members, position)
-        elif options.register and options.simd and options.sizes in ("auto", "off"):
+        elif options.register and options.simd and options.sizes in ("auto", "off") and not options.outer_sizes:
             block = self.block_around(band, position)
             if block is not None:
                 return block
         if options.sizes == "auto":
             return self.search(nest, shape, band, position, threads=threads)
         if options.sizes == "off":
-            return _without_tiles(nest, shape, options)
+            return _without_tiles(nest, shape, options) or Untiled(
+                reason="tiles were not asked for, and no register block pays", nest=nest)
         levels = [TileLevel(_stretched(given, count), tuple(range(count)))
                   for given in (*options.outer_sizes, options.sizes)]
         return _with_blocks(BandPlan(nest=nest, edges=levels[-1].edges, order=levels[-1].order,
@@ -125,7 +135,8 @@ class _Planner:
         names = statement_names(position.domain)
         deepest = max(self.scop.statement(name).depth for name in names)
         shapes = [(shape, name) for name in names if self.scop.statement(name).depth == deepest
-                  for shape in register_shapes(nest, name, self.options.target)]
+                  for shape in register_shapes(nest, name, self.options.target)
+                  if self.options.register in (True, (shape.row_count, shape.column_count))]
         allowed = [(shape, name) for shape, name in shapes if inside_block <= set(shape.inner)]
         for shape, name in sorted(allowed, key=lambda pair: pair[0].cycles):
             space = self.scop.statement(name).domain.get_space()
@@ -137,7 +148,7 @@ class _Planner:
         return None
 
     def search(self, nest: Nest, shape: RegisterShape | None, band: Band, position: Position, *,
-               threads: bool) -> BandPlan | None:
+               threads: bool) -> BandPlan | Untiled:
         """Edges by the model; none when they would save next to nothing.
 
         The model sees the loops of the band alone.  A band with further loops inside is tiled where only
@@ -145,30 +156,70 @@ class _Planner:
         in each iteration.
         """
         free = tuple(i for i, member in enumerate(band.members) if is_independent(position, member)) if threads else ()
+        whole = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
         if has_loops(band.child):
-            members = tuple(range(nest.depth))
-            return BandPlan(nest=nest, edges=(WAVEFRONT_EDGE,) * nest.depth, order=members) if (
-                threads and not free and not position.path) else None
+            if threads and not free and not position.path:
+                return self.with_given_levels(replace(whole, edges=(WAVEFRONT_EDGE,) * nest.depth,
+                                                      order=tuple(range(nest.depth))))
+            if self.options.outer_sizes:
+                return self.with_given_levels(whole)
+            return Untiled(reason="further loops run inside it, and its own run on threads as they are" if free else
+                           "further loops run inside it, and nothing of it runs on threads", nest=nest)
+        private = [c.level for c in self.options.target.caches if c.shared_by == 1]
+        levels = sorted(private or [self.options.target.caches[0].level], reverse=True)
+        found: BandPlan | Untiled = self.search_level(nest, shape, levels[0], free, position, threads=threads)
+        if isinstance(found, Untiled) and has_columns(nest):
+            # Lines of which a row of iterations takes one element are there for the next rows only in a nearer cache.
+            nearer = (self.search_level(nest, shape, level, free, position, threads=threads) for level in levels[1:])
+            found = next((plan for plan in nearer if isinstance(plan, BandPlan)), found)
+        return found
+
+    def search_level(self, nest: Nest, shape: RegisterShape | None, level: int, free: tuple[int, ...],
+                     position: Position, *, threads: bool) -> BandPlan | Untiled:
+        """Edges for tiles that fit one cache.
+
+        Parameters
+        ----------
+        free : the loops that can run on threads.
+        """
         target = self.options.target
-        level = max((c.level for c in target.caches if c.shared_by == 1), default=target.caches[0].level)
         problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,
                                parallel=free, wavefront=threads and not free, threads=target.cores)
+        sets = target.cache(level) if shape is None and has_columns(nest) else None
+        if sets is not None:
+            problem = replace(problem, cache=sets)
         skewed = problem.wavefront and is_skewed(nest) and shape is None
         choice = choose_skewed_tile(problem, target) if skewed else choose_tile(problem)
+        if choice is None and self.options.outer_sizes:
+            return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape))
         if choice is None:
-            return _without_tiles(nest, shape, self.options)
+            return _without_tiles(nest, shape, self.options) or Untiled(
+                reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
         edges = tuple(None if (skewed or nest.fixed[loop]) and edge >= nest.extents[loop] else edge
                       for loop, edge in enumerate(choice.edges))
         plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
                                      order=tuple(loop for loop in choice.order if edges[loop] is not None)),
                             self.options)
-        if skewed and not position.path:
-            return plan    # only its wavefronts run on threads
+        if (skewed and not position.path) or self.options.outer_sizes:
+            return self.with_given_levels(plan)    # only its wavefronts run on threads
         bare = _without_tiles(nest, shape, self.options)
-        before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem)
+        before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem, sets)
         packs = shape is not None and nest.is_box     # panels need a tile around the loop that reads them again
-        saves = _traffic(plan, problem) < (1 - LEAST_GAIN) * before
-        return self.with_outer_level(plan, problem) if packs or saves else bare
+        saves = _traffic(plan, problem, sets) < (1 - LEAST_GAIN) * before
+        if packs or saves:
+            return self.with_outer_level(plan, problem)
+        return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
+                               nest=nest, candidate=plan, level=level)
+
+    def with_given_levels(self, plan: BandPlan) -> BandPlan:
+        """The plan inside the levels of tiles that the user wants; its own edges count where they are smaller."""
+        count = plan.nest.depth
+        if not self.options.outer_sizes:
+            return plan
+        outer = tuple(TileLevel(_stretched(given, count), tuple(range(count))) for given in self.options.outer_sizes)
+        edges = tuple(edge if edge is not None and limit is not None and edge < limit else None
+                      for edge, limit in zip(plan.edges, outer[-1].edges, strict=True))
+        return replace(plan, edges=edges, outer=outer, order=tuple(k for k in plan.order if edges[k] is not None))
 
     def with_outer_level(self, plan: BandPlan, inner: TileProblem) -> BandPlan:
         """The plan with tiles of tiles for the next cache out, where they save traffic from memory.
@@ -202,8 +253,8 @@ def _stretched(given: int | tuple[int, ...], count: int) -> tuple[int, ...]:
     return (*edges[:count], *(edges[-1:] * (count - len(edges))))
 
 
-def _traffic(plan: BandPlan, problem: TileProblem) -> int:
-    return sum(traffic_bytes(plan.nest, plan_structure(plan), problem.capacity_bytes, problem.line_bytes))
+def _traffic(plan: BandPlan, problem: TileProblem, sets: CacheLevel | None = None) -> int:
+    return sum(traffic_bytes(plan.nest, plan_structure(plan), problem.capacity_bytes, problem.line_bytes, sets))
 
 
 def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptions) -> BandPlan | None:

@@ -28,7 +28,7 @@ from polysched.scheduling.loop_tree import (
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
-from polysched.tiling.band_plan import BandPlan, TileLevel
+from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled
 from polysched.tiling.cost import order_cost
 from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
@@ -83,13 +83,14 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
 def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
-    plans = plan_bands(schedule.dependences, tree, numbers, options)
+    decided = plan_bands(schedule.dependences, tree, numbers, options)
+    plans = {number: plan for number, plan in decided.items() if isinstance(plan, BandPlan)}
     start = top(schedule.dependences, tree.domain)
     place = _Place(scop=schedule.scop, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options)
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
     check_legal(schedule.dependences, tiled, what="tiled schedule")
-    return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, plans), options=options)
+    return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, decided), options=options)
 
 
 MOST_ORDERS = 128
@@ -292,12 +293,14 @@ def _parallel_first(position: Position, loops: tuple[Loop, ...], *, keep_last: b
     return loops
 
 
-def _what_was_done(root: Node, numbers: dict[int, int], plans: dict[int, BandPlan]) -> tuple[BandTiling, ...]:
+def _what_was_done(root: Node, numbers: dict[int, int],
+                   decided: dict[int, BandPlan | Untiled]) -> tuple[BandTiling, ...]:
     marks = [node.mark for node in walk(root) if isinstance(node, Band) and node.mark is not None]
     done = []
     for number in numbers.values():
         own = [mark for mark in marks if mark.band == number]
-        plan = plans.get(number)
+        found = decided.get(number)
+        plan = found if isinstance(found, BandPlan) else None
         done.append(BandTiling(
             band=number,
             sizes=plan.sizes if plan else (),
@@ -305,5 +308,5 @@ def _what_was_done(root: Node, numbers: dict[int, int], plans: dict[int, BandPla
             parallel_member=next((mark.member for mark in own if mark.parallel), None),
             register=(plan.shape.row_count, plan.shape.column_count)
             if plan and plan.shape and any(mark.register for mark in own) else (),
-            plan=plan))
+            plan=plan, untiled=found if isinstance(found, Untiled) else None))
     return tuple(done)

@@ -414,3 +414,9 @@ def innermost_choice(nest: Nest) -> int:
     def score(loop: int) -> tuple[int, int]:
         return (sum(r.stride(loop) is Stride.OTHER for r in nest.references), -loop)
     return min(range(nest.depth), key=score)
+
+
+def has_columns(nest: Nest) -> bool:
+    """Whether neighbouring iterations of the innermost loop touch different rows of an array."""
+    innermost = innermost_choice(nest)
+    return not is_skewed(nest) and any(r.stride(innermost) is Stride.OTHER for r in nest.references)

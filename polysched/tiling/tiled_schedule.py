@@ -8,7 +8,7 @@ import islpy as isl
 
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.shown import Shown
-from polysched.tiling.band_plan import BandPlan
+from polysched.tiling.band_plan import BandPlan, Untiled
 from polysched.tiling.options import TilingOptions
 
 
@@ -24,6 +24,7 @@ class BandTiling:
     parallel_member : member of the outermost loops that got `parallel`; None when none did.
     register : rows and columns of the register block; empty when there is none.
     plan : how the edges came about, for explanations; None for an untiled band.
+    untiled : why a band was left untiled; None for others, and where nobody asked for tiles.
     """
 
     band: int
@@ -32,6 +33,7 @@ class BandTiling:
     parallel_member: int | None = None
     register: tuple[int, ...] = ()
     plan: BandPlan | None = None
+    untiled: Untiled | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from polysched.target.target import CacheLevel
+from polysched.tiling.conflicts import most_rows
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
 
@@ -37,14 +39,34 @@ def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: in
         return prod(reference.reach) * reference.element_bytes
     if not reference.coefficients:
         return reference.element_bytes
-    lengths = [min(most, 1 + span + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True)))
-               for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
+    lengths = _lengths(reference, edges)
     elements = prod(lengths)
     if coupled(reference):
         touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))
         elements = min(elements, touched * prod(span + 1 for span in reference.spans))
     rows = max(1, elements // lengths[-1])
     return rows * (lengths[-1] * reference.element_bytes + line_bytes - reference.element_bytes)
+
+
+def rows_fit(nest: Nest, edges: tuple[int, ...], cache: CacheLevel) -> bool:
+    """Whether the rows that a box of iterations with these edges touches find room in the sets that they share.
+
+    Only rows of which less than half is touched: whole rows lie one behind the other, in all sets alike.
+    """
+    for reference in nest.references:
+        most = None if reference.whole else most_rows(reference, cache)
+        if most is None:
+            continue
+        *rows, run = _lengths(reference, edges)
+        if 2 * run <= reference.row_elements and prod(rows) > most:
+            return False
+    return True
+
+
+def _lengths(reference: Reference, edges: tuple[int, ...]) -> list[int]:
+    """Elements per dimension of the array that a box of iterations touches."""
+    return [min(most, 1 + span + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True)))
+            for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
 
 
 def coupled(reference: Reference) -> bool:
@@ -64,11 +86,16 @@ def working_set_bytes(nest: Nest, edges: tuple[int, ...], line_bytes: int) -> in
 
 
 def traffic_bytes(nest: Nest, structure: tuple[Level, ...], capacity_bytes: int,
-                  line_bytes: int) -> tuple[int, ...]:
-    """Bytes moved into (and for written data out of) a cache of the given capacity, per reference of the nest."""
+                  line_bytes: int, cache: CacheLevel | None = None) -> tuple[int, ...]:
+    """Bytes moved into (and for written data out of) a cache of the given capacity, per reference of the nest.
+
+    Parameters
+    ----------
+    cache : rows that share its sets fit only as far as its ways do; None where sets are of no matter.
+    """
     inside = _edges_inside(nest, structure)
-    fits = next((k for k, edges in enumerate(inside) if working_set_bytes(nest, edges, line_bytes) <= capacity_bytes),
-                len(structure))
+    fits = next((k for k, edges in enumerate(inside) if working_set_bytes(nest, edges, line_bytes) <= capacity_bytes
+                 and (cache is None or rows_fit(nest, edges, cache))), len(structure))
     return tuple(transfers(reference) * _moved(reference, nest, structure, inside, fits, line_bytes)
                  for reference in nest.references)
 

@@ -24,6 +24,12 @@ def test_what_is_meant_is_kept():
 
 def test_outer_sizes_need_inner_ones():
     with pytest.raises(UsageError, match="outer tile sizes need inner ones"):
-        TilingOptions(sizes="auto", outer_sizes=(64,))
+        TilingOptions(sizes="off", outer_sizes=(64,))
     with pytest.raises(UsageError, match="at least 1"):
         TilingOptions(sizes=8, outer_sizes=((64, 0),))
+    assert TilingOptions(outer_sizes=(64,)).sizes == "auto"
+
+
+def test_a_register_block_has_rows_and_columns():
+    with pytest.raises(UsageError, match="rows and columns"):
+        TilingOptions(register=(4, 8, 2))
