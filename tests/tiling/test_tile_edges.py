@@ -40,7 +40,7 @@ PROGRAMS = {
         ("_panel", "cut off"), {}),
     "lower triangle": (
         "double C[n][n], double A[n][l]", "", SUM.format(m="i + 1", body="C[i][j] -= A[i][k] * A[j][k];"),
-        ("_panel", "register tile"), {}),
+        ("register tile of 4 x 6",), {}),
 }
 
 
