@@ -57,6 +57,9 @@ class PipelineOptions:
     split_index_sets : cut periodic domains in the middle, where that makes time tileable.
     concurrent_start : in how many dimensions tiles of a pipeline shall start together (diamond tiling).
     tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band (a list, as in JSON, too).
+    outer_tiles : edges of tiles around those, outermost level first; none lets the model choose with `tile` as `auto`.
+    register_block : rows and columns, in elements, of the only block of accumulators that vector registers may hold;
+        None lets the model choose.
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
     parallel_degrees : how many loops of a nest are made parallel.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
@@ -81,6 +84,8 @@ class PipelineOptions:
     split_index_sets: bool = False
     concurrent_start: int = 0
     tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
+    outer_tiles: tuple[int | tuple[int, ...], ...] = ()
+    register_block: tuple[int, int] | None = None
     parallel: bool = True
     parallel_degrees: int = 1
     vector_bits: int | None = None
@@ -111,8 +116,9 @@ class PipelineOptions:
     def tiling_options(self) -> TilingOptions:
         """The part that concerns tiling."""
         target = self.target()
-        return TilingOptions(sizes=self.tile, parallel=self.parallel, parallel_degrees=self.parallel_degrees,
-                             register=bool(target.vector_bits), target=target)
+        return TilingOptions(sizes=self.tile, outer_sizes=self.outer_tiles, parallel=self.parallel,
+                             parallel_degrees=self.parallel_degrees,
+                             register=bool(target.vector_bits) and (self.register_block or True), target=target)
 
     def scheduler_options(self) -> SchedulerOptions:
         """The part that concerns scheduling."""
@@ -133,10 +139,17 @@ class PipelineOptions:
         return {"scheduler": self.scheduler if self.strategy is None else "strategy", "fusion": self.fusion,
                 "split_index_sets": self.split_index_sets, "concurrent_start": self.concurrent_start,
                 "parallel_degrees": self.parallel_degrees,
-                "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile, "parallel": self.parallel,
+                "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile,
+                "parallel": self.parallel, **self._by_hand(),
                 "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
                 "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
                 "vector_bits": self.target().vector_bits}
+
+    def _by_hand(self) -> dict[str, object]:
+        """What was given beside `tile`: nothing where the model chose."""
+        levels = [list(level) if isinstance(level, tuple) else level for level in self.outer_tiles]
+        return ({"outer_tiles": levels} if levels else {}) | (
+            {"register_block": list(self.register_block)} if self.register_block else {})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -72,6 +72,10 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
     """What decides tiles and threads."""
     group.add_argument("--tile", type=tile_sizes, default="auto", metavar="32|32,32,64|auto|off",
                        help="tile edges: one for all loops, one per loop, or chosen by the model (default: auto)")
+    group.add_argument("--outer-tile", type=tile_edges, action="append", default=[], metavar="128|128,256,256",
+                       help="tiles around those of --tile, by hand; again for a further level, the outermost first")
+    group.add_argument("--register-block", type=register_block, default=None, metavar="ROWSxCOLUMNS",
+                       help="the only block of accumulators that vector registers may hold (default: by the model)")
     group.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
                        help="OpenMP threads (default: --parallel)")
     group.add_argument("--parallel-degrees", type=positive, default=1, metavar="N",
@@ -136,8 +140,11 @@ def tile_sizes(text: str) -> int | tuple[int, ...] | Literal["auto", "off"]:
     """The value of `--tile`."""
     if text == "auto":
         return "auto"
-    if text == "off":
-        return "off"
+    return "off" if text == "off" else tile_edges(text)
+
+
+def tile_edges(text: str) -> int | tuple[int, ...]:
+    """Tile edges as numbers: one for all loops, or one per loop."""
     try:
         edges = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -145,6 +152,14 @@ def tile_sizes(text: str) -> int | tuple[int, ...] | Literal["auto", "off"]:
     if any(edge < 1 for edge in edges):
         raise argparse.ArgumentTypeError(f"{text!r}: a tile size is at least 1")
     return edges if len(edges) > 1 else edges[0]
+
+
+def register_block(text: str) -> tuple[int, int]:
+    """The value of `--register-block`."""
+    rows, times, columns = text.partition("x")
+    if not times or not all(part.isdecimal() and int(part) for part in (rows, columns)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not rows and columns, like 8x32")
+    return int(rows), int(columns)
 
 
 def size(text: str) -> tuple[str, int]:
@@ -195,13 +210,20 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     """The pipeline's options from the command line's."""
     from dataclasses import replace
     return replace(
-        scheduling_options(arguments), tile=arguments.tile, parallel=arguments.parallel,
-        parallel_degrees=arguments.parallel_degrees, vector_bits=arguments.vector_bits, math=arguments.math,
+        tiled_options(arguments), vector_bits=arguments.vector_bits, math=arguments.math,
         reassociate=arguments.reassociate, guard=arguments.guard, safe=arguments.safe,
         autodetect=arguments.autodetect,
         pure=tuple(arguments.pure),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc,
         tensorize=tensorize_options(arguments))
+
+
+def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
+    """The part of the pipeline's options that `add_scheduling` and `add_tiling` declare."""
+    from dataclasses import replace
+    return replace(scheduling_options(arguments), tile=arguments.tile, outer_tiles=tuple(arguments.outer_tile),
+                   register_block=arguments.register_block, parallel=arguments.parallel,
+                   parallel_degrees=arguments.parallel_degrees)
 
 
 def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:

@@ -12,9 +12,9 @@ from polysched.cli.options import (
     add_source,
     add_tiling,
     read_regions,
-    scheduling_options,
     size,
     tensorize_options,
+    tiled_options,
 )
 from polysched.cli.progress import progress
 
@@ -25,6 +25,7 @@ examples:
   polysched tile gemm.c --explain
   polysched tile gemm.c --explain --size N=4096
   polysched tile gemm.c --tile 64,64,256 --explain    what the model says about tiles given by hand
+  polysched tile gemm.c --outer-tile 512,512,256 --register-block 6x32 --explain    some levels by hand
   polysched tile gemm.c --intrinsic auto --size N=1024 --explain    the loops around an instruction
   polysched tile gemm.c --json"""
 
@@ -59,8 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         if unknown := sorted(set(sizes) - known):
             raise UsageError(f"no parameter {unknown[0]}", where=arguments.source,
                              hint=f"parameters are {', '.join(sorted(known)) or 'none'}")
-        options = replace(scheduling_options(arguments), tile=arguments.tile, parallel=arguments.parallel,
-                          parallel_degrees=arguments.parallel_degrees)
+        options = tiled_options(arguments)
         tiling = replace(options.tiling_options(), parameters=sizes)
         every = []
         instructions: list[str] = []

@@ -51,11 +51,12 @@ class BandPlan:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The edges with 1 tile for members without a tile loop; empty when no member has one."""
-        if not self.order:
+        """The innermost tiles' edges, with 1 tile for members without a tile loop; empty when no member has one."""
+        levels = [level for level in (*self.outer, TileLevel(self.edges, self.order)) if level.order]
+        if not levels:
             return ()
         sizes = tuple(extent if edge is None else edge
-                      for edge, extent in zip(self.edges, self.nest.extents, strict=True))
+                      for edge, extent in zip(levels[-1].edges, self.nest.extents, strict=True))
         return sizes[:self.nest.depth - self.below]
 
 

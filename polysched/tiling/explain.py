@@ -167,7 +167,9 @@ def _tile_lines(plan: BandPlan, untiled: Untiled | None) -> list[str]:
     if untiled is not None:
         return [f"  no tiles: {untiled.reason}", *([f"  compared with, outermost first: {own}"] if own else [])]
     lines = [f"  tiles of tiles, outermost first: {edges(level)}" for level in plan.outer]
-    return [*lines, f"  tiles, outermost first: {own}" if own else "  no cache tiles: they would not move less"]
+    if own or not lines:
+        lines.append(f"  tiles, outermost first: {own}" if own else "  no cache tiles: they would not move less")
+    return lines
 
 
 def _bytes(count: int) -> str:
