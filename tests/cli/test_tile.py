@@ -35,8 +35,8 @@ def test_an_unknown_size_is_refused(tmp_path: Path) -> None:
 
 def test_levels_and_the_register_block_by_hand(tmp_path: Path) -> None:
     (tmp_path / "in.c").write_text(PRODUCT)
-    done = polysched("tile", "in.c", "--outer-tile", "256", "--outer-tile", "16", "--register-block", "4x16", "--explain",
-                     "--size", "n=600", folder=tmp_path)
+    levels = ("--outer-tile", "256", "--outer-tile", "16", "--register-block", "4x16")
+    done = polysched("tile", "in.c", *levels, "--explain", "--size", "n=600", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "band 0: tiles 16 x 16 x 16, register block 4 x 16" in done.stdout
     assert "tiles of tiles, outermost first: i: 256, j: 256, k: 256" in done.stdout
