@@ -11,7 +11,7 @@ import islpy as isl
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import check_legal
 from polysched.errors import UsageError
-from polysched.scheduling.primitives.step import Step
+from polysched.scheduling.primitives.step import ProgramStep, Step
 from polysched.scheduling.primitives.stored import step_from_json
 from polysched.scheduling.promises import check_promises, require_readable_marks
 from polysched.scop.scop import Scop
@@ -114,11 +114,19 @@ class Schedule(Shown):
             raise UsageError("the schedule tree cannot be read", where=dependences.scop.name, witness=str(error),
                              hint="Schedule.to_text writes one; isl's own notation is read too") from error
         require_readable_marks(tree)
-        check_legal(dependences, tree, what="stored schedule")
+        steps = tuple(step_from_json(s) for s in stored["steps"])
+        try:
+            check_legal(dependences, tree, what="stored schedule")
+        except UsageError as error:
+            if not any(isinstance(step, ProgramStep) for step in steps):
+                raise
+            raise UsageError(error.problem, where=dependences.scop.name, witness=error.witness,
+                             hint="a step changed the program: `scheduling.steps.replay` applies the stored steps to the "
+                                  "schedule that they began from") from error
         check_promises(dependences, tree, what="stored schedule", flags=True)
         return cls(dependences=dependences, tree=tree, algorithm=stored["algorithm"],
                    report=SolverReport(rungs=tuple(stored["rungs"])),
-                   steps=tuple(step_from_json(s) for s in stored["steps"]))
+                   steps=steps)
 
     def __str__(self) -> str:
         from polysched.scheduling.display import schedule_text

@@ -7,8 +7,8 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.errors import IllegalScheduleError, UsageError
-from polysched.scheduling import Schedule, pluto, steps
-from polysched.scheduling.primitives import Interchange
+from polysched.scheduling import Schedule, original, pluto, steps
+from polysched.scheduling.primitives import ComputeAt, Interchange
 from polysched.scheduling.tree_text import tree_text
 from polysched.scop import from_c_text
 
@@ -95,3 +95,21 @@ def test_text_for_people() -> None:
     marked = isl.Schedule('{ domain: "{ S[i] : 0 <= i < 4 }", child: { mark: "m", child: { schedule: '
                           '"[{ S[i] -> [(i)] }]" } } }')
     assert tree_text(marked) == "mark m\n  band\n    sequential  S: i\n"
+
+
+def test_a_schedule_of_a_changed_program_says_how_to_get_there() -> None:
+    text = """void f(int n, double A[n + 2], double B[n + 2])
+{
+#pragma scop
+    double t[100];
+    for (int i = 0; i < n + 2; i++) t[i] = A[i] * A[i];
+    for (int i = 0; i < n; i++) B[i] = t[i] + t[i + 2];
+#pragma endscop
+}"""
+    start = original(analyse(from_c_text(text)))
+    changed = steps.apply(start, ComputeAt(producer="S0", loop=1))
+    with pytest.raises(UsageError, match="not a schedule of this program") as caught:
+        Schedule.from_text(changed.to_text(), start.dependences)
+    assert "steps.replay" in (caught.value.hint or "")
+    stored = Schedule.from_text(changed.to_text(), changed.dependences)
+    assert str(steps.replay(start, stored.steps).tree) == str(changed.tree) == str(stored.tree)
