@@ -121,8 +121,8 @@ class Schedule(Shown):
             if not any(isinstance(step, ProgramStep) for step in steps):
                 raise
             raise UsageError(error.problem, where=dependences.scop.name, witness=error.witness,
-                             hint="a step changed the program: `scheduling.steps.replay` applies the stored steps to the "
-                                  "schedule that they began from") from error
+                             hint="a step changed the program: `scheduling.steps.replay` applies the stored steps to "
+                                  "the schedule that they began from") from error
         check_promises(dependences, tree, what="stored schedule", flags=True)
         return cls(dependences=dependences, tree=tree, algorithm=stored["algorithm"],
                    report=SolverReport(rungs=tuple(stored["rungs"])),
