@@ -147,9 +147,12 @@ class PipelineOptions:
 
     def _by_hand(self) -> dict[str, object]:
         """What was given beside `tile`: nothing where the model chose."""
-        levels = [list(level) if isinstance(level, tuple) else level for level in self.outer_tiles]
-        return ({"outer_tiles": levels} if levels else {}) | (
-            {"register_block": list(self.register_block)} if self.register_block else {})
+        given: dict[str, object] = {}
+        if self.outer_tiles:
+            given["outer_tiles"] = [list(level) if isinstance(level, tuple) else level for level in self.outer_tiles]
+        if self.register_block:
+            given["register_block"] = list(self.register_block)
+        return given
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

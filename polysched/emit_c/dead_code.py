@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polysched.emit_c.facts import Facts
-from polysched.emit_c.index import Comparison, Condition, Linear, constant, junction, numerators, variable, variables
+from polysched.emit_c.index import Comparison, Condition, Linear, constant, junction, numerators, variables
 from polysched.emit_c.loops import (
     Block,
     For,
@@ -45,8 +45,7 @@ def without_dead_code(node: Node, facts: Facts) -> Node:
         case Block():
             return block(tuple(without_dead_code(child, facts) for child in node.children))
         case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            body = without_dead_code(node.body, facts.given(known))
+            body = without_dead_code(node.body, facts.where(node))
             if body == _NOTHING or not _mentions(body, node.variable):
                 return body
             return replace(node, body=body)

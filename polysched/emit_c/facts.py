@@ -7,7 +7,7 @@ proof never rests on it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -21,9 +21,10 @@ from polysched.emit_c.index import (
     Quotient,
     Remainder,
     Variable,
+    variable,
     variables,
 )
-from polysched.emit_c.loops import For, ThreadReduction
+from polysched.emit_c.loops import For, Let, ThreadReduction
 
 _MAX_OPERATIONS = 500_000
 
@@ -44,16 +45,26 @@ class Facts:
     def inside(self, loop: For) -> Facts:
         """What holds in the body of a loop."""
         here = Linear(((Variable(loop.variable), 1),))
+        outside = self.without(loop.variable)
         new = [Comparison(">=", here, arm) for arm in arms_of(loop.lower, "max")]
         new += [Comparison("<", here, arm) for arm in arms_of(loop.upper, "min")]
-        return self.given(*new)
+        return outside.given(*new)
+
+    def where(self, declared: Let) -> Facts:
+        """What holds in the body of a declaration."""
+        return self.without(declared.variable).given(Comparison("==", variable(declared.variable), declared.value))
+
+    def without(self, *names: str) -> Facts:
+        """What holds where these names are declared anew: nothing is known of the variables that they hide."""
+        kept = tuple(c for c in self.constraints if variables(c).isdisjoint(names))
+        return replace(self, constraints=kept)
 
     def inside_part(self, node: ThreadReduction) -> Facts:
         """What holds in one part of a loop's range."""
         first, end = Linear(((Variable(node.first), 1),)), Linear(((Variable(node.end), 1),))
         new = [Comparison(">=", first, arm) for arm in arms_of(node.whole.lower, "max")]
         new += [Comparison("<=", end, arm) for arm in arms_of(node.whole.upper, "min")]
-        return self.given(*new)
+        return self.without(node.first, node.end).given(*new)
 
     def given(self, *conditions: Condition) -> Facts:
         """What holds where these conditions do too."""

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polysched.emit_c.facts import Facts
-from polysched.emit_c.index import Comparison, variable
 from polysched.emit_c.loops import Block, For, If, Let, Local, Node, Packed, RegisterTile, ThreadReduction, straight
 
 Promotes = Callable[[RegisterTile, Facts], bool]
@@ -34,8 +33,7 @@ def hold_elements(node: Node, facts: Facts, promotes: Promotes) -> Node:
             return replace(node, then=hold_elements(node.then, facts.given(node.condition), promotes),
                            otherwise=otherwise)
         case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=hold_elements(node.body, facts.given(known), promotes))
+            return replace(node, body=hold_elements(node.body, facts.where(node), promotes))
         case ThreadReduction():
             return replace(node, loop=hold_elements(node.loop, facts.inside_part(node), promotes))
         case Packed() | Local():

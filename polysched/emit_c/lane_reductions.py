@@ -88,8 +88,7 @@ def _rewritten(node: Node, facts: Facts, how: LaneReductions, leaves: tuple[Leaf
             return replace(node, then=_rewritten(node.then, facts.given(node.condition), how, leaves, depth),
                            otherwise=otherwise)
         case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=_rewritten(node.body, facts.given(known), how, leaves, depth + 1))
+            return replace(node, body=_rewritten(node.body, facts.where(node), how, leaves, depth + 1))
         case ThreadReduction():
             return replace(node, loop=_rewritten(node.loop, facts.inside_part(node), how, leaves, depth + 2))
         case Packed() | Local():

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.emit_c.facts import Facts, IslNames
-from polysched.emit_c.index import Comparison, variable
 from polysched.emit_c.loops import Block, For, If, Let, Local, Node, StatementInstance, ThreadReduction
 from polysched.scop.scop import Scop
 
@@ -33,8 +32,7 @@ def leaves_of(node: Node, around: tuple[str, ...], facts: Facts) -> Iterator[Lea
         case For():
             yield from leaves_of(node.body, (*around, node.variable), facts.inside(node))
         case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            yield from leaves_of(node.body, (*around, node.variable), facts.given(known))
+            yield from leaves_of(node.body, (*around, node.variable), facts.where(node))
         case If():
             yield from leaves_of(node.then, around, facts.given(node.condition))
             if node.otherwise is not None:

@@ -56,8 +56,7 @@ class _Splitting:
                 return replace(node, then=self.node(node.then, facts.given(node.condition), around),
                                otherwise=otherwise)
             case Let():
-                known = Comparison("==", variable(node.variable), node.value)
-                return replace(node, body=self.node(node.body, facts.given(known), (*around, node)))
+                return replace(node, body=self.node(node.body, facts.where(node), (*around, node)))
             case For():
                 parts = self._parts(node, facts, around)
                 return block(tuple(parts)) if parts else self._inside(node, facts, around)

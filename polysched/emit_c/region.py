@@ -98,8 +98,7 @@ class RegionPrinter:
             case If():
                 return self._if(node, place)
             case Let():
-                known = Comparison("==", variable(node.variable), node.value)
-                inner = Place(place.above, place.facts.given(known))
+                inner = Place(place.above, place.facts.where(node))
                 return [f"const long {node.variable} = {self.index.bound(node.value)};", *self.lines(node.body, inner)]
             case RegisterTile():
                 return self._tile(node, place)
@@ -242,8 +241,8 @@ class RegionPrinter:
 
     def _tile_code(self, tile: RegisterTile, facts: Facts) -> TileCode:
         for edge in tile.edges:
-            # In the tile the variable stays at its first point.
-            facts = facts.given(Comparison("==", variable(edge.variable), edge.base))
+            if not edge.is_own_variable:   # in the tile the variable stays at its first point
+                facts = facts.without(edge.variable).given(Comparison("==", variable(edge.variable), edge.base))
 
         def printer_for(instance: StatementInstance, point: Point) -> ExpressionPrinter:
             return replace(self._printer(instance, point), packed=packed_at(tile, instance.statement, point))

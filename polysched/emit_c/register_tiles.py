@@ -99,8 +99,7 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
             otherwise = None if node.otherwise is None else separate_register_tiles(node.otherwise, facts, how)
             return replace(node, then=separate_register_tiles(node.then, inside, how), otherwise=otherwise)
         case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=separate_register_tiles(node.body, facts.given(known), how))
+            return replace(node, body=separate_register_tiles(node.body, facts.where(node), how))
         case ThreadReduction():
             return replace(node, loop=separate_register_tiles(node.loop, facts.inside_part(node), how))
         case Local():

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from polysched.emit_c.facts import Facts, arms_of, depends_on
 from polysched.emit_c.held_elements import Promotes
-from polysched.emit_c.index import Comparison, Remainder, of_atom, variable
+from polysched.emit_c.index import Remainder, of_atom, variable
 from polysched.emit_c.loops import (
     Block,
     Edge,
@@ -70,8 +70,7 @@ def jam_rows(node: Node, facts: Facts, how: Rows) -> Node:
             otherwise = None if node.otherwise is None else jam_rows(node.otherwise, facts, how)
             return replace(node, then=jam_rows(node.then, facts.given(node.condition), how), otherwise=otherwise)
         case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=jam_rows(node.body, facts.given(known), how))
+            return replace(node, body=jam_rows(node.body, facts.where(node), how))
         case ThreadReduction():
             return replace(node, loop=jam_rows(node.loop, facts.inside_part(node), how))
         case Packed() | Local():

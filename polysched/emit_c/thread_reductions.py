@@ -27,7 +27,7 @@ from polysched.dependence.reductions import Reduction
 from polysched.emit_c.carried import carried_pairs
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, depends_on
-from polysched.emit_c.index import Comparison, Linear, constant, variable
+from polysched.emit_c.index import Linear, constant, variable
 from polysched.emit_c.leaves import leaves_of
 from polysched.emit_c.loops import (
     Block,
@@ -94,8 +94,7 @@ def _rewritten(node: Node, facts: Facts, how: ThreadReductions, around: tuple[st
             return replace(node, then=_rewritten(node.then, facts.given(node.condition), how, around),
                            otherwise=otherwise)
         case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=_rewritten(node.body, facts.given(known), how, (*around, node.variable)))
+            return replace(node, body=_rewritten(node.body, facts.where(node), how, (*around, node.variable)))
         case Local():
             return replace(node, body=_rewritten(node.body, facts, how, around))
         case _:

@@ -86,8 +86,7 @@ def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
             inside = facts.given(node.condition)
             return replace(node, then=vectorise_loops(node.then, inside, how), otherwise=otherwise)
         case Let():
-            known = Comparison("==", variable(node.variable), node.value)
-            return replace(node, body=vectorise_loops(node.body, facts.given(known), how))
+            return replace(node, body=vectorise_loops(node.body, facts.where(node), how))
         case ThreadReduction():
             return replace(node, loop=vectorise_loops(node.loop, facts.inside_part(node), how))
         case Packed() | Local():

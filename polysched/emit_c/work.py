@@ -11,7 +11,7 @@ from polysched.emit_c.c_text import CText, binary, cast
 from polysched.emit_c.facts import arms_of
 from polysched.emit_c.index import Linear, ToBoundary, Variable, shifted, substitute, variables
 from polysched.emit_c.index_printer import IndexPrinter
-from polysched.emit_c.loops import For, Let, Node, RegisterTile, child_nodes
+from polysched.emit_c.loops import For, Let, Node, RegisterTile, as_loops, child_nodes
 
 
 def lengths(loop: For) -> tuple[Linear, ...]:
@@ -55,7 +55,9 @@ def _paths(node: Node, known: Mapping[str, Linear]) -> Iterator[tuple[For, ...]]
     """The loops from a node to each leaf; their bounds without the variables that have one value only."""
     if isinstance(node, Let):
         known = {**known, node.variable: substitute(node.value, known)}
-    loops: tuple[For, ...] = (node,) if isinstance(node, For) else node.loops if isinstance(node, RegisterTile) else ()
+    if isinstance(node, RegisterTile):
+        node = as_loops(node)
+    loops = (node,) if isinstance(node, For) else ()
     here = tuple(replace(loop, lower=_plain(substitute(loop.lower, known)),
                          upper=_plain(substitute(loop.upper, known))) for loop in loops)
     below = [path for child in child_nodes(node) for path in _paths(child, known)]

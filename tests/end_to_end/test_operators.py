@@ -67,9 +67,11 @@ def test_large_rows_run_one_after_the_other_in_one_parallel_loop(operator: str) 
 
 @pytest.mark.parametrize("edge", [1, 7, 13, 16, 17, 33, 56])
 def test_depthwise_convolution(edge: int, tmp_path: Path) -> None:
-    text = f"""void f(float Y[3][{edge}][{edge}], const float X[3][{edge + 2}][{edge + 2}], const float W[3][3][3]) {{
+    channels = 16 if edge == 56 else 3    # enough work for threads
+    text = f"""void f(float Y[{channels}][{edge}][{edge}], const float X[{channels}][{edge + 2}][{edge + 2}],
+                                const float W[{channels}][3][3]) {{
 #pragma scop
-  for (int c = 0; c < 3; c++) for (int y = 0; y < {edge}; y++) for (int x = 0; x < {edge}; x++)
+  for (int c = 0; c < {channels}; c++) for (int y = 0; y < {edge}; y++) for (int x = 0; x < {edge}; x++)
     for (int r = 0; r < 3; r++) for (int s = 0; s < 3; s++) Y[c][y][x] += X[c][y + r][x + s] * W[c][r][s];
 #pragma endscop
 }}
@@ -80,9 +82,9 @@ def test_depthwise_convolution(edge: int, tmp_path: Path) -> None:
         assert "#pragma GCC unroll 3" in optimized.text, "rows of X that neighbouring points share are loaded again"
         assert nests(optimized.text) == 1
     rng = np.random.default_rng(edge)
-    x = rng.standard_normal((3, edge + 2, edge + 2)).astype(np.float32)
-    w = rng.standard_normal((3, 3, 3)).astype(np.float32)
-    y = np.zeros((3, edge, edge), np.float32)
+    x = rng.standard_normal((channels, edge + 2, edge + 2)).astype(np.float32)
+    w = rng.standard_normal((channels, 3, 3)).astype(np.float32)
+    y = np.zeros((channels, edge, edge), np.float32)
     want = sum(x[:, r:r + edge, s:s + edge].astype(float) * w[:, r, s][:, None, None]
                for r in range(3) for s in range(3))
     called = load(splice(text, [optimized.source]), tmp_path, strict=False).f
