@@ -206,8 +206,8 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
 
 def unskewed_extent(nest: Nest, loop: int) -> int:
     """Iterations of a loop at one value of the loops that skew it: as many as subscripts that it moves."""
-    sides = [-(-most // abs(row[loop])) for r in nest.references for row, most in zip(r.coefficients, r.reach, strict=True)
-             if row[loop]]
+    sides = [-(-most // abs(row[loop])) for r in nest.references
+             for row, most in zip(r.coefficients, r.reach, strict=True) if row[loop]]
     return min(nest.extents[loop], max(sides, default=nest.extents[loop]))
 
 

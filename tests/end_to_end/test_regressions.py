@@ -25,6 +25,7 @@ CASES = [
     ("team_for_cut_rows", Configuration(scheduler="pluto", vector_bits=256)),
     ("lanes_update_one_element", Configuration(scheduler="original", vector_bits=128)),
     ("declared_beside_itself", Configuration(scheduler="original")),
+    ("strides_longer_than_rows", Configuration(scheduler="pluto", vector_bits=128)),
 ]
 
 
