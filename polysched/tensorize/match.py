@@ -269,6 +269,8 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
 def _of_halves(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions,
                refused: list[str]) -> Iterator[Match]:
     """Matches with one loop split over two groups."""
+    if not assignments(fragment, intrinsic, options.numerics):
+        return
     for split in split_fragments(fragment, intrinsic):
         yield from _of_fragment(split.fragment, intrinsic, options, analyse(split.fragment.scop), refused, [],
                                 halves=split.halves)

@@ -41,7 +41,8 @@ def split_fragments(fragment: Fragment, intrinsic: Intrinsic) -> Iterator[SplitF
                                           first=loop.lower)
                 made = next(f for f in fragments(scop, sizes=fragment.sizes)
                             if f.statement.name == fragment.statement.name)
-                yield SplitFragment(fragment=made, halves=halves)
+                if all(made.loop(half).extent > 1 for half in halves):   # else a stride of the loop fills a half
+                    yield SplitFragment(fragment=made, halves=halves)
 
 
 def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tuple[Scop, tuple[str, str]]:

@@ -63,3 +63,19 @@ def test_a_split_scop_has_the_same_instances_and_dependences() -> None:
     assert split.statements[0].iterators == halves
     assert split.statements[0].domain.count_val().get_num_si() == 30
     assert len(analyse(split).pairs) == len(analyse(scop).pairs)
+
+
+def test_a_loop_whose_stride_fills_a_half_is_not_split_there() -> None:
+    text = """
+#include <stdint.h>
+void f(int32_t s[40], const int16_t a[40][64], const int16_t b[64]) {
+#pragma scop
+    for (int i = 0; i < 40; i++)
+        for (int k = 0; k < 64; k += 2)
+            s[i] += a[i][k] * b[k];
+#pragma endscop
+}
+"""
+    found = match(from_c_text(text), find_intrinsic("vpdpwssd"), SPLIT)
+    assert found.count > 0
+    assert all("k_lane" not in loops for m in found.with_mirrors for loops in m.loops)
