@@ -13,6 +13,9 @@ from polysched.emit_c.index import Linear, ToBoundary, Variable, shifted, substi
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import For, Let, Node, RegisterTile, as_loops, child_nodes
 
+UNKNOWN = 1 << 20
+"""Iterations of a loop whose length only the running program knows, for comparisons."""
+
 
 def lengths(loop: For) -> tuple[Linear, ...]:
     """The length of each loop along the deepest path, over variables from outside; loops in a triangle count in full.
@@ -20,13 +23,17 @@ def lengths(loop: For) -> tuple[Linear, ...]:
     A length that has no such form is left out, so the product is at most a little too small or too large: it is for
     deciding whether an effort pays, and nothing else.
     """
-    path = max(_paths(loop, {}), key=len)
-    found = []
-    for number, part in enumerate(path):
-        length = _length(part, path[:number])
-        if length is not None:
-            found.append(length)
-    return tuple(found)
+    return max((_lengths(path) for path in _paths(loop, {})), key=_size)
+
+
+def _lengths(path: Sequence[For]) -> tuple[Linear, ...]:
+    lengths = (_length(part, path[:number]) for number, part in enumerate(path))
+    return tuple(length for length in lengths if length is not None)
+
+
+def _size(lengths: Sequence[Linear]) -> tuple[int, int]:
+    """For comparing paths: how many loops, of which those of unknown length count most."""
+    return len(lengths), prod(length.constant if length.is_constant else UNKNOWN for length in lengths)
 
 
 def constant_work(loop: For) -> int | None:
