@@ -102,7 +102,10 @@ class PanelCopy:
         lines = [f"long {name} = {index.bound(last.lower)};",
                  *braced(f"for (; {name} + {lanes} <= {end}; {name} += {lanes})", self._move(0, lanes)),
                  *braced(f"for (; {name} < {end}; {name}++)", self._move(0, 1))]
-        return _scope([f"const long {end} = {index.bound(last.upper)};", *self._around(outer, lines)])
+        ends = f"const long {end} = {index.bound(last.upper)};"
+        if variables(last.upper) & {loop.variable for loop in outer}:
+            return self._around(outer, [ends, *lines])
+        return _scope([ends, *self._around(outer, lines)])
 
     def _around(self, loops: list[For], lines: list[str]) -> list[str]:
         for loop in reversed(loops):

@@ -25,7 +25,9 @@ CASES = [
     ("team_for_cut_rows", Configuration(scheduler="pluto", vector_bits=256)),
     ("lanes_update_one_element", Configuration(scheduler="original", vector_bits=128)),
     ("declared_beside_itself", Configuration(scheduler="original")),
-    ("strides_longer_than_rows", Configuration(scheduler="pluto", vector_bits=128)),
+    ("strides_longer_than_rows", Configuration(scheduler="pluto", sizes="auto", vector_bits=128)),
+    ("panel_end_moves", Configuration(scheduler="strategy", strategy_seed=7475, sizes="auto", vector_bits=512,
+                                      reductions="exact")),
 ]
 
 
