@@ -45,10 +45,9 @@ class Facts:
     def inside(self, loop: For) -> Facts:
         """What holds in the body of a loop."""
         here = Linear(((Variable(loop.variable), 1),))
-        outside = self.without(loop.variable)
         new = [Comparison(">=", here, arm) for arm in arms_of(loop.lower, "max")]
         new += [Comparison("<", here, arm) for arm in arms_of(loop.upper, "min")]
-        return outside.given(*new)
+        return self.without(loop.variable).given(*new)
 
     def where(self, declared: Let) -> Facts:
         """What holds in the body of a declaration."""

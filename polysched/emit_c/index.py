@@ -257,37 +257,12 @@ def substitute_condition(condition: Condition, values: Mapping[str, Linear]) -> 
 
 def variables(form: Linear | Condition) -> frozenset[str]:
     """The names of all variables that occur anywhere in the form."""
-    return frozenset(_variables(form))
+    return frozenset(atom.name for atom in _atoms(form) if isinstance(atom, Variable))
 
 
 def numerators(form: Linear | Condition) -> Iterator[Linear]:
     """What remainders are taken of, anywhere in the form."""
-    match form:
-        case Comparison():
-            yield from numerators(form.left)
-            yield from numerators(form.right)
-        case Junction():
-            for condition in form.arms:
-                yield from numerators(condition)
-        case Linear():
-            for atom, _ in form.terms:
-                yield from _numerators_of(atom)
-
-
-def _numerators_of(atom: Atom) -> Iterator[Linear]:
-    match atom:
-        case Remainder(numerator=numerator):
-            yield numerator
-            yield from numerators(numerator)
-        case Quotient(numerator=numerator):
-            yield from numerators(numerator)
-        case Extreme(arms=arms):
-            for arm in arms:
-                yield from numerators(arm)
-        case Choice(condition=condition, then=then, otherwise=otherwise):
-            yield from numerators(condition)
-            yield from numerators(then)
-            yield from numerators(otherwise)
+    return (atom.numerator for atom in _atoms(form) if isinstance(atom, Remainder))
 
 
 def direction(form: Linear, name: str) -> int | None:
@@ -311,32 +286,31 @@ def direction(form: Linear, name: str) -> int | None:
     return None if None in signs or len(signs) > 1 else next(iter(signs), 0)
 
 
-def _variables(form: Linear | Condition) -> Iterator[str]:
+def _atoms(form: Linear | Condition) -> Iterator[Atom]:
+    """Every atom of a form or condition, at any depth."""
     match form:
         case Comparison():
-            yield from _variables(form.left)
-            yield from _variables(form.right)
+            inner: tuple[Linear | Condition, ...] = (form.left, form.right)
         case Junction():
-            for arm in form.arms:
-                yield from _variables(arm)
+            inner = form.arms
         case Linear():
+            inner = ()
             for atom, _ in form.terms:
-                yield from _atom_variables(atom)
+                yield atom
+                inner += _forms_in(atom)
+    for part in inner:
+        yield from _atoms(part)
 
 
-def _atom_variables(atom: Atom) -> Iterator[str]:
+def _forms_in(atom: Atom) -> tuple[Linear | Condition, ...]:
     match atom:
         case Variable():
-            yield atom.name
+            return ()
         case Quotient() | Remainder():
-            yield from _variables(atom.numerator)
+            return (atom.numerator,)
         case Extreme():
-            for arm in atom.arms:
-                yield from _variables(arm)
+            return atom.arms
         case ToBoundary():
-            for subscript in atom.subscripts:
-                yield from _variables(subscript)
+            return atom.subscripts
         case Choice():
-            yield from _variables(atom.condition)
-            yield from _variables(atom.then)
-            yield from _variables(atom.otherwise)
+            return (atom.condition, atom.then, atom.otherwise)

@@ -58,8 +58,8 @@ class ThreadParts:
         ordered = " ordered" if scalars else ""
         several = f"{PARTS_OF_A_THREAD} * " if work_varies(self.node.whole) and not arrays else ""
         threads = self.index.macros.threads()
-        condition = self._condition().code
-        wanted = f"{several}{threads}" if condition == "1" else f"{condition} ? {several}{threads} : 1"
+        condition = self._condition()
+        wanted = f"{several}{threads}" if condition is None else f"{condition} ? {several}{threads} : 1"
         return [
             f"{'' if arrays else 'const '}int {count} = {wanted};",
             *(PROTOTYPES if arrays else ()),
@@ -74,13 +74,13 @@ class ThreadParts:
     def _count(self) -> str:
         return self.fresh(f"{self.node.part}s")
 
-    def _condition(self) -> CText:
-        """Whether there is enough to do for a team, and for the arrays that its threads would get."""
+    def _condition(self) -> CText | None:
+        """Whether there is enough to do for a team, and for the arrays that its threads would get; None: always."""
         total = work(self.node.whole, self.index)
         amount = CText(str(total)) if isinstance(total, int) else total
         arrays = [p for p in self.node.parts if p.element is None]
         if is_worth_parts(self.node.whole, [self.scop.array(p.temporary.array) for p in arrays]):
-            return CText("1")
+            return None
         least = [str(LEAST_WORK), *(f"(double){WORK_PER_ELEMENT} * {self._elements(p)}" for p in arrays)]
         conditions = [binary(">=", amount, CText(text, Level.PRIMARY)) for text in least]
         return CText(" && ".join(c.code for c in conditions))
