@@ -148,7 +148,7 @@ def tile_edges(text: str) -> int | tuple[int, ...]:
     try:
         edges = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number, a list like 32,32,64, auto or off") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number or a list like 32,32,64") from None
     if any(edge < 1 for edge in edges):
         raise argparse.ArgumentTypeError(f"{text!r}: a tile size is at least 1")
     return edges if len(edges) > 1 else edges[0]
