@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from polysched.dependence import analyse
+from polysched.dependence.collapsing import CollapsedLoops, collapse_rows
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
 from polysched.dependence.text import dependences_text
@@ -66,6 +67,8 @@ class PipelineOptions:
         None takes this machine's.
     math : functions of math.h in vector loops: `vector` for own code within 4 units in the last place, `libm` for calls
         of the C library, whose loops then stay scalar.
+    collapse : make one loop of two that walk whole rows which end within a vector, where neither the tiles nor a
+        strategy nor an instruction is chosen by hand.
     expand : give temporaries that every iteration writes anew a copy per iteration, so that they order nothing; most
         copies become variables or small buffers again in the emitted loops.
     reassociate : sums and products of floats may be computed in another order, and so be rounded differently.
@@ -90,6 +93,7 @@ class PipelineOptions:
     parallel_degrees: int = 1
     vector_bits: int | None = None
     math: Literal["vector", "libm"] = "vector"
+    collapse: bool = True
     expand: bool = True
     reassociate: bool = False
     guard: bool = False
@@ -120,6 +124,11 @@ class PipelineOptions:
                              parallel_degrees=self.parallel_degrees,
                              register=bool(target.vector_bits) and (self.register_block or True), target=target)
 
+    def collapses_for(self) -> int:
+        """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
+        by_hand = self.tile != "auto" or self.outer_tiles or self.register_block or self.strategy or self.tensorize
+        return self.target().vector_bits // 8 if self.collapse and not by_hand else 0
+
     def scheduler_options(self) -> SchedulerOptions:
         """The part that concerns scheduling."""
         return SchedulerOptions(fusion=self.fusion, split_index_sets=self.split_index_sets,
@@ -142,7 +151,7 @@ class PipelineOptions:
                 "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile,
                 "parallel": self.parallel, **self._by_hand(),
                 "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
-                "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
+                "collapse": self.collapse, "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
                 "vector_bits": self.target().vector_bits}
 
     def _by_hand(self) -> dict[str, object]:
@@ -168,6 +177,7 @@ class Optimized(Shown):
     unexpanded : temporaries whose copies would have needed more memory than the caller's arrays.
     moved : scalars that live in the element that their result goes to, and its array.
     kept_below : iterations below which the original code runs instead; 0 where it is not kept.
+    collapsed : pairs of loops over whole rows that became one.
     """
 
     scop: Scop
@@ -182,6 +192,7 @@ class Optimized(Shown):
     moved: tuple[tuple[str, str], ...] = ()
     kept_below: int = 0
     instructions: tuple[str, ...] = ()
+    collapsed: tuple[CollapsedLoops, ...] = ()
 
     @property
     def text(self) -> str:
@@ -202,6 +213,8 @@ class Optimized(Shown):
 
     def _alternatives(self) -> Iterator[str]:
         """What became of the temporaries, and when the original code runs, one line each."""
+        for loops in self.collapsed:
+            yield f"loops {loops}"
         for name, home in self.moved:
             yield f"temporary {name}: in {home}, where its result goes"
         for array in self.expanded:
@@ -282,12 +295,14 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         scop = _timed(seconds, "scop", lambda: from_c_file(
             str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
             pure=options.pure, autodetect=options.autodetect))
-    expansion = _timed(seconds, "dependences", lambda: analysed(scop, expand=options.expand))
+    expansion = _timed(seconds, "dependences", lambda: analysed(
+        scop, expand=options.expand, vector_bytes=options.collapses_for()))
     source = _emitted(expansion.dependences, options, seconds)
     too_large = {a for a in source.allocated if not is_affordable(source.scop, a)}
     if too_large:
         kept = frozenset(a.before for a in expansion.arrays if a.name in too_large)
-        expansion = _timed(seconds, "dependences", lambda: expand_temporaries(analyse(scop), but=kept))
+        expansion = _timed(seconds, "dependences", lambda: analysed(
+            scop, but=kept, vector_bytes=options.collapses_for()))
         source = _emitted(expansion.dependences, options, seconds)
     reasons: tuple[str, ...] = ()
     if options.tensorize is not None:
@@ -301,7 +316,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(too_large)), instructions=reasons, kept_below=kept_below,
-                     moved=expansion.moved)
+                     moved=expansion.moved, collapsed=expansion.collapsed)
 
 
 def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
@@ -330,10 +345,16 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions) ->
 
 
 def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,
-             reductions: Literal["keep", "exact", "reassociate"] = "keep") -> Expansion:
+             reductions: Literal["keep", "exact", "reassociate"] = "keep", vector_bytes: int = 0,
+             but: frozenset[str] = frozenset()) -> Expansion:
     """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
 
     The options are those of `analyse`; memory-based dependences say too little to expand anything.
+
+    Parameters
+    ----------
+    vector_bytes : loops over rows that end within a vector of so many bytes are collapsed first; 0 for none.
+    but : temporaries to leave as they are.
 
     Raises
     ------
@@ -342,7 +363,8 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     plain = not inputs and reductions == "keep"
     if not expand or not value_based:
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
-    expansion = expand_temporaries(analyse(scop))
+    dependences, collapsed = collapse_rows(analyse(scop), vector_bytes)
+    expansion = replace(expand_temporaries(dependences, but=but), collapsed=collapsed)
     return expansion if plain else replace(expansion, dependences=analyse(
         expansion.dependences.scop, inputs=inputs, reductions=reductions))
 

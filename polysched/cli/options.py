@@ -72,6 +72,9 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
     """What decides tiles and threads."""
     group.add_argument("--tile", type=tile_sizes, default="auto", metavar="32|32,32,64|auto|off",
                        help="tile edges: one for all loops, one per loop, or chosen by the model (default: auto)")
+    group.add_argument("--collapse", action=argparse.BooleanOptionalAction, default=True,
+                       help="one loop for two over whole rows that are no whole vectors; only where nothing is chosen "
+                            "by hand (default: --collapse)")
     group.add_argument("--outer-tile", type=tile_edges, action="append", default=[], metavar="128|128,256,256",
                        help="tiles around those of --tile, by hand; again for a further level, the outermost first")
     group.add_argument("--register-block", type=register_block, default=None, metavar="ROWSxCOLUMNS",
@@ -223,7 +226,7 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
     from dataclasses import replace
     return replace(scheduling_options(arguments), tile=arguments.tile, outer_tiles=tuple(arguments.outer_tile),
                    register_block=arguments.register_block, parallel=arguments.parallel,
-                   parallel_degrees=arguments.parallel_degrees)
+                   parallel_degrees=arguments.parallel_degrees, collapse=arguments.collapse)
 
 
 def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:

@@ -72,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
             scops = tuple(part for scop, d in zip(scops, decided, strict=True) for part in d.rest(scop))
         for scop in scops:
             shown.step(f"scheduling {scop.name}")
-            schedule = scheduled(analysed(scop, expand=options.expand).dependences, options, parameters=sizes)
+            dependences = analysed(scop, expand=options.expand,
+                                   vector_bytes=options.collapses_for() if wanted is None else 0).dependences
+            schedule = scheduled(dependences, options, parameters=sizes)
             shown.step(f"tiling {scop.name}")
             every.append(tile(schedule, tiling))
     if not arguments.json and instructions:

@@ -24,6 +24,7 @@ import islpy as isl
 
 from polysched.dependence.analysis import analyse
 from polysched.dependence.coalescing import in_place_of_result
+from polysched.dependence.collapsing import CollapsedLoops
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.same_values import check_same_values
 from polysched.dependence.source_loops import SourceLoop, equal_counters, shared_loops, stays_inside
@@ -66,11 +67,13 @@ class Expansion:
     dependences : of the program after; holds it.  The same object as before when nothing was expanded.
     arrays : what was expanded.
     moved : scalars that live in an element of another array now, and that array.
+    collapsed : loops that became one before (`collapsing`).
     """
 
     dependences: Dependences
     arrays: tuple[ExpandedArray, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
+    collapsed: tuple[CollapsedLoops, ...] = ()
 
 
 def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozenset()) -> Expansion:

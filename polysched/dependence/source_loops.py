@@ -20,9 +20,11 @@ class SourceLoop:
     ----------
     counters : per statement the position of its iterator and the constant c, so that iterations of different
         statements with equal `iterator + c` belong together.
+    sign : 1 where the iterators count up, -1 where they count down.
     """
 
     counters: Mapping[str, tuple[int, int]]
+    sign: int = 1
 
 
 def shared_loops(scop: Scop, statements: Sequence[str]) -> Iterator[SourceLoop]:
@@ -36,7 +38,7 @@ def shared_loops(scop: Scop, statements: Sequence[str]) -> Iterator[SourceLoop]:
         if kind == NodeKind.band:
             partial = node.band_get_partial_schedule()
             for member in range(node.band_n_member()):
-                loop = _source_loop(scop, partial.get_union_pw_aff(member), statements)
+                loop = source_loop(scop, partial.get_union_pw_aff(member), statements)
                 if loop is None:
                     return
                 yield loop
@@ -54,7 +56,7 @@ def _names(domain: isl.UnionSet) -> set[str]:
     return {str(sets.get_at(k).get_tuple_name()) for k in range(sets.n_set())}
 
 
-def _source_loop(scop: Scop, member: isl.UnionPwAff, statements: Sequence[str]) -> SourceLoop | None:
+def source_loop(scop: Scop, member: isl.UnionPwAff, statements: Sequence[str]) -> SourceLoop | None:
     """The loop that a band member is, when it counts one iterator of each statement up or down by one."""
     counters: dict[str, tuple[int, int]] = {}
     signs = set()
@@ -70,7 +72,7 @@ def _source_loop(scop: Scop, member: isl.UnionPwAff, statements: Sequence[str]) 
         position, sign, constant = counter
         signs.add(sign)
         counters[name] = (position, sign * constant)
-    return SourceLoop(counters) if len(counters) == len(statements) and len(signs) == 1 else None
+    return SourceLoop(counters, signs.pop()) if len(counters) == len(statements) and len(signs) == 1 else None
 
 
 def _counter(function: isl.PwAff, depth: int) -> tuple[int, int, int] | None:

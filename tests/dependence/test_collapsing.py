@@ -1,0 +1,139 @@
+"""Loops over short rows that become one, and those that must stay two."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.dependence import analyse
+from polysched.dependence.collapsing import collapse_rows
+from polysched.pipeline import PipelineOptions, optimize
+from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute
+from polysched.scop.scop import Scop
+from tests.emit_c.compiled import load
+
+BYTES = 64
+POINTWISE = """
+void f(double Y[5][6][14], const double X[4][6][14], const double W[5][4][1][1])
+{
+#pragma scop
+    for (int o = 0; o < 5; o++)
+        for (int y = 0; y < 6; y++)
+            for (int x = 0; x < 14; x++)
+                for (int c = 0; c < 4; c++)
+                    for (int r = 0; r < 1; r++)
+                        for (int s = 0; s < 1; s++)
+                            Y[o][y][x] += X[c][y + r][x + s] * W[o][c][r][s];
+#pragma endscop
+}
+"""
+NESTS = """
+void f(int n, double A[5][n][14], double B[4][7][14], double C[5][7][14], double s[5][4], double D[n][14])
+{
+    double t[5][7][14];
+#pragma scop
+    for (int o = 0; o < 5; o++)
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j < 14; j++)
+                t[o][i][j] = A[o][i + 1][j];
+    for (int o = 0; o < 5; o++)
+        for (int k = 0; k < 4; k++)
+            for (int y = 0; y < 6; y++)
+                for (int x = 0; x < 14; x++)
+                    t[o][y][x] += B[k][y + 1][x] * s[o][k];
+    for (int o = 0; o < 5; o++)
+        for (int i = o; i < 6; i++)
+            for (int j = 0; j < 14; j++)
+                C[o][i][j] = t[o][i][j] > 0 ? t[o][i][j] * s[o][0] : B[2][i - o][j];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < 14; j++)
+            D[i][j] *= 2;
+#pragma endscop
+}
+"""
+APART = {
+    "a column is used alone": "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) A[i][j] = A[i][j] + v[j];",
+    "a row is used alone": "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) A[i][j] = A[i][j] + v[i];",
+    "an iterator is a number": "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) A[i][j] = j;",
+    "elements beside": "for (int i = 0; i < 8; i++) for (int j = 0; j < 13; j++) A[i][j] = A[i][j + 1];",
+    "part of a row": "for (int i = 0; i < 8; i++) for (int j = 0; j < 13; j++) A[i][j] = 0;",
+    "a triangle": "for (int i = 0; i < 8; i++) for (int j = 0; j <= i; j++) A[i][j] = 0;",
+    "transposed": "for (int j = 0; j < 14; j++) for (int i = 0; i < 8; i++) A[i][j] = 0;",
+    "something between": "for (int i = 0; i < 8; i++) { v[i] = 0; for (int j = 0; j < 14; j++) A[i][j] = 0; }",
+    "backwards": "for (int i = 7; i >= 0; i--) for (int j = 13; j >= 0; j--) A[i][j] = A[i][j] * 2;",
+    "written rows with a shift": "for (int i = 1; i < 8; i++) for (int j = 0; j < 14; j++) A[i][j] = A[i - 1][j] * 2;",
+    "another nest in columns": "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) A[i][j] = 0;"
+                               "for (int i = 0; i < 8; i++) A[i][3] = 1;",
+    "every other row": "for (int i = 0; i < 8; i += 2) for (int j = 0; j < 14; j++) A[i][j] = 0;",
+    "subscripts on data": "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) A[p[i]][j] = 0;",
+    "rows anywhere in memory": "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) R[i][j] = 0;",
+    "whole vectors": "for (int i = 0; i < 8; i++) for (int j = 0; j < 16; j++) E[i][j] = 0;",
+    "a sum without rows": "for (int k = 0; k < 9; k++) for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++)"
+                          " A[i][j] += F[k][i][j];",
+}
+
+
+def collapsed(text: str) -> tuple[Scop, list[str]]:
+    after, loops = collapse_rows(analyse(from_c_text(text)), BYTES)
+    return after.scop, [str(one) for one in loops]
+
+
+def test_a_pointwise_convolution_walks_its_images_in_one_loop() -> None:
+    scop, loops = collapsed(POINTWISE)
+    assert loops == ["y and x of S0: one loop over rows of 14"]
+    (statement,) = scop.statements
+    assert statement.iterators == ("o", "yx", "c", "r", "s")
+    assert [a.relation.to_str() for a in statement.writes] == [
+        "{ S0[o, yx, c, r = 0, s = 0] -> Y[o, yx] : 0 <= o <= 4 and 0 <= yx <= 83 and 0 <= c <= 3 }"]
+    assert scop.array("X").c_element == "((const double *)X[{}])[{}]"
+
+
+def test_every_nest_that_shares_an_array_is_collapsed_with_it() -> None:
+    _, loops = collapsed(NESTS)
+    assert sorted(loops) == ["i and j of S0: one loop over rows of 14", "i and j of S2: one loop over rows of 14",
+                             "i and j of S3: one loop over rows of 14", "y and x of S1: one loop over rows of 14"]
+
+
+def test_three_loops_become_one() -> None:
+    text = "void f(float A[9][7][7]) {\n#pragma scop\nfor (int i = 0; i < 9; i++) for (int j = 0; j < 7; j++)"
+    scop, loops = collapsed(f"{text} for (int k = 0; k < 7; k++) A[i][j][k] *= 2;\n#pragma endscop\n}}")
+    assert loops == ["j and k of S0: one loop over rows of 7", "i and jk of S0: one loop over rows of 49"]
+    assert scop.array("A").c_element == "((float *)A)[{}]"
+
+
+@pytest.mark.parametrize("name", APART)
+def test_these_loops_stay_two(name: str) -> None:
+    text = ("void f(double A[8][14], double v[14], double E[8][16], double F[9][8][14], double **R, int *p) {\n"
+            f"#pragma scop\n{APART[name]}\n#pragma endscop\n}}")
+    assert collapsed(text)[1] == []
+
+
+def test_loops_chosen_by_hand_stay() -> None:
+    for options in (PipelineOptions(tile=(2, 2, 2)), PipelineOptions(collapse=False), PipelineOptions(tile="off")):
+        assert optimize(from_c_text(POINTWISE), options).collapsed == ()
+
+
+@pytest.mark.parametrize("bits", [256, 512])
+@pytest.mark.parametrize("text", [POINTWISE, NESTS], ids=["pointwise", "nests"])
+def test_the_numbers_are_the_same(text: str, bits: int, tmp_path: Path) -> None:
+    scop = from_c_text(text)
+    optimized = optimize(scop, PipelineOptions(vector_bits=bits))
+    assert optimized.collapsed
+    n = 9
+    shapes = {a.name: [int(e.replace("n", str(n))) for e in a.c_extents] for a in scop.arrays if a.name != "t"}
+    generator = np.random.default_rng(7)
+    arrays = {name: generator.integers(-9, 9, size=shape).astype(float) for name, shape in shapes.items()}
+    order = [name for name in ("A", "B", "C", "s", "D") if name in arrays] or ["Y", "X", "W"]
+    expected = {name: a.copy() for name, a in arrays.items()}
+    local = {"t": np.zeros((5, 7, 14))} if "t" in {a.name for a in scop.arrays} else {}
+    execute(scop, {"n": n} if scop.parameters else {}, expected | local)
+    before, _, after = text.partition("#pragma scop")
+    function = load(before + optimized.text + after.partition("#pragma endscop")[2], tmp_path, flags=("-O2",)).f
+    pointers = [arrays[name].ctypes.data_as(ctypes.c_void_p) for name in order]
+    function(*([ctypes.c_int(n)] if scop.parameters else []), *pointers)
+    for name in order:
+        assert np.array_equal(arrays[name], expected[name]), name
