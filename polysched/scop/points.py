@@ -29,11 +29,21 @@ def points_of(domain: isl.Set) -> list[tuple[int, ...]]:
                          hint="bound it in the context")
     depth = domain.dim(isl.dim_type.set)
     points: list[tuple[int, ...]] = []
+    interrupted: list[BaseException] = []
 
     def keep(point: isl.Point) -> None:
-        points.append(tuple(point.get_coordinate_val(isl.dim_type.set, d).to_python() for d in range(depth)))
+        try:
+            points.append(tuple(point.get_coordinate_val(isl.dim_type.set, d).to_python() for d in range(depth)))
+        except BaseException as error:   # of a signal, such as Ctrl-C: isl would put an error of its own in its place
+            interrupted.append(error)
+            raise
 
-    domain.foreach_point(keep)
+    try:
+        domain.foreach_point(keep)
+    except isl.Error:
+        if interrupted:
+            raise interrupted[0] from None
+        raise
     return points
 
 
