@@ -32,7 +32,7 @@ from polysched.scop.body import (
     children,
     walk,
 )
-from polysched.scop.dtypes import INT32, DType, promote, usual_conversion
+from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, UINT64, DType, promote, usual_conversion
 from polysched.scop.scop import Access, Scop
 
 
@@ -281,7 +281,14 @@ class VectorPrinter:
         """The lanes of `then` where the mask is -1, of `otherwise` where it is 0."""
         dtype = then.dtype
         self._require(dtype)
-        whole, bits = self.types.name(dtype, self.lanes), self.types.mask(dtype.bits, self.lanes)
+        whole = self.types.name(dtype, self.lanes)
+        if dtype == FLOAT64 and any(array.dtype == FLOAT32 for array in self.scop.arrays):
+            # gcc 12 fails on the bits of widened floats beside a comparison of the same type, where vectors are twice
+            # as wide as the machine's
+            bits = self.types.name(UINT64, self.lanes)
+            mask = cast(bits, mask)
+        else:
+            bits = self.types.mask(dtype.bits, self.lanes)
         sides = [cast(bits, self.broadcast(side).text) for side in (then, otherwise)]
         picked = binary("|", binary("&", sides[0], mask), binary("&", sides[1], unary("~", mask)))
         return Piece(cast(whole, picked), dtype, True)

@@ -25,6 +25,7 @@ BODIES = {
     "conversions": "D[i][j] += (double)A[i][j] * K[i][j];",
     "iterators": "K[i][j] = (i + 2) * j - (K[i][j] >> 2);",
     "blend": "A[i][j] = B[i][j] < 0.0f || K[i][j] > 3 ? -B[i][j] : A[i][j] * 2.0f;",
+    "blend of widened floats": "A[i][j] = A[i][j] > D[i][j] ? A[i][j] : D[i][j];",   # gcc 12 failed on lanes of 4 here
     "integers": "K[i][j] = K[i][j] * 7 ^ (K[i][j] & 15);",
     "negation": "A[i][j] = -B[i][j] / (1.0f + B[i][j] * B[i][j]);",
     "condition on data": "if (K[i][j] > 0 && B[i][j] < 1.0f) A[i][j] += B[i][j]; else A[i][j] = K[i][j];",
