@@ -13,7 +13,8 @@ I/O Complexity Bounds for Affine Programs", PLDI 2021, section 5 (upper bounds).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from fractions import Fraction
+from math import ceil, prod
 
 from polysched.target.target import CacheLevel
 from polysched.tiling.conflicts import most_rows
@@ -121,9 +122,15 @@ def _moved(reference: Reference, nest: Nest, structure: tuple[Level, ...], insid
     edges = list(inside[fits])
     moving = structure[outer - 1].loop
     edges[moving] = inside[outer - 1][moving]
-    times = prod(-(-inside[k][structure[k].loop] // min(structure[k].step, inside[k][structure[k].loop]))
-                 for k in range(outer - 1))
-    return times * footprint_bytes(reference, tuple(edges), line_bytes)
+    times = prod((_times(inside[k][structure[k].loop], structure[k].step, whole=not reference.moves_with(
+        structure[k].loop)) for k in range(outer - 1)), start=Fraction(1))
+    return int(times * footprint_bytes(reference, tuple(edges), line_bytes))
+
+
+def _times(iterations: int, step: int, *, whole: bool) -> Fraction:
+    """How often a loop brings its box anew: a partial last one counts as such where it is smaller, else as whole."""
+    times = Fraction(iterations, min(step, iterations))
+    return Fraction(ceil(times)) if whole else times
 
 
 def structure_of(edges_by_level: tuple[tuple[int, ...], ...], orders: tuple[tuple[int, ...], ...],
