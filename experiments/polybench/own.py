@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import importlib.util
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import suite
+from kept import digest
+from tools import clang, compile_program, tool, translate
 
 from polysched.experiment import Contender, Entry, Program
 from polysched.experiment.c_function import Arguments, command, described
@@ -110,20 +110,21 @@ def numba_entry(parameters: Mapping[str, Any]) -> Entry:
     function(*values)
     flags = ("njit", *(("parallel=True", f"prange={parameters['which']}") if parameters["which"] else ()))
     made = Build(compiler="numba", version=numba.__version__, flags=flags,
-                 source_sha256=hashlib.sha256(Path(parameters["file"]).read_bytes()).hexdigest(),
+                 source_sha256=digest(Path(parameters["file"]).read_bytes()),
                  compile_seconds=round(time.monotonic() - started, 4))   # with the first run
     return Entry(call=lambda: function(*values), restore=arguments.restore, results=arguments.results,
                  note=f"Numba {numba.__version__}", build=made)
 
 
-def library(kernel: OwnKernel, name: str, source: Path, compiler: Sequence[str], link: Sequence[str]) -> Program:
+def library(kernel: OwnKernel, name: str, source: Path, compiler: Sequence[str],
+            link: Sequence[str] = ()) -> Program:
     """Compile one version of the C file and run it as a contestant."""
     path = kernel.folder / f"{name}.so"
     around = kernel.folder / f"{name}_call.c"
     around.write_text(wrapper(source, kernel.name, kernel.slots))
-    started = time.monotonic()
-    suite.call([*compiler, *SHARED, around, "-o", path, *link, "-lm"], f"compiling {name}", kernel.folder)
-    made = suite.built(compiler, (*SHARED, *link, "-lm"), source, time.monotonic() - started, kernel.folder)
+    made = compile_program(compiler, [*SHARED, *link, "-lm"], around, path, what=name,
+                           recorded=(*SHARED, *link, "-lm"))
+    made = replace(made, source_sha256=digest(source.read_text()))
     return Program(command=command(path, kernel.slots, kernel.folder, name, recipe=kernel.recipe), build=made)
 
 
@@ -140,26 +141,22 @@ def contenders(kernel: OwnKernel, threads: Sequence[int], options: Sequence[str]
     """The same peers as for the original suite, and Numba."""
     config, plain = kernel.config, kernel.file
 
-    def transformed(tool: str, name: str) -> Program:
-        output = kernel.folder / f"{tool}_{kernel.file.name}"
-        if not output.exists():
-            suite.translate(tool, plain, output, (), options, kernel.folder, kernel.sizes)
-        return library(kernel, name, output, [suite.tool("gcc"), *config["gcc_flags"], "-fopenmp"], ())
+    def transformed(name: str) -> Program:
+        output = kernel.folder / f"{name}_{kernel.file.name}"
+        translate(name, plain, output, (), options, kernel.sizes)
+        return library(kernel, name, output, [tool("gcc"), *config["gcc_flags"], "-fopenmp"], ())
 
-    def polly(name: str) -> Program:
-        return library(kernel, name, plain, [suite.tool(clang), *config["clang_flags"], *config["polly_flags"]],
-                       ("-lgomp",))
-    clang = suite.clang()
-    made = [Contender(name="gcc", make=lambda: library(kernel, "gcc", plain,
-                                                       [suite.tool("gcc"), *config["gcc_flags"]], ())),
+    newest = clang()
+    made = [Contender(name="gcc", make=lambda: library(kernel, "gcc", plain, [tool("gcc"), *config["gcc_flags"]])),
             Contender(name="clang", make=lambda: library(kernel, "clang", plain,
-                                                         [suite.tool(clang), *config["clang_flags"]], ())),
+                                                         [tool(newest), *config["clang_flags"]])),
             Contender(name="numba", make=partial(with_numba, kernel, "", 1))]
-    for count in threads:
-        made += [Contender(name=f"{kind}@{count}", threads=count, make=partial(make, f"{kind}_{count}"))
-                 for kind, make in (("polly", polly), ("pluto", partial(transformed, "pluto")),
-                                    ("ppcg", partial(transformed, "ppcg")),
-                                    ("polysched", partial(transformed, "polysched")))]
+    parallel: dict[str, Callable[[], Program]] = {
+        "polly": lambda: library(kernel, "polly", plain, [tool(newest), *config["clang_flags"],
+                                                          *config["polly_flags"]], ("-lgomp",)),
+        **{name: partial(transformed, name) for name in ("pluto", "ppcg", "polysched")}}
+    made += [Contender(name=f"{kind}@{count}", threads=count, make=make) for count in threads
+             for kind, make in parallel.items()]
     made += [Contender(name=f"{name}@{max(threads)}", threads=max(threads),
                        make=partial(with_numba, kernel, which, max(threads))) for name, which in NUMBA.items() if which]
     return made

@@ -9,14 +9,17 @@ import argparse
 import shlex
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import own
 import suite
+from tools import REPORT
 
-from polysched.experiment import Case, Experiment, Record, Report, Rules, Settings, Standings, run_contest
+from polysched.errors import PolyschedError, UsageError
+from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, Standings, run_contest
 from polysched.experiment.contest_results import (
     first_line,
     over_best_peer,
@@ -40,11 +43,22 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--dataset", choices=DATASETS, default="LARGE", help="of the original suite (default: LARGE)")
     group.add_argument("--c2c", metavar="'OPTIONS'", default="", help="options of polysched c2c (default: none)")
     group.add_argument("--variants", nargs="+", metavar="NAME", help="gcc and these only: clang, polly, polysched, ...")
-    group.add_argument("--keep", metavar="DIR", help="keep what the tools wrote in DIR/KERNEL")
+    group.add_argument("--keep", metavar="DIR", type=lambda text: str(Path(text).resolve()),
+                       help="keep what the tools wrote in DIR/KERNEL, and use what is there from an earlier run with "
+                            "the same tools and sources")
+    group.add_argument("--prepare", action="store_true",
+                       help="translate and compile into --keep DIR, and time nothing but that")
 
 
 def cases(settings: Settings) -> list[Case]:
-    """The kernels of the suite, or our own."""
+    """The kernels of the suite, or our own.
+
+    Raises
+    ------
+    UsageError : nothing would come of `--prepare`.
+    """
+    if settings.options["prepare"] and not settings.options["keep"]:
+        raise UsageError("--prepare has nowhere to keep what it makes", hint="add --keep DIR")
     root = settings.options["polybench_root"]
     names = suite.kernels_of(Path(root)) if root else own.kernels()
     return [Case(name=name, parameters={"suite": bool(root)}) for name in names]
@@ -69,6 +83,8 @@ def measure_in(folder: Path, case: Case, settings: Settings, report: Report) -> 
                               settings=config["kernel"].get(case.name, {}), config=config)
         made, about = suite.contenders(kernel, threads, options), {"dataset": kernel.dataset}
         view, tolerance = suite.determined(kernel), kernel.settings.get("tolerance")
+        report("initialising")
+        suite.initialise(kernel)
     else:
         mine = own.read(case.name, folder, config)
         made, about = own.contenders(mine, threads, options), {"sizes": mine.sizes}
@@ -76,15 +92,31 @@ def measure_in(folder: Path, case: Case, settings: Settings, report: Report) -> 
     wanted = settings.options["variants"]
     if wanted:
         made = [c for c in made if c.name == "gcc" or c.name.partition("@")[0] in wanted]
+    if settings.options["prepare"]:
+        return {"seconds_to_make": seconds_to_make(made, report), **about}
     rules = Rules(reference="gcc", ours=(ours_at(threads),), budget_seconds=settings.budget_seconds, view=view,
                   tolerance=tolerance, limit_factor=config["limit_factor"], limit_seconds=config["limit_seconds"])
     contest = run_contest(made, rules, folder, report).to_json()
     return {"contest": contest, "threads": list(threads), **about, **transformation(folder, max(threads))}
 
 
+def seconds_to_make(made: Sequence[Contender], report: Report) -> dict[str, float | str]:
+    """Translate and compile every variant: the seconds that it took, or why there is none."""
+    taken: dict[str, float | str] = {}
+    for contender in made:
+        report(f"making {contender.name}")
+        started = time.monotonic()
+        try:
+            contender.make()
+            taken[contender.name] = round(time.monotonic() - started, 2)
+        except PolyschedError as failure:
+            taken[contender.name] = str(failure)
+    return taken
+
+
 def transformation(folder: Path, threads: int) -> dict[str, Any]:
     """Schedule, C and work of our variant, and the machine's peaks; nothing where it has none."""
-    found = folder / suite.REPORT
+    found = folder / REPORT
     if not found.exists():
         return {}
     return report_values(found) | peak_values("float64", threads)
@@ -95,6 +127,24 @@ def ours_at(threads: Sequence[int]) -> str:
 
 
 def table(records: Sequence[Record]) -> str:
+    """What was timed, and what was only prepared."""
+    timed = [r for r in records if "contest" in r.values]
+    prepared = [r for r in records if "contest" not in r.values]
+    return "\n\n".join([*([speed_table(timed)] if timed else []), *([making_table(prepared)] if prepared else [])])
+
+
+def making_table(records: Sequence[Record]) -> str:
+    """The seconds that tool and compiler took for each variant; below, why some do not exist."""
+    names = list(dict.fromkeys(name for r in records for name in r.values["seconds_to_make"]))
+    made = [r.values["seconds_to_make"] for r in records]
+    rows = [[r.case, *("-" if isinstance(m.get(n, ""), str) else f"{m[n]:.2f}" for n in names)]
+            for r, m in zip(records, made, strict=True)]
+    reasons = [f"- {r.case}, {name}: {first_line(value)}" for r, m in zip(records, made, strict=True)
+               for name, value in m.items() if isinstance(value, str)]
+    return "\n".join([markdown_table(["seconds to make", *names], rows), "", *reasons])
+
+
+def speed_table(records: Sequence[Record]) -> str:
     """Seconds of gcc and speed-ups over it, a row per kernel, and the geometric means."""
     names = variants(records)
     rows = []
@@ -104,9 +154,9 @@ def table(records: Sequence[Record]) -> str:
         rows.append([record.case, f"{gcc.seconds:.4g}" if gcc is not None and gcc.timed else "-",
                      *(speed_cell(standings, name) for name in names), "-" if best is None else f"{best:.2f}"])
     parts = [markdown_table(["kernel", "gcc s", *names, "ours / best peer"], rows), "", *means(records)]
-    parts += ["", "Without a time:", ""]
-    parts += [f"- {r.case}, {v.name}: {v.status.value}: {first_line(v.problem)}" for r in records
-              for v in standings_of(r).variants if not v.timed and v.status.value != "missing"]
+    untimed = [f"- {r.case}, {v.name}: {v.status.value}: {first_line(v.problem)}" for r in records
+               for v in standings_of(r).variants if not v.timed and v.status.value != "missing"]
+    parts += ["", "Without a time:", "", *untimed] if untimed else []
     missing = sorted({f"{v.name.partition('@')[0]} ({v.problem})" for r in records for v in standings_of(r).variants
                       if v.status.value == "missing"})
     return "\n".join([*parts, *(f"- not measured: {m}" for m in missing)])

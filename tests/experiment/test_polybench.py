@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from polysched.experiment.contest_results import standings_of
+from polysched.errors import CompileError
+from polysched.experiment.contest_results import first_line, standings_of
 from polysched.experiment.folders import load_module
 from polysched.experiment.listings import unpack
 from polysched.experiment.record import read
@@ -112,7 +114,7 @@ def test_a_kernel_of_a_suite_is_verified_and_timed(suite: Path, tmp_path: Path) 
 
 
 def test_pragmas_of_pluto_are_respelled() -> None:
-    respelled = load_module(EXPERIMENT / "suite.py").respelled
+    respelled = load_module(EXPERIMENT / "tools.py").respelled
     text = "#pragma ivdep\n#pragma vector always\n  for (;;)\n#pragma GCC ivdep\n"
     assert respelled(text) == "#pragma GCC ivdep\n  for (;;)\n#pragma GCC ivdep\n"
 
@@ -124,4 +126,41 @@ def test_the_initialisation_is_skipped_where_a_snapshot_replaces_it(suite: Path,
     text = kernel.source().read_text()
     assert "if (harness_fresh()) init_array (N, *A, *x);" in text
     assert "static void init_array(int n" in text
-    assert kernel.environment == {"HARNESS_SNAPSHOT": str(tmp_path / "snapshot"), "HARNESS_EVENTS": specification()}
+    snapshot = kernel.snapshot()
+    assert kernel.environment == {"HARNESS_SNAPSHOT": str(snapshot), "HARNESS_EVENTS": specification()}
+    assert replace(kernel, dataset="SMALL").snapshot() != snapshot, "a kept folder may hold those of two data sets"
+
+
+def test_what_was_kept_is_used_again_only_if_it_was_made_from_the_same(tmp_path: Path) -> None:
+    made, product, tries = load_module(EXPERIMENT / "kept.py").made, tmp_path / "a.c", []
+
+    def make() -> dict[str, int]:
+        tries.append(len(tries))
+        product.write_text("a")
+        return {"try": len(tries)}
+    assert [made(product, {"text": text}, make)["try"] for text in "aab"] == [1, 1, 2]
+    product.unlink()
+    assert made(product, {"text": "b"}, make) == {"try": 3}
+
+
+def test_a_failure_is_kept_with_its_reason(tmp_path: Path) -> None:
+    made, tries = load_module(EXPERIMENT / "kept.py").made, []
+
+    def fail() -> dict[str, int]:
+        tries.append(len(tries))
+        raise CompileError("polycc failed", witness="no such loop")
+    for _ in range(2):
+        with pytest.raises(CompileError, match="polycc failed\n  witness: no such loop"):
+            made(tmp_path / "a.c", {"text": "a"}, fail)
+    assert tries == [0]
+
+
+@pytest.mark.parametrize(("script", "words"), [
+    ("echo 'Traceback (most recent call last):\n  File \"a.py\", line 1\nKeyError: 7' >&2; exit 1", "KeyError: 7"),
+    ("echo 'warning: a cast' >&2; echo 'Error: no scop'; exit 1", "Error: no scop"),
+    ("echo 'warning: a cast' >&2; kill -ABRT $$", "crashed with SIGABRT"),
+])
+def test_a_tool_that_fails_says_why(script: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(CompileError) as caught:
+        load_module(EXPERIMENT / "tools.py").call(["sh", "-c", script], "polycc", tmp_path)
+    assert words in first_line(str(caught.value))
