@@ -49,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="let reductions fill lanes of the result, added up at the end")
     parser.add_argument("--split", action="store_true",
                         help="let one loop be cut in two that go into different dimensions (exact rule)")
+    parser.add_argument("--remainder", action="store_true",
+                        help="let the last iterations of a reduction, which fill no whole execution, stay behind as a "
+                             "statement of their own (exact rule)")
     parser.add_argument("--all", action="store_true", help="print every match, not only the cheapest")
     parser.add_argument("--json", action="store_true", help="JSON with the count and every match")
     parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
@@ -68,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     intrinsic = find_intrinsic(arguments.intrinsic, also=also)
     options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
                            numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums,
-                           split=arguments.split)
+                           split=arguments.split, remainder=arguments.remainder)
     sizes = dict(arguments.size)
     found = []
     with progress(quiet=bool(arguments.quiet)) as shown:

@@ -110,7 +110,8 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target) -> Decision:
         matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences)
         found += matches.with_mirrors
         if not intrinsic.library and all(map(_mostly_idle, matches.with_mirrors)):
-            lanes = MatchOptions(numerics=options.numerics, partial_sums=True, split=bool(matches.with_mirrors))
+            lanes = MatchOptions(numerics=options.numerics, partial_sums=True, split=bool(matches.with_mirrors),
+                                 remainder=True)
             found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences).with_mirrors
         if options.intrinsic != AUTO:
             why += [str(e) for e in matches.explanations]

@@ -25,7 +25,7 @@ from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, order_that_is_lost, same_tile_dependence
 from polysched.tensorize.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
-from polysched.tensorize.splitting import split_fragments
+from polysched.tensorize.splitting import split_fragments, whole_fragments
 
 COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
 
@@ -43,6 +43,8 @@ class MatchOptions:
     numerics : what may change in floating-point results.
     partial_sums : reductions may fill lanes of the result that are added up at the end.
     split : one loop may be cut in two that go into different dimensions (exact rule).
+    remainder : the last iterations of a reduction, which fill no whole execution, may stay behind as a statement of
+        their own (exact rule).
     limit : stop after this many matches; None for all.
     """
 
@@ -51,6 +53,7 @@ class MatchOptions:
     numerics: Numerics = field(default_factory=Numerics)
     partial_sums: bool = False
     split: bool = False
+    remainder: bool = False
     limit: int | None = None
 
 
@@ -257,6 +260,8 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
         mine = list(_of_fragment(fragment, intrinsic, chosen, dependences, refused, explanations))
         if chosen.split and chosen.rule is Rule.EXACT:
             mine += _of_halves(fragment, intrinsic, chosen, refused)
+        if chosen.remainder and chosen.rule is Rule.EXACT and not intrinsic.library:
+            mine += list(_of_whole(fragment, intrinsic, chosen, refused, mine))
         if mine:
             explanations = [e for e in explanations if e.statement != fragment.statement.name]
         found += mine
@@ -274,6 +279,28 @@ def _of_halves(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions,
     for split in split_fragments(fragment, intrinsic):
         yield from _of_fragment(split.fragment, intrinsic, options, analyse(split.fragment.scop), refused, [],
                                 halves=split.halves)
+
+
+def _of_whole(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, refused: list[str],
+              found: list[Match]) -> Iterator[Match]:
+    """Matches without the last iterations of a reduction, where those that were found execute on padding."""
+    units: dict[str, set[int]] = {}
+    for loop in fragment.loops:
+        if loop.name not in fragment.loops_of(fragment.result):
+            units[loop.name] = {unit for m in found if (unit := _unit(m, fragment, loop.name)) > 1}
+    for whole in whole_fragments(fragment, units):
+        ways = [*_of_fragment(whole.fragment, intrinsic, options, analyse(whole.fragment.scop), refused, [])]
+        if options.split:
+            ways += _of_halves(whole.fragment, intrinsic, options, refused)
+        yield from (m for m in ways if _unit(m, whole.fragment, whole.loop) == whole.unit)
+
+
+def _unit(m: Match, fragment: Fragment, loop: str) -> int:
+    """Iterations of a loop of the fragment that one execution takes; 1 for a loop outside, or fused with others."""
+    own, split = ({x.name for x in f.loops} for f in (fragment, m.fragment))
+    names = {loop} if loop in split else split - own   # its halves
+    inside = [g for g, members in enumerate(m.loops) if names & set(members)]
+    return math.prod(m.extent(g) for g in inside) if all(len(m.loops[g]) == 1 for g in inside) else 1
 
 
 def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,

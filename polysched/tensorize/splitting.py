@@ -4,18 +4,22 @@ Rewrite:  for k  ->  for k_tile, for k_lane:  k = first + size * k_tile + k_lane
 
 The statement gets one more iterator; domain, accesses, bodies and the schedule as written follow by the bijection
 between the two sets of instances, so everything that is decided later is decided on an ordinary Scop.  Where the size
-does not divide the extent the new domain is no box, and isl's check of the padding decides.
+does not divide the extent the new domain is no box, and isl's check of the padding decides; or the iterations that fill
+no whole instruction are made a statement of their own first (index-set splitting):
+
+Rewrite:  for k: S  ->  for k: if (k < end) S; if (k >= end) S_rest
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, rebuild
-from polysched.scop.scop import Scop, Statement
+from polysched.scheduling.loop_tree import Band, Sequence, from_isl, replace_node, split_bands, to_isl, walk
+from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, Load, rebuild
+from polysched.scop.scop import Scop, Statement, union_map, union_set
 from polysched.tensorize.encoding import groups
 from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.intrinsic import Intrinsic
@@ -28,6 +32,15 @@ class SplitFragment:
 
     fragment: Fragment
     halves: tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WholeFragment:
+    """A fragment whose loop fills whole executions, each of `unit` of its iterations."""
+
+    fragment: Fragment
+    loop: str
+    unit: int
 
 
 def split_fragments(fragment: Fragment, intrinsic: Intrinsic) -> Iterator[SplitFragment]:
@@ -43,6 +56,25 @@ def split_fragments(fragment: Fragment, intrinsic: Intrinsic) -> Iterator[SplitF
                             if f.statement.name == fragment.statement.name)
                 if all(made.loop(half).extent > 1 for half in halves):   # else a stride of the loop fills a half
                     yield SplitFragment(fragment=made, halves=halves)
+
+
+def whole_fragments(fragment: Fragment, units: Mapping[str, Collection[int]]) -> Iterator[WholeFragment]:
+    """Without the last iterations of one reduction, which fill no whole execution and become a statement of their own.
+
+    Parameters
+    ----------
+    units : per loop how many of its iterations executions of the instruction take at once.
+    """
+    alone = len(fragment.scop.statements) == 1
+    for loop in fragment.loops[0 if alone else shared_depth(fragment):]:
+        for unit in sorted(units.get(loop.name, ())):
+            rest = loop.extent % unit
+            if rest and loop.extent > unit:
+                scop, _ = without_last(fragment.scop, fragment.statement.name, loop.name,
+                                       end=loop.lower + loop.extent - rest)
+                made = next(f for f in fragments(scop, sizes=fragment.sizes)
+                            if f.statement.name == fragment.statement.name)
+                yield WholeFragment(fragment=made, loop=loop.name, unit=unit)
 
 
 def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tuple[Scop, tuple[str, str]]:
@@ -69,6 +101,64 @@ def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tu
             union = union.union(isl.UnionMap.from_map(isl.Map.identity(s.domain.get_space().map_from_set())))
     schedule = scop.schedule.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(union))
     return replace(scop, statements=statements, schedule=schedule), (outer, inner)
+
+
+def without_last(scop: Scop, name: str, loop: str, *, end: int) -> tuple[Scop, str]:
+    """The Scop whose statement keeps the iterations of a loop below `end`, and the name of the statement of the others.
+
+    Both run where the one ran: no order changes.  Source: Griebl, Feautrier, Lengauer, "Index set splitting", 2000.
+    """
+    statement = scop.statement(name)
+    at, rest = statement.iterators.index(loop), _fresh(f"{name}_rest", {s.name for s in scop.statements})
+    space = statement.domain.get_space()
+    below = isl.Set.universe(space).upper_bound_val(isl.dim_type.set, at, end - 1)
+    kept = _narrowed(statement, statement.domain.intersect(below))
+    others = _renamed(_narrowed(statement, statement.domain.subtract(below)), rest)
+    back = isl.UnionMap.from_map(isl.Map.identity(others.domain.get_space().map_from_set()).set_tuple_name(
+        isl.dim_type.out, name))
+    for s in scop.statements:
+        back = back.union(isl.UnionMap.from_map(isl.Map.identity(s.domain.get_space().map_from_set())))
+    domains = union_set([kept.domain, others.domain, *(s.domain for s in scop.statements if s.name != name)])
+    schedule = scop.schedule.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(back))
+    statements = tuple(part for s in scop.statements for part in ((kept, others) if s.name == name else (s,)))
+    return replace(scop, statements=statements, schedule=_one_after_the_other(
+        schedule.intersect_domain(domains), (kept, others), at)), rest
+
+
+def _one_after_the_other(schedule: isl.Schedule, parts: tuple[Statement, Statement], at: int) -> isl.Schedule:
+    """The same order, with a loop of its own for each part where the loop that was cut had no other statement."""
+    tree = from_isl(schedule)
+    root = split_bands(tree.root)
+    loop = union_map(isl.Map.identity(p.domain.get_space().map_from_set()).intersect_domain(p.domain).project_out(
+        isl.dim_type.out, at + 1, p.depth - at - 1).project_out(isl.dim_type.out, 0, at).reset_tuple_id(
+            isl.dim_type.out) for p in parts)
+    for node in walk(root):
+        if isinstance(node, Band) and isl.UnionMap.from_union_pw_aff(node.members[0]).intersect_domain(
+                tree.domain).is_equal(loop):
+            branches = tuple((isl.UnionSet.from_set(p.domain), node) for p in parts)
+            return to_isl(replace(tree, root=replace_node(root, node, Sequence(branches=branches))))
+    return schedule
+
+
+def _narrowed(statement: Statement, domain: isl.Set) -> Statement:
+    return replace(statement, domain=domain, accesses=tuple(
+        replace(a, relation=a.relation.intersect_domain(domain)) for a in statement.accesses))
+
+
+def _renamed(statement: Statement, name: str) -> Statement:
+    """The statement under another name, with references of its own."""
+    fresh = {a.reference: f"{name}_{a.reference}" for a in statement.accesses}
+
+    def change(e: Expr) -> Expr:
+        return Load(fresh[e.reference], e.dtype) if isinstance(e, Load) else e
+
+    accesses = tuple(replace(a, reference=fresh[a.reference], relation=a.relation.set_tuple_name(
+        isl.dim_type.in_, name), subscripts=tuple(rebuild(x, change) for x in a.subscripts))
+        for a in statement.accesses)
+    body = tuple(replace(b, target=fresh[b.target], value=rebuild(b.value, change),
+                         read=None if b.read is None else fresh[b.read]) if isinstance(b, Assign) else b
+                 for b in statement.body)
+    return replace(statement, name=name, domain=statement.domain.set_tuple_name(name), accesses=accesses, body=body)
 
 
 def _split_statement(statement: Statement, back: isl.Map, new: tuple[str, ...], loop: str, halves: tuple[str, str],

@@ -6,6 +6,7 @@ from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tensorize.choice import executes_here
 from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.emission.plan import whole_blocks
 from polysched.tensorize.registry import find_intrinsic
 
 PRODUCT = """
@@ -128,3 +129,31 @@ void rows(int n, int32_t s[64], uint8_t a[64][n], int8_t b[n])
     plan = decision.plan(host())
     assert plan is not None
     assert [p.operand for p in plan.places if p.packed] == ["C"]
+
+
+def test_odd_lengths_leave_what_fills_no_execution_behind() -> None:
+    """4097 = 64 * 64 + 1: memory is read as it lies, and the last product is a statement behind."""
+    if not executes_here(find_intrinsic("vpdpbusd_vector")):
+        pytest.skip("no AVX-512 VNNI here")
+    scop = from_c_text("""#include <stdint.h>
+void rows(int n, int32_t s[67], uint8_t a[67][n], int8_t b[n])
+{
+#pragma scop
+    for (int i = 0; i < 67; i++) {
+        s[i] = 0;
+        for (int k = 0; k < n; k++)
+            s[i] += a[i][k] * b[k];
+    }
+#pragma endscop
+}
+""")
+    decision = decide(scop, TensorizeOptions(sizes={"n": 4097}), host())
+    assert decision.program is not None, decision.reasons
+    assert decision.program.zero
+    assert decision.program.before is None
+    assert decision.program.after is not None
+    assert [s.name for s in decision.program.after.statements] == ["S1_rest"]
+    plan = decision.plan(host())
+    assert plan is not None
+    assert [p.operand for p in plan.places if p.packed] == ["C"]
+    assert len(whole_blocks(plan)) == 2

@@ -7,10 +7,12 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute
 from polysched.tensorize import MatchOptions, Rule, find_intrinsic, match
+from polysched.tensorize.choice import executes_here
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.match import Matches
-from polysched.tensorize.splitting import split_loop
+from polysched.tensorize.splitting import split_loop, without_last
 from tests.tensorize.compiled import call, compiled
 
 DOT = """
@@ -79,3 +81,68 @@ void f(int32_t s[40], const int16_t a[40][64], const int16_t b[64]) {
     found = match(from_c_text(text), find_intrinsic("vpdpwssd"), SPLIT)
     assert found.count > 0
     assert all("k_lane" not in loops for m in found.with_mirrors for loops in m.loops)
+
+
+ROWS = """
+#include <stdint.h>
+void rows(int32_t s[M], const uint8_t a[M][K], const int8_t b[K]) {
+#pragma scop
+    for (int i = 0; i < M; i++)
+        for (int k = 0; k < K; k++)
+            s[i] += a[i][k] * b[k];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("m", "k", "emulated"), [(67, 129, False), (7, 191, True), (1, 131, True)])
+def test_every_match_without_the_last_iterations_gives_the_same_bits(m: int, k: int, emulated: bool,
+                                                                     tmp_path: Path) -> None:
+    """67 rows in blocks of eight: the last three are a nest of their own where rows are read in place."""
+    unit = find_intrinsic("vpdpbusd_vector")
+    if not emulated and not executes_here(unit):
+        pytest.skip("vpdpbusd_vector needs AVX-512 VNNI, which this machine does not execute")
+    scop = from_c_text(ROWS, defines=(f"M={m}", f"K={k}"))
+    found = match(scop, unit, MatchOptions(partial_sums=True, split=True, remainder=True))
+    plain = match(scop, unit, SPLIT)
+    whole = [f for f in found.with_mirrors if len(f.fragment.scop.statements) == 2]
+    assert found.total == plain.total + len(whole)
+    assert all(f.fragment.is_box for f in whole)
+    emitted = [emit_match(f, f"rows{i}", EmissionOptions(emulated=emulated)) for i, f in enumerate(whole)]
+    assert emulated or any("_rest1_nest" in e.text for e in emitted)
+    library = compiled(emitted, tmp_path)
+    chooser = np.random.default_rng(k)
+    a, b = chooser.integers(0, 256, (m, k), np.uint8), chooser.integers(-128, 128, k, np.int8)
+    for function, f in zip(emitted, whole, strict=True):
+        end = f.fragment.work // m
+        assert 0 < k - end < 64
+        sums = np.arange(m, dtype=np.int32)
+        call(library, function, {"s": sums, "a": a, "b": b})
+        expected = np.arange(m) + a[:, :end].astype(np.int32) @ b[:end].astype(np.int32)
+        assert np.array_equal(sums, expected), str(function.plan)
+
+
+def test_the_last_iterations_of_a_loop_as_a_statement_of_their_own_change_no_order() -> None:
+    """Float sums in the order of the program, where the loop is neither the innermost nor alone in its nest."""
+    scop = from_c_text("""
+void conv(float y[6], float x[7][8], float w[7][3]) {
+#pragma scop
+    for (int p = 0; p < 6; p++) {
+        y[p] = 0.1f;
+        for (int c = 0; c < 7; c++)
+            for (int r = 0; r < 3; r++)
+                y[p] += x[c][p + r] * w[c][r];
+    }
+#pragma endscop
+}
+""")
+    cut, rest = without_last(scop, "S1", "c", end=4)
+    assert [s.name for s in cut.statements] == ["S0", "S1", rest]
+    chooser = np.random.default_rng(0)
+    arrays = {"y": np.zeros(6, np.float32), "x": chooser.random((7, 8), np.float32),
+              "w": chooser.random((7, 3), np.float32)}
+    again = {n: a.copy() for n, a in arrays.items()}
+    execute(scop, {}, arrays)
+    execute(cut, {}, again)
+    assert np.array_equal(arrays["y"], again["y"])
+    assert np.ptp(arrays["y"]) > 0

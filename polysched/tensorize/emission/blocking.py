@@ -59,6 +59,8 @@ def register_order(loops: Iterable[NestLoop]) -> tuple[NestLoop, ...]:
 
 def _ragged_cost(match: Match, loop: NestLoop) -> float:
     """What a last block that is partly padding costs, as a factor."""
+    if loop.group < 0:   # its last iterations are a nest of their own
+        return RAGGED_COST
     output = match.intrinsic.output.name
     moved = [v.operand for v in match.layouts if v.mode in (LoadMode.DIRECT, LoadMode.BROADCAST)
              and v.operand != output and uses(match, v.operand, loop)]

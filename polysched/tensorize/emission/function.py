@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polysched.errors import UsageError
@@ -13,7 +15,7 @@ from polysched.tensorize.emission.nest import content_of
 from polysched.tensorize.emission.nest_c import nest_c, operand_type
 from polysched.tensorize.emission.packing import pack_c, unpack_c
 from polysched.tensorize.emission.place import Place
-from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
+from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan, whole_blocks
 from polysched.tensorize.emulator import emulator_c
 from polysched.tensorize.exact_arithmetic import PRELUDE
 from polysched.tensorize.match import Match
@@ -106,12 +108,13 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}") for p in packed]
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}", zero=chosen.zero))
-    parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
-                        zero=chosen.zero or match.adds_at_the_end))
+    nests = dict(zip(_nest_names(name), whole_blocks(plan), strict=False))
+    parts += [nest_c(nest, own, emulated=chosen.emulated, parallel=chosen.parallel,
+                     zero=chosen.zero or match.adds_at_the_end) for own, nest in nests.items()]
     if match.assignment.correction is not None:
         parts.append(correction_c(match, match.assignment.correction, f"{name}_correct",
                                   parallel=chosen.parallel and not match.overlapping))
-    parts.append(_driver_c(plan, name, arrays, packed, chosen))
+    parts.append(_driver_c(plan, name, arrays, packed, tuple(nests), chosen))
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE + ZEROS
     emulator = emulator_c(match.intrinsic.parsed, name=f"emulated_{match.intrinsic.name}") if chosen.emulated else ""
@@ -130,7 +133,13 @@ def _arrays(match: Match) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
 
 
-def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place], options: EmissionOptions) -> str:
+def _nest_names(name: str) -> Iterator[str]:
+    """Of the nest, and of those for the last iterations of its loops."""
+    return itertools.chain([name], (f"{name}_rest{i}" for i in itertools.count(1)))
+
+
+def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place], nests: tuple[str, ...],
+              options: EmissionOptions) -> str:
     """Packs into buffers that stay for the next call of the same thread, runs the nest, writes back."""
     match, fragment = plan.match, plan.match.fragment
     output = match.intrinsic.output.name
@@ -155,7 +164,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         held = content_of(match, p.operand)
         arguments.append(f"packed_{p.operand}" if p.packed or not isinstance(held, Load)
                          else fragment.statement.access(held.reference).array)
-    lines.append(f"    {name}_nest({', '.join(arguments)});")
+    lines += [f"    {nest}_nest({', '.join(arguments)});" for nest in nests]
     if plan.place(output).packed:
         lines.append(f"    {name}_unpack_{output}({written}, packed_{output});")
     if match.assignment.correction is not None:

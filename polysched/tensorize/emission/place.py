@@ -81,10 +81,9 @@ def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool)
     row = (layout.strides[0] or 0) * variable.dtype.bytes if layout.strides else natural
     if emulated and row != natural and len(variable.shape) > 1:
         return None
-    whole = all(loop.count % loop.unroll == 0 for loop in mine) and all(
-        match.fused_extent(g) % match.extent(g) == 0 for g, part in enumerate(match.groups) if operand in part.indexes)
-    if not whole and (emulated or not output):
-        return None
+    whole = is_whole(match, operand, mine)
+    if not whole and (emulated or not (output or is_whole(match, operand, [x for x in mine if x.group >= 0]))):
+        return None   # last iterations of the program's own loops get a nest of their own
     blocks, unrolled = {}, {}
     steps = match.fragment.memory_steps[held.reference] or {}
     for loop in mine:
@@ -94,7 +93,13 @@ def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool)
         unrolled[loop.name] = one
         blocks[loop.name] = one * loop.unroll
     return Place(operand=operand, packed=False, block_strides=blocks, unrolled_strides=unrolled,
-                 base=first_element(match, held), elements=0, row_stride_bytes=row, ragged=not whole)
+                 base=first_element(match, held), elements=0, row_stride_bytes=row, ragged=output and not whole)
+
+
+def is_whole(match: Match, operand: str, mine: list[NestLoop]) -> bool:
+    """Whether blocks and executions hold iterations of the program only."""
+    return all(loop.count % loop.unroll == 0 for loop in mine) and all(
+        match.fused_extent(g) % match.extent(g) == 0 for g, part in enumerate(match.groups) if operand in part.indexes)
 
 
 def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Place) -> bool:

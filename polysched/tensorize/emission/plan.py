@@ -15,7 +15,7 @@ from polysched.target import Target, host
 from polysched.tensorize.emission.blocking import cache_blocks, register_blocks, register_order
 from polysched.tensorize.emission.data_volume import searched_tiles
 from polysched.tensorize.emission.nest import NestLoop, nest_loops, uses
-from polysched.tensorize.emission.place import Place, place_of
+from polysched.tensorize.emission.place import Place, is_whole, place_of
 from polysched.tensorize.match import Match
 
 
@@ -76,6 +76,32 @@ class Plan:
     def place(self, operand: str) -> Place:
         """The place of an operand."""
         return next(p for p in self.places if p.operand == operand)
+
+
+def whole_blocks(plan: Plan) -> tuple[Plan, ...]:
+    """The nests that run one after the other: the plan, cut where the last block of an unrolled loop is not whole.
+
+    A packed operand has padding there; for one that is read in place the last iterations are a nest of their own, with
+    a smaller block.
+    """
+    inputs = [p for p in plan.places if not p.packed and p.operand != plan.match.intrinsic.output.name]
+    for loop in plan.loops:
+        rest = loop.count % loop.unroll
+        if loop.group < 0 and rest and any(plan.uses(p.operand, loop) for p in inputs):
+            blocks = loop.count // loop.unroll
+            whole, last = replace(loop, count=loop.count - rest), replace(loop, count=rest, unroll=rest, tile=0)
+            moved = tuple(replace(p, base=p.base + blocks * p.block_strides[loop.name])
+                          if plan.uses(p.operand, loop) else p for p in plan.places)
+            return (*whole_blocks(_with_loop(plan, whole, plan.places)), *whole_blocks(_with_loop(plan, last, moved)))
+    return (plan,)
+
+
+def _with_loop(plan: Plan, loop: NestLoop, places: tuple[Place, ...]) -> Plan:
+    """The plan with another loop of the same name; results that need no detour any more take none."""
+    loops = tuple(loop if x.name == loop.name else x for x in plan.loops)
+    changed = replace(plan, loops=loops)
+    return replace(changed, places=tuple(replace(p, ragged=p.ragged and not is_whole(
+        plan.match, p.operand, [x for x in loops if changed.uses(p.operand, x)])) for p in places))
 
 
 def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None,
