@@ -13,7 +13,7 @@ Source: D. Padua, M. Wolfe, "Advanced Compiler Optimizations for Supercomputers"
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -83,9 +83,9 @@ def collapse_rows(dependences: Dependences, vector_bytes: int) -> tuple[Dependen
     done: list[CollapsedLoops] = []
     while dependences.value_based and vector_bytes and dependences.scop.source is not None:
         scop = dependences.scop
-        pairs = [pair for group in _groups(scop, consistent(scop, list(row_loops(scop))))
-                 if any(_pays(scop, pair, vector_bytes) for pair in group) and all(
-                     _keeps_rows(scop, pair) for pair in group) for pair in group]
+        pairs = _at_once(group for group in _groups(scop, consistent(scop, list(row_loops(scop))))
+                         if any(_pays(scop, pair, vector_bytes) for pair in group) and all(
+                             _keeps_rows(scop, pair) for pair in group))
         if not pairs:
             break
         changed = _collapsed(scop, pairs)
@@ -119,6 +119,19 @@ def _groups(scop: Scop, pairs: Sequence[RowLoops]) -> list[list[RowLoops]]:
         groups = [group for group in groups if not group[0] & arrays]
         groups.append((arrays.union(*(g[0] for g in own)), [*(p for g in own for p in g[1]), pair]))
     return [group for _, group in groups]
+
+
+def _at_once(groups: Iterable[list[RowLoops]]) -> list[RowLoops]:
+    """The pairs of the first groups that have no statement in common; others wait until these are collapsed.
+
+    Pairs of one group inside each other, which walk one array in two ways, stay.
+    """
+    chosen: list[RowLoops] = []
+    for group in groups:
+        names = [name for pair in (*chosen, *group) for name in pair.position]
+        if len(set(names)) == len(names):
+            chosen += group
+    return chosen
 
 
 def _pays(scop: Scop, pair: RowLoops, vector_bytes: int) -> bool:

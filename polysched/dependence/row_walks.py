@@ -158,7 +158,11 @@ def _has_rows(array: Array, row: int) -> bool:
 
 
 def flat_element(array: Array) -> str | None:
-    """The template of an element with the two last subscripts in one; None where rows may lie anywhere."""
+    """The template of an element with the two last subscripts in one; None where rows may lie anywhere.
+
+    None also where a pointer to the elements would have another type than they have, and C compilers would take it
+    for granted that it points elsewhere (C11 6.5p7).
+    """
     if any(extent is None for extent in array.c_extents[1:]) and array.storage is not Storage.LOCAL:
         return None
     rank = len(array.extents)
@@ -171,6 +175,8 @@ def flat_element(array: Array) -> str | None:
         return None
     if array.storage is Storage.LOCAL:
         return template.removesuffix("[{}]")
+    if not array.own_type:
+        return None
     const = "const " if array.constant else ""
     return f"(({const}{array.dtype.c_name} *){template.removesuffix('[{}][{}]')})[{{}}]"
 

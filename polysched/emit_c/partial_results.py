@@ -96,7 +96,8 @@ class PartialResults:
             case "sum" | "or" | "xor":
                 return zeros
             case "min" | "max":
-                return f"{self.element(partial)} - {zeros}"
+                conversion = "" if self.scop.array(partial.array).own_type else f"({dtype.c_name})"
+                return f"{conversion}{self.element(partial)} - {zeros}"
             case _:
                 raise NotVectorised(f"no lanes for a reduction by {partial.operator}")
 

@@ -184,7 +184,9 @@ class VectorPrinter:
         """The element or vector that an access reads from memory."""
         match where.lanes:
             case Lanes.UNIFORM:
-                return Piece(self.scalar.element(access), dtype, False)
+                element = self.scalar.element(access)
+                own = self.scop.array(access.array).own_type   # C does not convert an enumeration to a vector
+                return Piece(element if own else cast(dtype.c_name, element), dtype, False)
             case Lanes.UNIT:
                 return Piece(self.memory(access, where, dtype), dtype, True)
             case Lanes.SPREAD | Lanes.REVERSED:

@@ -54,6 +54,8 @@ class Array:
     constant : the declaration forbids writing.
     restrict : no other array overlaps it, by declaration (an array object or a `restrict` pointer).
     dead_after : it outlives the region, but nothing reads its value any more.
+    own_type : the elements have the type `dtype.c_name`, not another of the same values (`long long`, `_Float32`, an
+        enumeration), to which C forbids a pointer to `dtype.c_name`.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Array:
     constant: bool = False
     restrict: bool = True
     dead_after: bool = False
+    own_type: bool = True
 
     @property
     def is_scalar(self) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,6 +107,26 @@ def test_three_loops_become_one() -> None:
     assert scop.array("A").c_element == "((float *)A)[{}]"
 
 
+def test_loops_around_others_that_walk_another_array_become_one_after_them() -> None:
+    body = ("for (int e = 0; e < 3; e++) for (int a = 0; a < 8; a++) for (int b = 0; b < 14; b++)"
+            " for (int c = 0; c < 8; c++) for (int d = 0; d < 14; d++)")
+    head = f"void f(double v[3], double A[8][14], double B[8][14]) {{\n#pragma scop\n{body}"
+    scop, loops = collapsed(f"{head} v[e] += A[a][b] * B[c][d];\n#pragma endscop\n}}")
+    assert loops == ["a and b of S0: one loop over rows of 14", "c and d of S0: one loop over rows of 14"]
+    assert scop.statement("S0").iterators == ("e", "ab", "cd")
+    assert collapsed(f"{head} v[e] += A[a][b] * A[c][d];\n#pragma endscop\n}}")[1] == []
+
+
+@pytest.mark.parametrize(("declared", "loops"), [
+    ("long", 1), ("float", 1), ("unsigned char", 1), ("long double", 1), ("long long", 0),
+    ("unsigned long long int", 0), ("_Float64", 0), ("enum color", 0), ("word", 0), ("const word", 0)])
+def test_elements_that_no_pointer_of_ours_may_reach_stay_in_their_rows(declared: str, loops: int) -> None:
+    """`((long *)A)[ij]` is nothing that a compiler takes for an element of `long long A[8][14]`."""
+    text = (f"enum color {{ RED }}; typedef long long word; void f({declared} A[8][14], double s[1]) {{\n#pragma scop\n"
+            "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) s[0] += A[i][j];\n#pragma endscop\n}")
+    assert len(collapsed(text)[1]) == loops
+
+
 @pytest.mark.parametrize("name", APART)
 def test_these_loops_stay_two(name: str) -> None:
     text = ("void f(double A[8][14], double v[14], double E[8][16], double F[9][8][14], double **R, int *p) {\n"
@@ -113,12 +135,14 @@ def test_these_loops_stay_two(name: str) -> None:
 
 
 def test_loops_chosen_by_hand_stay() -> None:
-    for options in (PipelineOptions(tile=(2, 2, 2)), PipelineOptions(collapse=False), PipelineOptions(tile="off")):
-        assert optimize(from_c_text(POINTWISE), options).collapsed == ()
+    given = PipelineOptions(vector_bits=512)
+    assert given.collapses_for() == BYTES
+    by_hand: list[dict[str, Any]] = [{"tile": (2, 2, 2)}, {"tile": "off"}, {"collapse": False}, {"outer_tiles": (8,)},
+                                     {"register_block": (4, 2)}]
+    assert [replace(given, **options).collapses_for() for options in by_hand] == [0, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("bits", [256, 512])
-@pytest.mark.parametrize("text", [POINTWISE, NESTS], ids=["pointwise", "nests"])
+@pytest.mark.parametrize(("text", "bits"), [(POINTWISE, 256), (POINTWISE, 512), (NESTS, 512)])
 def test_the_numbers_are_the_same(text: str, bits: int, tmp_path: Path) -> None:
     scop = from_c_text(text)
     optimized = optimize(scop, PipelineOptions(vector_bits=bits))

@@ -59,6 +59,17 @@ def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
         assert results[0] == results[1], f"{(n, m)}\n{source.text}"
 
 
+@pytest.mark.parametrize("declared", ["enum colour", "long long", "_Float32", "unsigned short"])
+def test_one_value_of_any_type_goes_to_all_lanes(declared: str, tmp_path: Path) -> None:
+    """C converts no enumeration to a vector."""
+    text = (f"enum colour {{ RED, GREEN }}; void f({declared} A[9][40], {declared} w[9]) {{\n#pragma scop\n"
+            "for (int i = 0; i < 9; i++) for (int j = 0; j < 40; j++) A[i][j] = w[i];\n#pragma endscop\n}\n")
+    tiled = tile(original(analyse(from_c_text(text))), TilingOptions(sizes="off"))
+    source = emit(tiled, options=EmitOptions(vector_bits=256))
+    assert "vector_size" in source.text
+    load(splice(text, [source]), tmp_path, flags=("-O0",))
+
+
 @pytest.mark.parametrize("bits", [128, 512])
 def test_of_a_known_number_of_iterations_only_the_parts_that_there_are(bits: int, tmp_path: Path) -> None:
     lengths = (1, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 31, 33, 44)

@@ -79,8 +79,7 @@ def _access(access: OpenAccess, statement: OpenStatement, model: isl.Space, type
 
 def _array(array: Array, model: isl.Space) -> Array:
     extents = tuple(None if e is None else _over_parameters(e, model) for e in array.extents)
-    return Array(name=array.name, dtype=array.dtype, extents=extents, storage=array.storage,
-                 c_extents=array.c_extents, c_element=array.c_element, constant=array.constant, restrict=array.restrict)
+    return replace(array, extents=extents)
 
 
 def _over_parameters(value: isl.PwAff, model: isl.Space) -> isl.PwAff:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pycparser import c_ast
@@ -15,11 +15,17 @@ from polysched.scop.dtypes import DType
 
 @dataclass(frozen=True)
 class Scalar:
-    """An arithmetic type."""
+    """An arithmetic type.
+
+    Parameters
+    ----------
+    own_type : it is the type `dtype.c_name`, not another of the same values: `long long`, `_Float32`, an enumeration.
+    """
 
     dtype: DType
     constant: bool = False
     volatile: bool = False
+    own_type: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +128,7 @@ def resolve(node: c_ast.Node, names: TypeNames) -> CType:
     if isinstance(node, c_ast.IdentifierType):
         return _arithmetic(tuple(node.names), names)
     if isinstance(node, c_ast.Enum):
-        return Scalar(dtypes.UINT32 if not _has_negative(node) else dtypes.INT32)
+        return Scalar(dtypes.UINT32 if not _has_negative(node) else dtypes.INT32, own_type=False)
     if isinstance(node, c_ast.Struct):
         return _struct(node, names)
     if isinstance(node, c_ast.Union):
@@ -138,7 +144,8 @@ def qualified(ctype: CType, quals: tuple[str, ...]) -> CType:
         return Unsupported("an atomic object is shared with other threads")
     match ctype:
         case Scalar():
-            return Scalar(ctype.dtype, ctype.constant or "const" in quals, ctype.volatile or "volatile" in quals)
+            return replace(ctype, constant=ctype.constant or "const" in quals,
+                           volatile=ctype.volatile or "volatile" in quals)
         case Pointer():
             return Pointer(ctype.target, ctype.constant or "const" in quals, ctype.restrict or "restrict" in quals)
         case ArrayOf():
@@ -154,14 +161,16 @@ def qualified(ctype: CType, quals: tuple[str, ...]) -> CType:
 def _arithmetic(words: tuple[str, ...], names: TypeNames) -> CType:
     if len(words) == 1:
         if words[0] in _BUILT_IN:
-            return Scalar(_BUILT_IN[words[0]])
+            return Scalar(_BUILT_IN[words[0]], own_type=words[0] == _BUILT_IN[words[0]].c_name)
         if words[0] == "void":
             return VOID
         named = names.typedef(words[0])
         if named is not None:
             return named
     dtype = _SPECIFIERS.get(tuple(sorted(words)))
-    return Scalar(dtype) if dtype else Unsupported(f"the type `{' '.join(words)}` is not supported")
+    if dtype is None:
+        return Unsupported(f"the type `{' '.join(words)}` is not supported")
+    return Scalar(dtype, own_type=words.count("long") < 2)
 
 
 def _has_negative(node: c_ast.Enum) -> bool:

@@ -289,7 +289,7 @@ def _declare(x: Extraction, node: c_ast.Node, place: Place, ctype: Scalar) -> Ar
         name=local_name, dtype=ctype.dtype, storage=storage, constant=ctype.constant,
         extents=tuple(extent_value(x, e) for e in place.extents),
         c_extents=tuple(None if e is None else c_text(e) for e in place.extents),
-        c_element=spelling, restrict=_is_restrict(symbol, place))
+        c_element=spelling, restrict=_is_restrict(symbol, place), own_type=ctype.own_type)
 
 
 def _overlap(left: str, right: str) -> bool:
