@@ -58,7 +58,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
         made += [Contender(name=t.candidate.name, make=partial(kernel.transformed, f"candidate_{k}", t.tiled),
                            threads=threads) for k, t in enumerate(distinct) if t.tiled is not None]
         rules = Rules(reference=REFERENCE, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
-                      most_rounds=settings.config["rounds"])
+                      most_rounds=settings.config["rounds"], pin=settings.pin, cold_cache=settings.cold_cache)
         standings = run_contest(made, rules, Path(name), report)
     times = {v.name: v for v in standings.variants}
     return {"sizes": sizes, "threads": threads, "pick": winner_of(tried).candidate.name,
@@ -122,7 +122,7 @@ def plot(records: Sequence[Record]) -> Figure:
                         ylabel="time over the best schedule's", logarithmic=True, line_at=1.0)
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot)
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, times_calls=True)
 
 if __name__ == "__main__":
     from polysched.cli import main

@@ -92,7 +92,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
             if takes(row["kind"], row["dtype"]):
                 made.append(Contender(name=peer, threads=parameters["threads"], make=partial(
                     python_program, file, factory, folder, peer, parameters | extra, needs)))
-        rules = Rules(reference="numpy", budget_seconds=settings.budget_seconds, tolerance=TOLERANCES[row["dtype"]])
+        rules = Rules(reference="numpy", budget_seconds=settings.budget_seconds, tolerance=TOLERANCES[row["dtype"]],
+                      pin=settings.pin, cold_cache=settings.cold_cache)
         standings = run_contest(made, rules, folder, report)
         listed = json.loads(kept.read_text()) if kept.exists() else {}
     return {"contest": standings.to_json(), "flop_count": workload.flop_count, "bytes_moved": workload.bytes_moved,
@@ -109,7 +110,7 @@ def plot(records: Sequence[Record]) -> Figure:
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
-                        local_options=("keep_c",))
+                        local_options=("keep_c",), times_calls=True)
 
 if __name__ == "__main__":
     from polysched.cli import main

@@ -24,6 +24,8 @@ from polysched.errors import CompileError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.plots import grouped_bars
 from polysched.experiment.tables import markdown_table
+from polysched.measure.cold_cache import FlushMemory, flush_for
+from polysched.measure.threads import usable_processors
 from polysched.scop.interpreter import extents_of
 from polysched.target import find_compiler, host
 from polysched.tensorize import Match, find_intrinsic, match
@@ -107,7 +109,8 @@ def peak(intrinsic: Intrinsic, folder: Path, threads: int) -> tuple[Callable[[],
     return (lambda: library.peak(times)), operations * times.value
 
 
-def race(workload: Workload, candidate: Match, pairs: int, threads: int, folder: Path) -> Row:
+def race(workload: Workload, candidate: Match, settings: Settings, folder: Path,
+         cold: FlushMemory | None) -> Row:
     """Choose the plan by measurement, the constant operand packed once, and let it run against the others."""
     program = tensorize(candidate)
     assert program.before is None
@@ -152,8 +155,8 @@ def race(workload: Workload, candidate: Match, pairs: int, threads: int, folder:
         verified &= bool(np.array_equal(values[result], others[result]))
     subjects |= {f"oneDNN {n}": call for n, call in peers.onednn(workload, arrays).items()}
     subjects |= peers.blas(workload, arrays)
-    subjects["peak"], peak_operations = peak(chosen.intrinsic, folder, threads)
-    seconds = alternate(subjects, pairs)
+    subjects["peak"], peak_operations = peak(chosen.intrinsic, folder, max(settings.threads))
+    seconds = alternate(subjects, settings.config["rounds"], cold)
     middle = {n: statistics.median(s) for n, s in seconds.items()}
 
     def ratio(names: Iterable[str]) -> float | None:
@@ -191,14 +194,22 @@ def aligned(values: np.ndarray) -> np.ndarray:
     return copy
 
 
-def alternate(subjects: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of every subject per round; each is called once more before, so that its own data is in the caches."""
+def alternate(subjects: dict[str, Callable[[], object]], rounds: int,
+              cold: FlushMemory | None) -> dict[str, list[float]]:
+    """Seconds of every subject per round; each is called once more before, so that its own data is in the caches.
+
+    Parameters
+    ----------
+    cold : what empties the caches before every timed call; None leaves them warm.
+    """
     seconds: dict[str, list[float]] = {n: [] for n in subjects}
     for _ in range(rounds):
         for n, call in subjects.items():
             call()
             samples = []
             for _ in range(1 if n == "plain" else 3):
+                if cold is not None:
+                    cold.walk()
                 started = time.perf_counter()
                 call()
                 samples.append(time.perf_counter() - started)
@@ -219,7 +230,8 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """The program's own choice for a workload, and the instructions that were asked for."""
-    workload = WORKLOADS[case.parameters["workload"]]()
+    workload, processors = WORKLOADS[case.parameters["workload"]](), usable_processors()
+    cold = FlushMemory(flush_for(processors)) if settings.cold_cache else None
     chosen = choose(workload.scop, sizes=workload.sizes)
     candidates = [chosen] if chosen is not None else []
     for other in settings.options["intrinsics"]:
@@ -230,8 +242,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="polysched-tensorize-") as folder:
         for candidate in candidates:
             report(f"racing {candidate.intrinsic.name}")
-            rows.append(asdict(race(workload, candidate, settings.config["rounds"], max(settings.threads),
-                                    Path(folder))))
+            rows.append(asdict(race(workload, candidate, settings, Path(folder), cold)))
     return {"rows": rows, "compiler": find_compiler().version}
 
 
@@ -264,7 +275,7 @@ def plot(records: Sequence[Record]) -> Figure:
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
-                        verdict=verdict)
+                        verdict=verdict, times_calls=True)
 
 if __name__ == "__main__":
     from polysched.cli import main

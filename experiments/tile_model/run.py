@@ -53,7 +53,7 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
         made += [Contender(name=name_of(edges), make=partial(kernel.transformed, f"tiles_{number}", tiled))
                  for number, (edges, tiled) in enumerate(tiles.items())]
         rules = Rules(reference=REFERENCE, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
-                      most_rounds=settings.config["rounds"])
+                      most_rounds=settings.config["rounds"], pin=settings.pin, cold_cache=settings.cold_cache)
         standings = run_contest(made, rules, Path(name), report)
     times = {v.name: v for v in standings.variants}
     light = SpeedOfLight(target=host())
@@ -123,7 +123,7 @@ def plot(records: Sequence[Record]) -> Figure:
     return figure
 
 
-EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot)
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, times_calls=True)
 
 if __name__ == "__main__":
     from polysched.cli import main

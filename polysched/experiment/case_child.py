@@ -12,6 +12,7 @@ from polysched.errors import PolyschedError
 from polysched.experiment.case_run import settings_from
 from polysched.experiment.folders import load
 from polysched.measure.child_side import start
+from polysched.measure.threads import pinned_processors
 
 
 def main() -> None:
@@ -19,6 +20,8 @@ def main() -> None:
     request, reporter = start(sys.argv)
     case, settings = settings_from(request)
     try:
+        if settings.pin:
+            os.sched_setaffinity(0, pinned_processors(max(settings.threads)))
         experiment = load(settings.folder)
         values = experiment.measure(case, settings, reporter.phase)
         reporter.report(values=dict(values))

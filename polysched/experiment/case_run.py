@@ -19,7 +19,7 @@ from polysched.measure.workspace import workspace
 
 CHILD_MODULE = "polysched.experiment.case_child"
 UNWANTED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME",
-            "GOMP_CPU_AFFINITY")
+            "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "OMP_PROC_BIND", "OMP_PLACES")
 LARGEST_FILE_BYTES = 4 << 30
 
 
@@ -70,20 +70,21 @@ def run_case(request: CaseRequest, on_phase: Callable[[str], None] | None = None
     threads = max(request.settings.threads)
     asked = {"folder": str(folder), "case": request.case.name, "parameters": dict(request.case.parameters),
              "threads": list(request.settings.threads), "options": dict(request.settings.options),
-             "budget_seconds": request.settings.budget_seconds}
+             "budget_seconds": request.settings.budget_seconds, "pin": request.settings.pin,
+             "cold_cache": request.settings.cold_cache}
     with workspace() as private:
         ended = run_isolated(
             CHILD_MODULE, asked, folder=private, limits=request.limits, on_report=heard,
-            environment=dict.fromkeys(UNWANTED) | thread_variables(threads))
+            environment=dict.fromkeys(UNWANTED) | thread_variables(threads, pin=request.settings.pin))
     status, problem, values = _outcome(ended)
     return make_record(request.experiment, request.case, request.settings, status=status, problem=problem,
                        values=values, seconds=time.monotonic() - begun, started=started)
 
 
-def thread_variables(threads: int) -> dict[str, str | None]:
+def thread_variables(threads: int, *, pin: bool) -> dict[str, str | None]:
     """The variables that give every library this number of threads."""
     names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "HL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-    return {**thread_environment(threads, pin=False), **dict.fromkeys(names, str(threads))}
+    return {**thread_environment(threads, pin=pin), **dict.fromkeys(names, str(threads))}
 
 
 def _outcome(ended: ChildEnd) -> tuple[str, str, Mapping[str, Any]]:
@@ -102,5 +103,6 @@ def settings_from(request: Mapping[str, Any]) -> tuple[Case, Settings]:
     """Case and settings as the child got them."""
     folder = Path(request["folder"])
     settings = Settings(folder=folder, config=read_folder(folder).config, threads=tuple(request["threads"]),
-                        budget_seconds=request["budget_seconds"], options=request["options"])
+                        budget_seconds=request["budget_seconds"], pin=request["pin"],
+                        cold_cache=request["cold_cache"], options=request["options"])
     return Case(name=request["case"], parameters=request["parameters"]), settings

@@ -42,7 +42,7 @@ def run_on_cluster(requests: Sequence[CaseRequest], address: str, *,
         raise UsageError("measuring on a cluster needs Dask",
                          hint="python -m pip install 'polysched[cluster]'") from None
     with ExitStack() as stack:
-        client = _client(address, stack)
+        client = _client(address, stack, pin=any(r.settings.pin for r in requests))
         if not _workers(client):
             raise UsageError("the cluster has no worker", where=address, hint="start one: dask worker ADDRESS")
         yield from _distribute(client, list(requests), on_start)
@@ -84,11 +84,14 @@ def _submit(client: Any, request: CaseRequest, worker: str, on_start: Callable[[
     return client.submit(run_case, request, workers=[worker], allow_other_workers=False, pure=False, retries=0)
 
 
-def _client(address: str, stack: ExitStack) -> Any:
+def _client(address: str, stack: ExitStack, *, pin: bool) -> Any:
     """A client of the cluster at the address, or of one that lives as long as the stack."""
     from distributed import Client, LocalCluster
     local = LOCAL.fullmatch(address)
     if local is not None:
+        if pin and int(local[1] or 1) > 1:
+            raise UsageError("several workers on one machine would be bound to the same cores", where=address,
+                             hint="leave out --pin, or take --cluster local")
         cluster = stack.enter_context(LocalCluster(
             n_workers=int(local[1] or 1), threads_per_worker=1, processes=True, dashboard_address=None,
             memory_limit=None))

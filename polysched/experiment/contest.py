@@ -24,9 +24,11 @@ from polysched.errors import PolyschedError
 from polysched.experiment.case_run import UNWANTED, thread_variables
 from polysched.experiment.conversation import Conversation, EndedError, SilentError
 from polysched.experiment.standings import Standings, Status, VariantTimes
+from polysched.measure.cold_cache import flush_for
 from polysched.measure.comparison import compare
 from polysched.measure.measurement import Build
 from polysched.measure.statistics import Sample
+from polysched.measure.threads import bound_to, pinned_processors, usable_processors
 
 TURN_SECONDS = 0.02
 MOST_CALLS = 40
@@ -79,6 +81,7 @@ class Rules:
     ours : variants that stay until the last round, as the reference does.
     budget_seconds : no round is started that would end later than this after the first timed call.
     most_rounds : stop after that many.
+    pin, cold_cache : bind every variant to as many cores as it has threads; flush the caches before every call.
     tolerance : allowed relative difference of floats; None takes the one of the element type.
     view : applied to every variant's results before they are compared.
     limit_factor, limit_seconds : a call may take this many times the reference's time, and at least so many seconds.
@@ -89,6 +92,8 @@ class Rules:
     ours: tuple[str, ...] = ("polysched",)
     budget_seconds: float = 20.0
     most_rounds: int = 20
+    pin: bool = False
+    cold_cache: bool = False
     tolerance: float | None = None
     view: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]] = lambda arrays: arrays
     limit_factor: float = 4.0
@@ -103,9 +108,10 @@ class MissingToolError(PolyschedError):
 class _Running:
     """One contestant that is loaded, verified or about to be, and stopped while it is not its turn."""
 
-    def __init__(self, contender: Contender, talk: Conversation) -> None:
+    def __init__(self, contender: Contender, talk: Conversation, *, cold: bool) -> None:
         self.contender = contender
         self.talk = talk
+        self.cold = cold
         self.rounds: dict[int, tuple[Sample, ...]] = {}
         self.largest_relative = 0.0
         self.seconds = 0.0
@@ -115,7 +121,7 @@ class _Running:
     def turn(self, number: int, limit_seconds: float) -> float:
         """Take the samples of one round; the seconds that the turn took."""
         started = time.monotonic()
-        calls = max(1, min(MOST_CALLS, round(TURN_SECONDS / max(self.seconds, 1e-6))))
+        calls = 1 if self.cold else max(1, min(MOST_CALLS, round(TURN_SECONDS / max(self.seconds, 1e-6))))
         warm = 1 if self.seconds < WARM_SECONDS else 0
         self.rounds[number] = self.talk.run(warm=warm, calls=calls, limit_seconds=limit_seconds * (calls + warm))
         return time.monotonic() - started
@@ -163,8 +169,8 @@ def _enter(contender: Contender, rules: Rules, folder: Path, stack: ExitStack, *
                             largest_relative=difference)
     try:
         program = contender.make()
-        talk = stack.enter_context(_started(program, contender.threads))
-        entry = _Running(contender, talk)
+        talk = stack.enter_context(_started(program, contender.threads, rules))
+        entry = _Running(contender, talk, cold=rules.cold_cache)
         note = talk.ready(limit_seconds=rules.start_seconds)
         entry.build = program.build or talk.build
         entry.note = "; ".join(part for part in (contender.note, note) if part)
@@ -278,17 +284,19 @@ def _rotated(active: Sequence[_Running], number: int) -> list[_Running]:
 
 
 @contextmanager
-def _started(program: Program, threads: int) -> Iterator[Conversation]:
+def _started(program: Program, threads: int, rules: Rules) -> Iterator[Conversation]:
     """Start a contestant; it is killed at the end, whatever state it is in."""
-    values: dict[str, Any] = dict(os.environ) | dict.fromkeys(UNWANTED) | thread_variables(threads)
+    values: dict[str, Any] = dict(os.environ) | dict.fromkeys(UNWANTED) | thread_variables(threads, pin=rules.pin)
     values |= {"PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)} | dict(program.environment)
+    processors = pinned_processors(threads) if rules.pin else ()
     try:
-        process = subprocess.Popen(program.command, env={k: v for k, v in values.items() if v is not None},
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with bound_to(processors):
+            process = subprocess.Popen(program.command, env={k: v for k, v in values.items() if v is not None},
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:
         raise MissingToolError(f"{program.command[0]} does not start: {error.strerror}") from None
     try:
-        yield Conversation(process)
+        yield Conversation(process, flush_for(processors or usable_processors()) if rules.cold_cache else None)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from polysched.experiment.folders import load_module
 from polysched.measure.child_side import PR_SET_PDEATHSIG
+from polysched.measure.cold_cache import FlushMemory, flush_from
 from polysched.measure.measurement import Build
 from polysched.measure.perf_counters import PerfCounters, counted
 
@@ -60,9 +61,11 @@ def program(file: Path, factory: str, parameters: Mapping[str, Any], folder: Pat
     return (sys.executable, "-m", "polysched.experiment.contestant", str(file), factory, str(request))
 
 
-def timed(entry: Entry, counters: PerfCounters, word: str) -> str:
+def timed(entry: Entry, counters: PerfCounters, word: str, cold: FlushMemory | None = None) -> str:
     """Call once; the line that reports it."""
     entry.restore()
+    if cold is not None:
+        cold.walk()
     before = counters.read()
     switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     process, thread = time.process_time(), time.thread_time()
@@ -87,11 +90,14 @@ def main() -> None:
     if entry.build is not None:
         answers.write(f"built {json.dumps(asdict(entry.build))}\n")
     answers.write(f"ready {entry.note}\n")
+    cold: FlushMemory | None = None
     for line in sys.stdin:
         words = line.split()
         if words[0] == "run":
-            answers.write("".join([timed(entry, counters, word) for word, count in zip(
-                ("warmup", "sample"), words[1:], strict=True) for _ in range(int(count))]))
+            if cold is None and (flush := flush_from(words[3:])) is not None:
+                cold = FlushMemory(flush)
+            answers.write("".join([timed(entry, counters, word, cold) for word, count in zip(
+                ("warmup", "sample"), words[1:3], strict=True) for _ in range(int(count))]))
         else:
             arrays: dict[str, Any] = dict(entry.results())
             with open(line.split(maxsplit=1)[1].strip(), "wb") as output:

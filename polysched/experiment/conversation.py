@@ -4,14 +4,14 @@ One line of text each way over the standard streams; a contestant may be a C pro
 
     contestant      built JSON                                       (the fields of `Build`; only if it compiled itself)
     contestant      ready NOTE
-    timer           run WARM CALLS
+    timer           run WARM CALLS [SHARED PRIVATE PROCESSOR...]   (the numbers of `measure.cold_cache.Flush`)
     contestant      warmup WALL THREAD_CPU PROCESS_CPU SWITCHES EVENT=COUNT...    (one line per call that warms up)
     contestant      sample WALL THREAD_CPU PROCESS_CPU SWITCHES EVENT=COUNT...    (one line per timed call, seconds)
     contestant      done
     timer           results PATH
     contestant      done                                             (after it wrote the arrays: `read_arrays`)
 
-Inputs are restored before every call, outside of the time.
+Inputs are restored before every call, outside of the time; then caches are flushed, if the timer says by how much.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from polysched.measure.cold_cache import Flush
 from polysched.measure.measurement import Build
 from polysched.measure.statistics import Sample
 
@@ -42,10 +43,16 @@ class SilentError(Exception):
 
 
 class Conversation:
-    """One contestant's process; it is stopped except while it answers."""
+    """One contestant's process; it is stopped except while it answers.
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    Parameters
+    ----------
+    flush : of the caches before every call; None leaves them warm.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], flush: Flush | None = None) -> None:
         self._process = process
+        self._flush = "" if flush is None else f" {flush}"
         self._errors = b""
         self._rest = b""
         self._stopped = False
@@ -75,7 +82,7 @@ class Conversation:
     def run(self, *, warm: int, calls: int, limit_seconds: float) -> tuple[Sample, ...]:
         """Let it run; one sample per timed call."""
         started = time.monotonic()
-        lines = self._ask(f"run {warm} {calls}", limit_seconds)
+        lines = self._ask(f"run {warm} {calls}{self._flush}", limit_seconds)
         self.warmups += [_sample(line, "warmup") for line in lines[:warm]]
         samples = tuple(_sample(line, "sample") for line in lines[warm:])
         if len(samples) != calls:

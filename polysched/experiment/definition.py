@@ -40,6 +40,7 @@ class Settings:
     config : the contents of its `experiment.toml`.
     threads : the numbers of threads to measure with.
     budget_seconds : how long the repeats of one case may take together.
+    pin, cold_cache : bind what is timed to its cores; flush the caches before every call.
     options : the experiment's own options by name, as JSON values.
     local_options : those that say where things are on this machine; they are neither recorded nor compared.
     """
@@ -48,13 +49,17 @@ class Settings:
     config: Mapping[str, Any]
     threads: tuple[int, ...]
     budget_seconds: float
+    pin: bool = False
+    cold_cache: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     local_options: tuple[str, ...] = ()
 
     @property
     def recorded_options(self) -> dict[str, Any]:
         """The options that results depend on."""
-        return {name: value for name, value in self.options.items() if name not in self.local_options}
+        how = {"pin": self.pin, "cold_cache": self.cold_cache}
+        return {name: value for name, value in self.options.items() if name not in self.local_options} | {
+            name: True for name, asked in how.items() if asked}
 
 
 def _no_arguments(group: argparse._ArgumentGroup) -> None:
@@ -79,6 +84,8 @@ class Experiment:
     plot : the results as a figure; None when there is nothing to draw.
     add_arguments : declare options of the experiment; their values have to be JSON values.
     local_options : names of options that only say where things are on this machine: folders, files, processes.
+    times_calls : it times calls, pinned and with cold caches where `Settings.pin` and `Settings.cold_cache` say so; the
+        driver then has the options for that.
     verdict : why the run is a failure; empty when it is not.
     """
 
@@ -88,4 +95,5 @@ class Experiment:
     plot: Callable[[Sequence[Record]], Figure] | None = None
     add_arguments: Callable[[argparse._ArgumentGroup], None] = _no_arguments
     local_options: tuple[str, ...] = ()
+    times_calls: bool = False
     verdict: Callable[[Sequence[Record]], str] = _no_objection

@@ -61,7 +61,9 @@ def make_parser(found: Found, experiment: Experiment) -> argparse.ArgumentParser
     group = parser.add_argument_group("this experiment")
     before = len(parser._actions)
     experiment.add_arguments(group)
-    parser.set_defaults(own=tuple(action.dest for action in parser._actions[before:]))
+    parser.set_defaults(own=tuple(action.dest for action in parser._actions[before:]), pin=False, cold_cache=False)
+    if experiment.times_calls:
+        add_timing(parser)
     return parser
 
 
@@ -91,6 +93,14 @@ def add_common(parser: argparse.ArgumentParser, found: Found) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
+def add_timing(parser: argparse.ArgumentParser) -> None:
+    """The options of experiments that time calls."""
+    group = parser.add_argument_group("timing")
+    group.add_argument("--pin", action="store_true", help="bind what is timed to cores, one for each of its threads")
+    group.add_argument("--cold-cache", action="store_true", help="flush the caches before every call (with --show: the "
+                                                                 "records that were measured so)")
+
+
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
@@ -111,6 +121,7 @@ def make_settings(found: Found, experiment: Experiment, arguments: argparse.Name
     """The settings from options and configuration."""
     threads = arguments.threads or found.config.get("threads") or [available_cores()]
     return Settings(folder=found.folder, config=found.config, threads=tuple(threads), budget_seconds=arguments.budget,
+                    pin=arguments.pin, cold_cache=arguments.cold_cache,
                     options={name: getattr(arguments, name) for name in arguments.own},
                     local_options=experiment.local_options)
 
@@ -168,14 +179,19 @@ def _limits(arguments: argparse.Namespace) -> Limits:
 
 
 def wanted(records: Sequence[Record], cases: Sequence[Case], arguments: argparse.Namespace) -> tuple[Record, ...]:
-    """The records of the chosen cases.
+    """The records of the chosen cases, timed as the options say: those of warm and cold caches are not mixed.
 
     Raises
     ------
-    UsageError : they come from several machines, which was not asked for.
+    UsageError : none was timed so, or they come from several machines, which was not asked for.
     """
-    names = {case.name for case in cases}
-    chosen = tuple(r for r in records if r.case in names)
+    names, how = {case.name for case in cases}, (arguments.pin, arguments.cold_cache)
+    named = tuple(r for r in records if r.case in names)
+    chosen = tuple(r for r in named if (bool(r.options.get("pin")), bool(r.options.get("cold_cache"))) == how)
+    if named and not chosen:
+        raise UsageError("no record of these cases was measured like this",
+                         witness=f"pinned: {how[0]}, cold caches: {how[1]}",
+                         hint="show records with the options --pin and --cold-cache with which they were measured")
     machines = machines_of(chosen)
     if len(machines) > 1 and not arguments.any_machine and arguments.cluster is None:
         raise UsageError("the results come from several machines, and their times cannot be compared",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from polysched.errors import UsageError
 from polysched.measure.building import DEFAULT_FLAGS, Binary, compile_shared, compiles
 from polysched.measure.call_interface import TIMER, Origin, Slot, probe, wrapper
+from polysched.measure.cold_cache import flush_for
 from polysched.measure.comparison import ArrayComparison
 from polysched.measure.inputs import FLOATS
 from polysched.measure.isolation import ChildEnd, End, Limits, run_isolated
@@ -30,7 +30,7 @@ from polysched.measure.peak import cached_peaks
 from polysched.measure.problem_size import ProblemSize, choose_size
 from polysched.measure.slots import check_memory, location, make_slots
 from polysched.measure.statistics import Sample, Timing
-from polysched.measure.threads import thread_environment
+from polysched.measure.threads import pinned_processors, thread_environment, usable_processors
 from polysched.measure.work import count_work
 from polysched.measure.workspace import workspace
 from polysched.scop.scop import Scop
@@ -40,8 +40,6 @@ from polysched.target import Compiler, find_compiler
 logger = logging.getLogger(__name__)
 
 CHILD_MODULE = "polysched.measure.paired_run"
-FLUSH_FACTOR = 2
-MOST_FLUSH_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,13 +200,12 @@ def _request(slots: Sequence[Slot], binaries: tuple[Binary, Binary], timer: Bina
     places = [{"name": s.name, "dtype": s.dtype.name, "origin": s.origin.value, "shape": list(s.shape),
                "value": s.value, "index_extent": s.index_extent, "constant": s.constant,
                "global_index": global_index.get(s.name)} for s in slots]
-    caches = describe_machine().caches
-    flush = min(MOST_FLUSH_BYTES, FLUSH_FACTOR * max(caches.values(), default=MOST_FLUSH_BYTES))
-    cpus = sorted(os.sched_getaffinity(0))[:threads] if options.pin else []
+    cpus = pinned_processors(threads) if options.pin else ()
+    flush = flush_for(cpus or usable_processors()) if options.cold_cache else None
     return {"original": str(binaries[0].path), "transformed": str(binaries[1].path), "timer": str(timer.path),
             "places": places, "seed": options.seed, "tolerance": options.tolerance, "pairs": options.pairs,
             "least_pairs": options.least_pairs, "budget_seconds": options.budget_seconds,
-            "warmups": options.warmups, "cold_cache": options.cold_cache, "flush_bytes": flush, "cpus": cpus}
+            "warmups": options.warmups, "flush": str(flush or ""), "cpus": cpus}
 
 
 def _measurement(subject: Subject, size: ProblemSize, options: MeasureOptions, binaries: tuple[Binary, Binary],

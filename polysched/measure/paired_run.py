@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from polysched.measure.child_side import Reporter, start
+from polysched.measure.cold_cache import FlushMemory, flush_from
 from polysched.measure.comparison import ArrayComparison, compare
 from polysched.measure.inputs import FLOATS, RECIPES, STORAGE_TYPES, GuardedArray, NDArray, allocate, fill, perturb
 from polysched.measure.perf_counters import PerfCounters, counted
 
 PERTURBATION_ROUNDOFFS = 8.0
-CACHE_LINE_BYTES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,15 +125,16 @@ class Session:
         reporter.phase("allocating the arrays")
         self.places = make_places(request["places"], [self.original, self.candidate])
         self.reference: list[NDArray] = [np.empty_like(p.pristine) for p in self.places]
-        self.flush = np.zeros(request["flush_bytes"], dtype=np.uint8) if request["cold_cache"] else None
+        flush = flush_from(request["flush"].split())
+        self.cold = FlushMemory(flush) if flush is not None else None
         for program in (self.original, self.candidate):
             program.bind(self.places)
 
     def run(self, program: Program) -> dict[str, Any]:
         """Restore the inputs, call, and check that nothing around the arrays was overwritten."""
         restore(self.places, program)
-        if self.flush is not None:
-            self.flush[::CACHE_LINE_BYTES] += 1
+        if self.cold is not None:
+            self.cold.walk()
         return program.run(self.counters)
 
     def checked_run(self, program: Program) -> None:

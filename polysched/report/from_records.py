@@ -40,7 +40,7 @@ def entry_of_record(record: Record) -> Entry:
     work = None if values.get("flop_count") is None or values.get("bytes_moved") is None else Work(
         flop_count=int(values["flop_count"]), bytes_moved=int(values["bytes_moved"]))
     return Entry(
-        kernel=record.case, label="", group=record.experiment, sizes=_stated(record, "sizes") or {},
+        kernel=record.case, label=_how(record), group=record.experiment, sizes=_stated(record, "sizes") or {},
         threads=_threads(record), provenance=_provenance(record, standings),
         reference=reference, variants=tuple(_variant(v, standings, reference) for v in standings.variants),
         problem="" if record.done else f"{record.status}: {record.problem}", dtype=str(_stated(record, "dtype") or ""),
@@ -49,6 +49,12 @@ def entry_of_record(record: Record) -> Entry:
         listings=unpack(values["listings"]) if values.get("listings") else (), steps=tuple(values.get("steps", ())),
         tiles=_tiles(values.get("candidates", ())),
         values={k: v for k, v in values.items() if k not in UNDERSTOOD})
+
+
+def _how(record: Record) -> str:
+    """How its calls were timed, where that is not the rule."""
+    ways = {"pin": "pinned", "cold_cache": "cold cache"}
+    return ", ".join(words for name, words in ways.items() if record.options.get(name))
 
 
 def _reference(standings: Standings) -> str:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,3 +37,8 @@ def make(parameters: Mapping[str, Any]) -> Entry:
     print("this is no answer", flush=True)
     build = Build(compiler="gcc", version="gcc 12", flags=("-O3",), source_sha256="0" * 64, compile_seconds=0.1)
     return Entry(build=build, call=call, restore=restore, results=lambda: {"values": values}, note="a note")
+
+
+def where(parameters: Mapping[str, Any]) -> Entry:
+    """Say to which processors this process was bound from its start, and how its threads are."""
+    return replace(make(parameters), note=f"{len(os.sched_getaffinity(0))} {os.environ.get('OMP_PROC_BIND')}")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polysched.errors import PolyschedError
-from polysched.experiment import Contender, Program, Rules, Standings, run_contest
+from polysched.experiment import Contender, Entry, Program, Rules, Standings, run_contest
 from polysched.experiment.contest import MissingToolError, difference_of
-from polysched.experiment.contestant import program
+from polysched.experiment.contestant import program, timed
 from polysched.experiment.conversation import EndedError, read_arrays
 from polysched.experiment.standings import Status
+from polysched.measure.cold_cache import Flush, FlushMemory, flush_for, flush_from
+from polysched.measure.machine import available_cores
 from polysched.measure.perf_counters import PerfCounters
+from polysched.measure.threads import usable_processors
 
 PLAYERS = Path(__file__).parent / "players.py"
 
@@ -23,7 +27,7 @@ def contender(name: str, folder: Path, how: str = "right", seconds: float = 0.00
         PLAYERS, "make", {"how": how, "seconds": seconds}, folder, name)))
 
 
-def rules(**changes: float) -> Rules:
+def rules(**changes: float | bool) -> Rules:
     return Rules(**({"reference": "plain", "ours": ("polysched",), "budget_seconds": 1.0, "most_rounds": 4,
                      "limit_seconds": 2.0} | changes))  # type: ignore[arg-type]
 
@@ -92,6 +96,61 @@ def test_long_calls_are_their_own_first_sample(tmp_path: Path) -> None:
 def test_a_reference_without_result_is_a_refusal(tmp_path: Path) -> None:
     with pytest.raises(PolyschedError, match=r"the reference plain has no result: it crashed with SIGSEGV"):
         run_contest([contender("plain", tmp_path, "crash")], rules(), tmp_path, lambda phase: None)
+
+
+@pytest.mark.parametrize("pin", [False, True])
+def test_variants_are_bound_to_their_cores_when_asked(pin: bool, tmp_path: Path) -> None:
+    players = [Contender(name=name, threads=1, make=lambda name=name: Program(command=program(
+        PLAYERS, "where", {"how": "right"}, tmp_path, name))) for name in ("plain", "polysched")]
+    standings = run_contest(players, rules(most_rounds=1, pin=pin), tmp_path, lambda phase: None)
+    assert [v.note for v in standings.variants] == 2 * [f"{1 if pin else len(usable_processors())} "
+                                                        f"{'close' if pin else None}"]
+    assert len(usable_processors()) == available_cores(), "the timing process itself stays where it was"
+
+
+def test_caches_are_flushed_between_the_inputs_and_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    entry = Entry(call=lambda: done.append("call"), restore=lambda: done.append("restore"), results=dict)
+    memory = FlushMemory(Flush(shared_bytes=4096, private_bytes=1024, processors=usable_processors()))
+    monkeypatch.setattr(FlushMemory, "walk", lambda self: done.append("flush"))
+    timed(entry, PerfCounters(), "sample", memory)
+    timed(entry, PerfCounters(), "sample")
+    assert done == ["restore", "flush", "call", "restore", "call"]
+
+
+ECHO = """
+import sys
+print("ready", flush=True)
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "run":
+        for word in ["warmup"] * int(words[1]) + ["sample"] * int(words[2]):
+            print(word, 0.001, 0.001, 0.001, 0, *(f"number{i}={n}" for i, n in enumerate(words[3:])))
+    else:
+        open(words[1], "wb").write(b"raw\\na float64 1\\n" + b"?" * 8)
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_every_contestant_is_told_to_flush_for_its_own_cores(cold: bool, tmp_path: Path) -> None:
+    players = [Contender(name=name, threads=1, make=lambda: Program(command=(sys.executable, "-c", ECHO)))
+               for name in ("plain", "polysched")]
+    standings = run_contest(players, rules(most_rounds=2, pin=True, cold_cache=cold), tmp_path, lambda phase: None)
+    told = flush_for(usable_processors()[:1]) if cold else ""
+    for variant in standings.variants:
+        for calls in variant.rounds.values():
+            assert {" ".join(map(str, s.counters.values())) for s in calls} == {str(told)}
+            assert (len(calls) == 1) == cold, "one call per turn: flushing takes longer than the turn"
+
+
+def test_a_walk_visits_every_processor_and_comes_back() -> None:
+    memory = FlushMemory(Flush(shared_bytes=256, private_bytes=128, processors=usable_processors()))
+    memory.walk()
+    assert usable_processors() == memory._flush.processors
+    assert flush_from(str(memory._flush).split()) == memory._flush
+    assert memory._memory[192] == 1
+    assert memory._memory[0] == (1 if available_cores() == 1 else 1 + available_cores())
 
 
 def test_zeros_and_infinities_prove_nothing() -> None:

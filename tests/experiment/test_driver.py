@@ -14,7 +14,7 @@ import pytest
 
 import polysched as package
 from polysched.experiment.record import read
-from polysched.measure.machine import git_revision
+from polysched.measure.machine import available_cores, git_revision
 from tests.cli.command import REFUSED, RUN_FAILED, WRONG_RESULT, is_refusal, polysched
 from tests.experiment.toy import write_toy
 
@@ -110,6 +110,21 @@ def test_committed_results_are_shown_whole_without_the_suite_that_they_come_from
     listed = [r.case for r in records if name == "polybench" or r.values["outcome"] == "refused"]
     assert len(listed) >= 30
     assert not [case for case in listed if f"| {case} " not in done.stdout]
+
+
+def test_pinned_and_cold_results_are_others_than_warm_ones(toy: Path, tmp_path: Path) -> None:
+    how = ("--pin", "--cold-cache")
+    assert bench(tmp_path, "--cases", "one", "-q").returncode == 0
+    refused = bench(tmp_path, "--show", *how)
+    assert is_refusal(refused)
+    assert "no record of these cases was measured like this" in refused.stderr
+    done = bench(tmp_path, "--cases", "one", "--resume", *how)
+    assert "done already" not in done.stderr
+    warm, cold = read(tmp_path / "toy.jsonl")
+    assert (warm.values["cores"], warm.values["cold"]) == (available_cores(), False)
+    assert (cold.values["cores"], cold.values["cold"]) == (1, True)
+    assert {"pin", "cold_cache"} <= cold.options.keys() - warm.options.keys()
+    assert done.stdout.count("| one") == 1, "the table has only what was measured in one way"
 
 
 def test_interrupting_leaves_a_valid_file_and_no_process(toy: Path, tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def measure(case, settings, report):
     if case.name == "bug":
         raise ValueError("an unexpected error")
     return {"count": case.parameters["length"], "threads": os.environ["OMP_NUM_THREADS"],
-            "core_type": os.environ.get("OPENBLAS_CORETYPE"), "process": os.getpid()}
+            "core_type": os.environ.get("OPENBLAS_CORETYPE"), "process": os.getpid(),
+            "cores": len(os.sched_getaffinity(0)), "cold": settings.cold_cache}
 
 
 def table(records):
@@ -63,7 +64,7 @@ def plot(records):
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, verdict=verdict,
-                        add_arguments=add_arguments, local_options=("log",))
+                        add_arguments=add_arguments, local_options=("log",), times_calls=True)
 
 if __name__ == "__main__":
     from polysched.cli import main

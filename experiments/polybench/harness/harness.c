@@ -8,6 +8,7 @@
                                        (polysched.measure.perf_counters.specification); what is refused is left out */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,10 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_ARRAYS = 32, ALIGNMENT = 4096, MOST_EVENTS = 16 };
+enum { MOST_ARRAYS = 32, ALIGNMENT = 4096, MOST_EVENTS = 16, CACHE_LINE = 64 };
 
 static struct array { char *data, *pristine; size_t bytes; int element_bytes; } arrays[MOST_ARRAYS];
 static int array_count, data_bytes, data_floating, warm_left, timed_left, asked;
+static char orders[4096], *flush_order = "";
 static struct timespec wall, thread_cpu, process_cpu;
 static long switches;
 
@@ -181,26 +183,58 @@ static void write_results(const char *path)
         fail("cannot write the results");
 }
 
-/* Before each call: take the next order if need be, and put the inputs back; 0 when the timing process is gone. */
+static void walk(volatile char *memory, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += CACHE_LINE)
+        memory[i]++;
+}
+
+/* SHARED PRIVATE PROCESSOR...: walk through so many bytes, and on each of the processors through what it has for itself. */
+static void flush_caches(const char *text)
+{
+    static char *memory;
+    size_t shared, private;
+    cpu_set_t bound, one;
+    int length, processor;
+    if (sscanf(text, " %zu %zu%n", &shared, &private, &length) != 2)
+        return;
+    if (!memory && !(memory = calloc(1, shared > private ? shared : private)))
+        fail("no memory");
+    sched_getaffinity(0, sizeof bound, &bound);
+    for (text += length; sscanf(text, " %d%n", &processor, &length) == 1; text += length) {
+        CPU_ZERO(&one);
+        CPU_SET(processor, &one);
+        if (sched_setaffinity(0, sizeof one, &one))
+            fail("cannot go to a processor");
+        walk(memory, private);
+    }
+    sched_setaffinity(0, sizeof bound, &bound);
+    walk(memory, shared);
+}
+
+/* Before each call: take the next order if need be, put the inputs back, and flush the caches if asked to. */
 int harness_next(void)
 {
-    static char line[4096];
+    int length = 0;
     while (!warm_left && !timed_left) {
         if (asked) {
             printf("done\n");
             fflush(stdout);
         }
-        if (!fgets(line, sizeof line, stdin))
+        if (!fgets(orders, sizeof orders, stdin))
             exit(0);
         asked = 1;
-        line[strcspn(line, "\n")] = 0;
-        if (!strncmp(line, "results ", 8))
-            write_results(line + 8);
-        else if (sscanf(line, "run %d %d", &warm_left, &timed_left) != 2)
+        orders[strcspn(orders, "\n")] = 0;
+        if (!strncmp(orders, "results ", 8))
+            write_results(orders + 8);
+        else if (sscanf(orders, "run %d %d%n", &warm_left, &timed_left, &length) != 2)
             fail("an order was not understood");
+        else
+            flush_order = orders + length;
     }
     for (int i = 0; i < array_count; i++)
         memcpy(arrays[i].data, arrays[i].pristine, arrays[i].bytes);
+    flush_caches(flush_order);
     return 1;
 }
 
