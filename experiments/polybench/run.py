@@ -95,7 +95,8 @@ def measure_in(folder: Path, case: Case, settings: Settings, report: Report) -> 
     if settings.options["prepare"]:
         return {"seconds_to_make": seconds_to_make(made, report), **about}
     rules = Rules(reference="gcc", ours=(ours_at(threads),), budget_seconds=settings.budget_seconds, view=view,
-                  tolerance=tolerance, limit_factor=config["limit_factor"], limit_seconds=config["limit_seconds"])
+                  tolerance=tolerance, limit_factor=config["limit_factor"], limit_seconds=config["limit_seconds"],
+                  pin=settings.pin, cold_cache=settings.cold_cache)
     contest = run_contest(made, rules, folder, report).to_json()
     return {"contest": contest, "threads": list(threads), **about, **transformation(folder, max(threads))}
 
@@ -227,7 +228,7 @@ def with_mean(values: Sequence[float | None]) -> list[float | None]:
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
-                        local_options=("polybench_root", "keep"))
+                        times_calls=True, local_options=("polybench_root", "keep"))
 
 if __name__ == "__main__":
     from polysched.cli import main
