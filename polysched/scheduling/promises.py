@@ -33,7 +33,11 @@ class _Refusal(Protocol):
     def __call__(self, claim: str, part: Active) -> IllegalScheduleError: ...
 
 
-def check_promises(dependences: Dependences, tree: isl.Schedule, *, what: str, flags: bool = False) -> None:
+PRIVATIZE = "choose another loop, or privatize the array if each iteration writes it before it reads it"
+
+
+def check_promises(dependences: Dependences, tree: isl.Schedule, *, what: str, flags: bool = False,
+                   hint: str = PRIVATIZE) -> None:
     """Refuse a legal tree in which a loop marked parallel or simd carries a dependence.
 
     Parameters
@@ -41,6 +45,7 @@ def check_promises(dependences: Dependences, tree: isl.Schedule, *, what: str, f
     what : what the refusal calls the tree, for instance `step parallel`.
     flags : the flags of bands are checked, too: no coincident member carries a dependence that is active at its band,
         and no member of a permutable band runs one backward.
+    hint : of the refusal.
 
     Raises
     ------
@@ -48,7 +53,7 @@ def check_promises(dependences: Dependences, tree: isl.Schedule, *, what: str, f
     BudgetExceededError : isl cannot decide it within the budget.
     """
     def check() -> bool:
-        _check_below(tree.get_root(), all_active(dependences), partial(_broken, dependences, what), flags)
+        _check_below(tree.get_root(), all_active(dependences), partial(_broken, dependences, what, hint), flags)
         return True
 
     if not with_budget(LEGALITY_OPERATIONS, check, seconds=LEGALITY_SECONDS):
@@ -113,11 +118,10 @@ def _check_band(band: isl.ScheduleNode, active: list[Active], broken: _Refusal) 
                              replace(part, relation=wrong))
 
 
-def _broken(dependences: Dependences, what: str, claim: str, part: Active) -> IllegalScheduleError:
+def _broken(dependences: Dependences, what: str, hint: str, claim: str, part: Active) -> IllegalScheduleError:
     """The refusal of one promise."""
     pair = part.dependence
     return IllegalScheduleError(
         f"{what}: {claim} the {pair.kind.value} dependence {pair.source_reference} -> {pair.sink_reference} "
         f"on {pair.array}", where=dependences.scop.name,
-        witness=str(witness_of(part, "the two run in different iterations of that loop")),
-        hint="choose another loop, or privatize the array if each iteration writes it before it reads it")
+        witness=str(witness_of(part, "the two run in different iterations of that loop")), hint=hint)

@@ -2,7 +2,8 @@
 
 Three passes over the tree: sizes per band (`sizes`), the new order of loops (here), and the marks
 (`marking`).  Every question about dependences is asked exactly at the place where it matters
-(`position`), and the whole result passes the exact legality check again before it leaves.
+(`position`), and the whole result passes the exact checks again before it leaves: of the order, and of every loop that
+is marked parallel or simd.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from polysched.scheduling.loop_tree import (
     walk,
 )
 from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.promises import check_promises
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled
@@ -63,7 +65,7 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
 
     Raises
     ------
-    IllegalScheduleError : the given schedule breaks a dependence.
+    IllegalScheduleError : the given schedule breaks a dependence, or a loop that it marks parallel or simd carries one.
 
     Source: U. Bondhugula, A. Hartono, J. Ramanujam, P. Sadayappan, "A Practical Automatic Polyhedral
     Parallelizer and Locality Optimizer", PLDI 2008, sections 3 and 5.
@@ -90,6 +92,8 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     root = mark_loops(start, _rewrite(tree.root, start, place), options)
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
     check_legal(schedule.dependences, tiled, what="tiled schedule")
+    check_promises(schedule.dependences, tiled, what="tiled schedule",
+                   hint="unless the schedule was given so, this is a fault of polysched: please report it")
     return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, decided), options=options)
 
 

@@ -1,12 +1,14 @@
 """Tiling: which loops come out, in which order, with which marks; always exactly legal."""
 
+from dataclasses import replace
+
 import islpy as isl
 import pytest
 
 from polysched.dependence.analysis import analyse
 from polysched.dependence.legality import violation
 from polysched.errors import IllegalScheduleError
-from polysched.scheduling.loop_tree import Band, from_isl, walk
+from polysched.scheduling.loop_tree import Band, children, from_isl, walk, with_children
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.original import original
 from polysched.scheduling.pluto_scheduler import pluto
@@ -220,6 +222,27 @@ def test_an_illegal_schedule_is_refused():
     with pytest.raises(IllegalScheduleError, match=r"breaks the .* dependence .* on C") as refusal:
         tile(by_hand(kernels.product(), tree), plain(sizes=8))
     assert "must run before" in refusal.value.witness
+
+
+@pytest.mark.parametrize("promise", ["parallel", "simd"])
+def test_no_loop_leaves_that_is_marked_independent_and_is_not(promise, monkeypatch):
+    """Whoever sets a mark, by hand or a pass that is wrong: the finished tree is checked, not the passes."""
+    mark = LoopMark(role=Role.LOOP, **{promise: True}).to_text()
+    tree = ('{ domain: "[N] -> { S[i, j, k] : 0 <= i < N and 0 <= j < N and 0 <= k < N }", child: { schedule: '
+            '"[N] -> [{ S[i, j, k] -> [(i)] }, { S[i, j, k] -> [(j)] }]", permutable: 1, child: { '
+            f'mark: "{mark}", child: {{ schedule: "[N] -> [{{ S[i, j, k] -> [(k)] }}]" }} }} }} }}')
+    with pytest.raises(IllegalScheduleError, match=f"tiled schedule: the loop marked {promise} carries") as refusal:
+        tile(by_hand(kernels.product(), tree), plain(sizes=8))
+    assert "different iterations of that loop" in refusal.value.witness
+    wrong = LoopMark(**{promise: True})
+    monkeypatch.setattr(tile_bands, "mark_loops", lambda start, root, options: with_marks(root, wrong))
+    with pytest.raises(IllegalScheduleError, match=f"tiled schedule: the loop marked {promise} carries"):
+        tile(scheduled(kernels.gauss_seidel()), plain(sizes=8))
+
+
+def with_marks(node, mark):
+    below = with_children(node, tuple(with_marks(child, mark) for child in children(node)))
+    return replace(below, mark=mark) if isinstance(below, Band) else below
 
 
 def test_golden_of_the_tile_loops():
