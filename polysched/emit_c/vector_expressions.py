@@ -258,6 +258,8 @@ class VectorPrinter:
         otherwise = self.converted(self.value(expr.otherwise), expr.dtype)
         if self.lanes == 1 or self._is_uniform(expr.condition):
             sides = [self.broadcast(side).text for side in (then, otherwise)]
+            if self.lanes > 1:   # one type: gcc tells a vector type from that of a computed vector
+                sides = [cast(self.types.name(expr.dtype, self.lanes), side) for side in sides]
             return Piece(conditional(self.value(expr.condition).text, *sides), expr.dtype, self.lanes > 1)
         extreme = self._extreme(expr, then, otherwise)
         return extreme or self.blend(self.mask(expr.condition, expr.dtype.bits), then, otherwise)

@@ -30,6 +30,7 @@ BODIES = {
     "negation": "A[i][j] = -B[i][j] / (1.0f + B[i][j] * B[i][j]);",
     "condition on data": "if (K[i][j] > 0 && B[i][j] < 1.0f) A[i][j] += B[i][j]; else A[i][j] = K[i][j];",
     "condition without else": "if (!(K[i][j] > 0)) D[i][j] = D[i][j] * B[i][j];",
+    "one condition for all lanes": "A[i][j] += B[i][m + 1] > 0 ? K[i][j] : B[i][m + 1];",   # gcc wants two equal types
     "remainder": "K[i][j] = K[i][j] % 7 + K[i][j] / 3;",
 }
 
