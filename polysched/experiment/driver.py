@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -213,6 +214,8 @@ def show(experiment: Experiment, records: Sequence[Record], arguments: argparse.
             raise UsageError(f"the experiment {found.name} has no plot", hint="leave out --plot")
         if good:
             save(experiment.plot(good), arguments.plot)
+            if not arguments.quiet:
+                print(f"polysched: the plot is in {arguments.plot}", file=sys.stderr)
 
 
 def judge(experiment: Experiment, records: Sequence[Record]) -> int:

@@ -24,6 +24,7 @@ WIDTH_INCHES = 5.4
 ROW_INCHES = 0.2
 MOST_BARS = 40
 MANY_MARKS = 2000
+GAP_POINTS, LETTER_POINTS, LINE_POINTS = 5, 4.6, 10   # of the names in a roofline: from the point, wide, high
 NEAR_ROOFS = 1.3   # bandwidths this close have lines and labels upon each other
 STYLE = {"font.size": 9, "font.family": "sans-serif", "svg.fonttype": "none", "pdf.fonttype": 42, "axes.linewidth": 0.6,
          "axes.spines.top": False, "axes.spines.right": False, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
@@ -244,9 +245,9 @@ def _roofline(entries: Sequence[Entry]) -> Figure:
         hollow = variant.name == entry.reference
         axes.scatter(x, y, s=26, facecolor="none" if hollow else colours[variant.name], zorder=3, linewidth=0.8,
                      edgecolor=ink if hollow else colours[variant.name])
-    _label_points(axes, points)
     axes.set(xscale="log", yscale="log", xlim=(low, high), xlabel="operations per byte", ylabel="GFLOP/s",
              ylim=(min(peak / 100, *(y / 3 for *_, y in points)), peak * 8))
+    _label_points(axes, points)
     if len(names) > 1:
         _legend(figure, {n: colours[n] for n in names})
     return figure
@@ -289,18 +290,26 @@ def _roof(axes: Axes, name: str, label: str, bandwidth: float, peak: float, low:
 
 
 def _label_points(axes: Axes, points: Sequence[tuple[Entry, Variant, float, float]]) -> None:
-    """The kernel's name beside its fastest point, as far as the names do not lie upon each other."""
-    taken: list[tuple[float, float]] = []
+    """The kernel's name beside its fastest point, as far as the names do not lie upon each other.
+
+    Where one would leave the plot on the right, it stands on the left.
+    """
+    scale = 72 / axes.figure.dpi
+    edge = axes.transAxes.transform((1, 0))[0] * scale
+    taken: list[tuple[float, float, float]] = []
     best: dict[int, tuple[Entry, float, float]] = {}
     for entry, variant, x, y in points:
         if variant.name != entry.reference and (id(entry) not in best or y > best[id(entry)][2]):
             best[id(entry)] = (entry, x, y)
     for entry, x, y in sorted(best.values(), key=lambda p: -p[2]):
-        place = math.log10(x), math.log10(y)
-        if all(abs(place[0] - a) > 0.5 or abs(place[1] - b) > 0.14 for a, b in taken):
-            taken.append(place)
-            axes.annotate(_shortened(entry.kernel, 16), (x, y), xytext=(5, -3), textcoords="offset points",
-                          fontsize=7.5)
+        name = _shortened(entry.kernel, 16)
+        at, height = axes.transData.transform((x, y)) * scale
+        on_left, width = at + GAP_POINTS + LETTER_POINTS * len(name) > edge, LETTER_POINTS * len(name)
+        left = at - GAP_POINTS - width if on_left else at + GAP_POINTS
+        if all(left + width < a or b < left or abs(height - other) > LINE_POINTS for a, b, other in taken):
+            taken.append((left, left + width, height))
+            axes.annotate(name, (x, y), xytext=(-GAP_POINTS if on_left else GAP_POINTS, -3),
+                          textcoords="offset points", ha="right" if on_left else "left", fontsize=7.5)
 
 
 def _heat_maps(entries: Sequence[Entry]) -> Iterator[Plot]:

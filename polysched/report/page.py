@@ -91,7 +91,8 @@ def warnings(results: Results) -> list[str]:
     if any(e.variants for e in results.entries) and not any(e.peaks for e in results.entries):
         said.append("The machine's peak was not measured, so there is no roofline; polysched machine measures it.")
     if results.older:
-        said.append(f"{results.older} earlier results of the same things are not shown.")
+        what = "earlier result of the same thing is" if results.older == 1 else "earlier results of the same things are"
+        said.append(f"{results.older} {what} not shown.")
     return said
 
 

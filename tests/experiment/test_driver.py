@@ -151,6 +151,7 @@ def test_the_plot_is_written_and_the_same_every_time(toy: Path, tmp_path: Path) 
         assert bench(tmp_path, "-q", "--plot", name, "--resume").returncode == 0
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert "three" in (tmp_path / "a.svg").read_text()
+    assert "the plot is in c.svg" in bench(tmp_path, "--show", "--plot", "c.svg").stderr
     done = bench(tmp_path, "--show", "--plot", "a.unknown")
     assert is_refusal(done)
     assert "endings are" in done.stderr

@@ -85,3 +85,18 @@ def test_each_experiments_own_reference_is_hollow_in_a_roofline(tmp_path: Path) 
     (roofline,) = (p for p in plots(read_results([path]).entries) if p.name == "roofline")
     filled = [c for c in roofline.figure.axes[0].collections if len(c.get_facecolor())]
     assert len(filled) == 2
+
+
+def test_names_in_a_roofline_stand_beside_each_other() -> None:
+    committed = Path(__file__).parents[2] / "experiments" / "blas" / "results.jsonl"
+    found = [p for p in plots(read_results([committed], any_machine=True).entries) if p.name.startswith("roofline")]
+    assert found
+    for plot in found:
+        (axes,) = plot.figure.axes
+        plot.figure.draw_without_rendering()
+        names = {t.get_text(): t.get_window_extent() for t in axes.texts
+                 if not t.get_rotation() and "peak" not in t.get_text()}
+        assert len(names) > 2
+        for name, box in names.items():
+            assert not [other for other, place in names.items() if other != name and box.overlaps(place)], name
+            assert box.x1 <= axes.bbox.x1 + 1, f"{name} leaves the plot"
