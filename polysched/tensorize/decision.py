@@ -134,6 +134,8 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
             continue
         cycles = _cycles(candidate, target)
         text = (f"{candidate.intrinsic.name} about {cycles:.0f} cycles, vector code at best {ordinary:.0f}")
+        if candidate.rest and cycles >= ordinary:   # then nothing is to be left behind, either
+            continue
         if options.intrinsic == AUTO and cycles >= ordinary:
             slower[name] = min(slower.get(name, (math.inf, "")), (cycles, text))
             continue

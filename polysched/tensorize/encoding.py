@@ -240,7 +240,7 @@ class Encoding:
         with Solver("glucose4", bootstrap_with=self.clauses) as solver:
             known = 0
             count = 0
-            decided = [*self.x.values(), *self.chosen]
+            decided = len(self.x) + len(self.chosen)   # the first variables
             assumptions = self.assumptions
             while limit is None or count < limit:
                 for clause in self.learned[known:]:
@@ -248,21 +248,20 @@ class Encoding:
                 known = len(self.learned)
                 if not solver.solve(assumptions=assumptions):
                     return
-                model = solver.get_model()
-                solver.add_clause([-model[v - 1] for v in decided])
+                model = solver.get_model()[:decided]
+                solver.add_clause([-literal for literal in model])
                 count += 1
                 yield self._decoded(model)
 
     def _decoded(self, model: Sequence[int]) -> Choice:
-        """The choice of a model, whose literal of variable v is at position v - 1."""
-        assignment = next(i for i, v in enumerate(self.chosen) if model[v - 1] > 0)
-        return Choice(assignment, tuple([tuple([loop for loop, v in members if model[v - 1] > 0])
-                                         for members in self._members]))
-
-    @cached_property
-    def _members(self) -> list[list[tuple[str, int]]]:
-        """Per group the loops with their variables."""
-        return [[(loop, self.x[loop, g]) for loop in self.loops] for g in range(len(self.groups))]
+        """The choice of a model: variables are numbered by loop and group, then come the assignments."""
+        placed, parts = len(self.x), len(self.groups)
+        members: list[list[str]] = [[] for _ in self.groups]
+        for literal in [v for v in model if v > 0]:
+            if literal > placed:
+                return Choice(literal - placed - 1, tuple(map(tuple, members)))
+            members[(literal - 1) % parts].append(self.loops[(literal - 1) // parts])
+        raise ValueError("a model without an assignment")
 
     def learn(self, choice: Choice, loops: frozenset[str]) -> None:
         """isl refused: these loops, in these groups, never again (supersets included)."""

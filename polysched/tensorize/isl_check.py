@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -19,6 +20,8 @@ from polysched.scop.body import Expr, Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.tensorize.fragment import Fragment
+
+Hiding: TypeAlias = tuple[tuple[tuple[str, tuple[str, ...], tuple[int, ...]], ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class IslCheck:
     steps: dict[int, bool] = field(default_factory=dict)
     unnamed: dict[str, frozenset[str]] = field(default_factory=dict)
     read: dict[int, tuple[Expr, tuple[str, ...]]] = field(default_factory=dict)
+    hidings: dict[int, tuple[Mapping[str, Expr], Hiding]] = field(default_factory=dict)
 
     def refusal(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
                 loops: Sequence[tuple[str, ...]]) -> Refusal | None:
@@ -65,14 +69,15 @@ class IslCheck:
         indexes : per group the operands that it indexes, `output` among them for the result.
         loops : per group its loops, outermost first.
         """
-        mapped = frozenset([name for members in loops for name in members])
-        if sum(map(len, loops)) != len(mapped) or not all(map(self.recoverable, loops)):
-            return Refusal("two iterations fall on the same place of the instruction", mapped)
-        for operand, used in (*((o, self.references(e)) for o, e in operands.items()), (output, self.own)):
-            hidden = tuple([m for m, i in zip(loops, indexes, strict=True) if operand not in i])
+        names = [name for members in loops for name in members]
+        if len(set(names)) != len(names) or not all(map(self.recoverable, loops)):
+            return Refusal("two iterations fall on the same place of the instruction", frozenset(names))
+        hiding, shown = self._hiding(operands, output, indexes)
+        for operand, used, groups in hiding:
+            hidden = tuple([loops[g] for g in groups])
             if not self.agree(used, hidden):
                 return Refusal(f"operand {operand} would need two elements at one place", _together(hidden))
-        lanes = tuple([m for m, i in zip(loops, indexes, strict=True) if output in i])
+        lanes = tuple([loops[g] for g in shown])
         if not self.differ(lanes):
             return Refusal("two places of the result would hold the same element, so one sum is lost",
                            _together(lanes))
@@ -80,7 +85,16 @@ class IslCheck:
             return None
         views = [self.fragment.loops_of(e) | _together(tuple(m for m, i in zip(loops, indexes, strict=True) if o in i))
                  for o, e in operands.items()]
-        return _padding(self.fragment, [*views, self.written], mapped)
+        return _padding(self.fragment, [*views, self.written], frozenset(names))
+
+    def _hiding(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]]) -> Hiding:
+        """Per operand the accesses that it reads and the groups that do not index it; the groups of the result."""
+        if id(operands) not in self.hidings:   # the same for all mappings of one assignment
+            read = (*((o, self.references(e)) for o, e in operands.items()), (output, self.own))
+            hiding = tuple((o, used, tuple(g for g, i in enumerate(indexes) if o not in i)) for o, used in read)
+            shown = tuple(g for g, i in enumerate(indexes) if output in i)
+            self.hidings[id(operands)] = (operands, (hiding, shown))
+        return self.hidings[id(operands)][1]
 
     def agree(self, references: tuple[str, ...], hidden: tuple[tuple[str, ...], ...]) -> bool:
         """The elements of all these accesses are the same in every iteration of the hidden loops."""
@@ -283,9 +297,8 @@ def order_that_is_lost(fragment: Fragment, dependences: Dependences) -> str:
     return ""
 
 
-def same_tile_dependence(fragment: Fragment, dependences: Dependences, extents: Sequence[int | None],
-                         loops: Sequence[Sequence[str]], *, ordered: bool) -> Refusal | None:
-    """A dependence of the statement on itself, apart from its sum, that one execution would have to honour.
+def own_dependences(fragment: Fragment, dependences: Dependences, *, ordered: bool) -> list[isl.Map]:
+    """The dependences of the statement on itself, apart from its sum.
 
     Parameters
     ----------
@@ -296,7 +309,17 @@ def same_tile_dependence(fragment: Fragment, dependences: Dependences, extents: 
     own = [fix_parameters(p.relation, fragment.sizes) for p in dependences.pairs
            if p.source == p.sink == fragment.statement.name and not p.reduction
            and not {p.source_reference, p.sink_reference} <= set(summed)]
-    own = [r for r in own if not r.is_empty()]
+    return [r for r in own if not r.is_empty()]
+
+
+def same_tile_dependence(fragment: Fragment, own: Sequence[isl.Map], extents: Sequence[int | None],
+                         loops: Sequence[Sequence[str]]) -> Refusal | None:
+    """A dependence of the statement on itself that one execution would have to honour.
+
+    Parameters
+    ----------
+    own : from `own_dependences`.
+    """
     if not own:
         return None
 

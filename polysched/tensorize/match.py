@@ -6,9 +6,9 @@ import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
@@ -22,14 +22,19 @@ from polysched.tensorize.facts import Fact, Numerics
 from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.ideal import ideal_text
 from polysched.tensorize.intrinsic import Intrinsic, LoadMode
-from polysched.tensorize.isl_check import IslCheck, loops_kept_outside, order_that_is_lost, same_tile_dependence
+from polysched.tensorize.isl_check import (
+    IslCheck,
+    loops_kept_outside,
+    order_that_is_lost,
+    own_dependences,
+    same_tile_dependence,
+)
 from polysched.tensorize.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.splitting import split_fragments, whole_fragments
 
 COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
 
-Image: TypeAlias = tuple[str, tuple[tuple[str, ...], ...], tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class Match:
     overlapping : iterations of different lanes or blocks meet in one element of the result (`C[i + j]`): every one gets
         a sum of its own, and these are added at the end.
     ordered : updates of one element keep the program's order.
+    rest : the statement of the iterations that fill no whole execution and stay behind; "" where there are none.
     """
 
     fragment: Fragment
@@ -79,6 +85,7 @@ class Match:
     table: LayoutTable = field(repr=False)
     overlapping: bool = False
     ordered: bool = False
+    rest: str = ""
 
     @cached_property
     def outer(self) -> tuple[str, ...]:
@@ -161,7 +168,7 @@ class Match:
         work = self.executions * self.intrinsic.cost.issue_cycles
         if self.intrinsic.library:
             work = self.fragment.work / 16
-        return work + COPIED_ELEMENT_CYCLES * sum([layout.least_elements for layout in self.layouts]) \
+        return work + COPIED_ELEMENT_CYCLES * self.table.least_elements(self.assignment.held, self.loops) \
             + self.intrinsic.cost.latency_cycles
 
     @property
@@ -185,13 +192,14 @@ class Match:
         return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
                 "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
                 "zero_points": self.assignment.correction is not None,
-                "assumptions": list(self.assumptions), "executions": self.executions,
+                "rest": self.rest, "assumptions": list(self.assumptions), "executions": self.executions,
                 "utilisation": round(self.utilisation, 4), "cost_cycles": round(self.cost_cycles, 1)}
 
     def __str__(self) -> str:
         parts = [f"{g.name} <- {' '.join(m) or 'padding'}" for g, m in zip(self.groups, self.loops, strict=True)]
         operands = [f"{n} = {self._words(e)}" for n, e in self.assignment.operands]
         behind = "; zero points are added behind the product" if self.assignment.correction is not None else ""
+        behind += f"; the last iterations are {self.rest}" if self.rest else ""
         return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}{behind}"
 
     def _words(self, e: Expr) -> str:
@@ -292,7 +300,7 @@ def _of_whole(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, r
         ways = [*_of_fragment(whole.fragment, intrinsic, options, analyse(whole.fragment.scop), refused, [])]
         if options.split:
             ways += _of_halves(whole.fragment, intrinsic, options, refused)
-        yield from (m for m in ways if _unit(m, whole.fragment, whole.loop) == whole.unit)
+        yield from (replace(m, rest=whole.rest) for m in ways if _unit(m, whole.fragment, whole.loop) == whole.unit)
 
 
 def _unit(m: Match, fragment: Fragment, loop: str) -> int:
@@ -328,11 +336,12 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     count = 0
     before = len(refused)
     layouts = LayoutTable(fragment, intrinsic, encoding.groups)
+    own = own_dependences(fragment, dependences, ordered=ordered) if table else []
     for choice in encoding.solutions() if table and not impossible else ():
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
                           assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered)
         refusal = checker.refusal(candidate.assignment.held, intrinsic.output.name, indexes, choice.loops) \
-            or same_tile_dependence(fragment, dependences, extents, choice.loops, ordered=ordered)
+            or same_tile_dependence(fragment, own, extents, choice.loops)
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops)
@@ -354,6 +363,7 @@ def _up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]
     if len(symmetries) == 1:
         yield from found
         return
+    sources = [tuple([places.index(g) for g in range(len(places))]) for _, places in symmetries]
     texts: dict[int, list[tuple[tuple[str, str], ...]]] = {}   # of an assignment under every symmetry
     classes: dict[object, list[Match]] = {}
     for m in found:
@@ -361,8 +371,9 @@ def _up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]
         if renamed is None:
             renamed = texts[id(m.assignment)] = [
                 tuple(sorted((operands[n], t) for n, t in m.assignment.texts.items())) for operands, _ in symmetries]
-        images = [_image(m, text, places) for text, (_, places) in zip(renamed, symmetries, strict=True)]
-        classes.setdefault(min(images), []).append(m)
+        images = [(tuple([m.loops[g] for g in order]), text)
+                  for text, order in zip(renamed, sources, strict=True)]
+        classes.setdefault((m.fragment.statement.name, min(images)), []).append(m)
     for members in classes.values():
         yield min(members, key=lambda m: m.cost_cycles)
 
@@ -393,13 +404,6 @@ def _commutes(update: Expr, inputs: tuple[Any, ...], swap: Mapping[str, str]) ->
         return Load(references.get(e.reference, e.reference), e.dtype) if isinstance(e, Load) else e
 
     return ideal_text(rebuild(update, rename), {}) == ideal_text(update, {})
-
-
-def _image(m: Match, texts: tuple[tuple[str, str], ...], places: tuple[int, ...]) -> Image:
-    moved: list[tuple[str, ...]] = [()] * len(places)
-    for members, place in zip(m.loops, places, strict=True):
-        moved[place] = members
-    return m.fragment.statement.name, tuple(moved), texts
 
 
 __all__ = ["Choice", "Fact", "Match", "MatchOptions", "Matches", "match"]

@@ -36,11 +36,12 @@ class SplitFragment:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WholeFragment:
-    """A fragment whose loop fills whole executions, each of `unit` of its iterations."""
+    """A fragment whose loop fills whole executions, each of `unit` iterations; the others are the statement `rest`."""
 
     fragment: Fragment
     loop: str
     unit: int
+    rest: str
 
 
 def split_fragments(fragment: Fragment, intrinsic: Intrinsic) -> Iterator[SplitFragment]:
@@ -70,11 +71,11 @@ def whole_fragments(fragment: Fragment, units: Mapping[str, Collection[int]]) ->
         for unit in sorted(units.get(loop.name, ())):
             rest = loop.extent % unit
             if rest and loop.extent > unit:
-                scop, _ = without_last(fragment.scop, fragment.statement.name, loop.name,
-                                       end=loop.lower + loop.extent - rest)
+                scop, name = without_last(fragment.scop, fragment.statement.name, loop.name,
+                                          end=loop.lower + loop.extent - rest)
                 made = next(f for f in fragments(scop, sizes=fragment.sizes)
                             if f.statement.name == fragment.statement.name)
-                yield WholeFragment(fragment=made, loop=loop.name, unit=unit)
+                yield WholeFragment(fragment=made, loop=loop.name, unit=unit, rest=name)
 
 
 def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tuple[Scop, tuple[str, str]]:

@@ -147,7 +147,7 @@ void rows(int n, int32_t s[67], uint8_t a[67][n], int8_t b[n])
 #pragma endscop
 }
 """)
-    decision = decide(scop, TensorizeOptions(sizes={"n": 4097}), host())
+    decision = decide(scop, TensorizeOptions(intrinsic="vpdpbusd_vector", sizes={"n": 4097}), host())
     assert decision.program is not None, decision.reasons
     assert decision.program.zero
     assert decision.program.before is None
@@ -157,3 +157,12 @@ void rows(int n, int32_t s[67], uint8_t a[67][n], int8_t b[n])
     assert plan is not None
     assert [p.operand for p in plan.places if p.packed] == ["C"]
     assert len(whole_blocks(plan)) == 2
+
+
+def test_nothing_stays_behind_where_the_instruction_saves_nothing() -> None:
+    """Named, it is used all the same: once, on zero-padded operands."""
+    text = PRODUCT.replace("uint8_t", "int16_t").replace(" int8_t", " int16_t")
+    decision = decide(from_c_text(text), TensorizeOptions(intrinsic="vpdpwssd", sizes={"n": 7}), host())
+    assert decision.program is not None
+    assert decision.program.match.rest == ""
+    assert decision.program.after is None
