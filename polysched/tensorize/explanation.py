@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pysat.examples.rc2 import RC2
@@ -11,10 +11,12 @@ from pysat.formula import WCNF
 from polysched.scop.body import If, While
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
-from polysched.tensorize.encoding import Encoding
+from polysched.tensorize.encoding import Encoding, Extents
 from polysched.tensorize.facts import Fact
 from polysched.tensorize.ideal import ideal_form
 from polysched.tensorize.intrinsic import Intrinsic
+
+MOST_MAPPINGS = 100   # of which the one that needs least padding is named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +65,9 @@ def explain(encoding: Encoding, *, impossible: str = "", refused: tuple[str, ...
         return Explanation(statement=statement, intrinsic=name, conflicts=refused)
     core = encoding.core()
     if not core:
-        return Explanation(statement=statement, intrinsic=name, conflicts=_structure(encoding))
+        short = _too_short(encoding)
+        return Explanation(statement=statement, intrinsic=name, nearest=short,
+                           conflicts=tuple(f.text for f in short) or _structure(encoding))
     return Explanation(statement=statement, intrinsic=name, conflicts=tuple(f.text for f in core),
                        nearest=nearest_miss(encoding))
 
@@ -130,6 +134,25 @@ def _other_form(encoding: Encoding) -> Explanation:
             rewrite = f"one statement per product: the update adds {len(added)} terms"
     fact = (Fact("form", text, rewrite),) if rewrite else ()
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)
+
+
+def _too_short(encoding: Encoding) -> tuple[Fact, ...]:
+    """Where only the extents are to blame: the dimensions that the largest mapping does not fill, and the padding."""
+    if encoding.extents is not Extents.REACH:
+        return ()
+    padded = replace(encoding, extents=Extents.ANY, learned=[])
+    fragment = encoding.fragment
+    mappings = sorted(padded.solutions(limit=MOST_MAPPINGS), key=lambda c: [
+        -min(fragment.iterations(m), g.extent or 1) for g, m in zip(encoding.groups, c.loops, strict=True)])
+    facts = []
+    for group, loops in zip(encoding.groups, mappings[0].loops if mappings else (), strict=bool(mappings)):
+        have = fragment.iterations(loops)
+        if loops and group.extent is not None and have < group.extent:
+            words = f"{' and '.join(loops)} {'have' if len(loops) > 1 else 'has'} {have}"
+            facts.append(Fact("padding", f"dimension {group.name} takes {group.extent} iterations, and {words}",
+                              f"pad {' and '.join(loops)} with zeros to {group.extent} iterations, as extents: any "
+                              "does"))
+    return tuple(facts)
 
 
 def _structure(encoding: Encoding) -> tuple[str, ...]:

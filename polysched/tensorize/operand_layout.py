@@ -77,6 +77,8 @@ class LayoutTable:
     layouts: dict[object, OperandLayout] = field(default_factory=dict, repr=False)
     strides: dict[object, int | None] = field(default_factory=dict, repr=False)
     touched: dict[str, int] = field(default_factory=dict, repr=False)
+    parts: dict[object, tuple[int, int, int]] = field(default_factory=dict, repr=False)
+    chosen: dict[int, int] = field(default_factory=dict, repr=False)
 
     @cached_property
     def operands(self) -> tuple[DescribedOperand, ...]:
@@ -93,20 +95,53 @@ class LayoutTable:
         return found
 
     def _layout(self, operand: DescribedOperand, e: Expr, loops: tuple[tuple[str, ...], ...]) -> OperandLayout:
-        strides = tuple(0 if group is None else self._stride(e, group, factor, loops[group])
-                        if isinstance(e, Load) else None for group, factor in operand.subscripts)
-        counts = [(self.fragment.iterations(loops[g]), self.groups[g].extent) for g in operand.groups]
-        full = all(extent is None or count % extent == 0 for count, extent in counts)
+        strides = self._strides(operand, e, loops)
+        parts = [self._part(e, g, loops[g]) for g in operand.groups]
+        full = all(count == padded for count, padded, _ in parts)
         mode = operand.mode_of(strides, full=full) if isinstance(e, Load) else LoadMode.PACKED
         copied = 0
         if mode not in (LoadMode.DIRECT, LoadMode.BROADCAST):
-            copied = math.prod(count if extent is None else -(-count // extent) * extent for count, extent in counts)
-            inside = {name for members in loops for name in members}
-            for name in self.fragment.loops_of(e) - inside:
-                copied *= self.fragment.loop(name).extent
+            copied = self._elements(e)
+            for _, padded, own in parts:
+                copied = copied // own * padded
         array = self.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
         return OperandLayout(operand=operand.name, array=array, mode=mode, strides=strides, packed_elements=copied,
                              least_elements=min(copied, self._touched(e.reference)) if isinstance(e, Load) else copied)
+
+    def least_elements(self, held: Mapping[str, Expr], loops: tuple[tuple[str, ...], ...]) -> int:
+        """Elements that a mapping copies at least, as its layouts have them, without making these."""
+        total = 0
+        for operand in self.operands:
+            e = held.get(operand.name, self.fragment.result)
+            copied, full = self._elements(e), True
+            for g in operand.groups:
+                count, padded, own = self._part(e, g, loops[g])
+                copied, full = copied // own * padded, full and count == padded
+            if not (isinstance(e, Load) and operand.may_lie_right(full=full) and operand.mode_of(
+                    self._strides(operand, e, loops), full=full) in (LoadMode.DIRECT, LoadMode.BROADCAST)):
+                total += min(copied, self._touched(e.reference)) if isinstance(e, Load) else copied
+        return total
+
+    def _strides(self, operand: DescribedOperand, e: Expr,
+                 loops: tuple[tuple[str, ...], ...]) -> tuple[int | None, ...]:
+        return tuple([0 if group is None else self._stride(e, group, factor, loops[group])
+                      if isinstance(e, Load) else None for group, factor in operand.subscripts])
+
+    def _elements(self, e: Expr) -> int:
+        """Iterations of the loops that choose the value of an expression; no loop of a group that hides it does."""
+        if id(e) not in self.chosen:
+            mine = self.fragment.loops_of(e)
+            self.chosen[id(e)] = math.prod([loop.extent for loop in self.fragment.loops if loop.name in mine])
+        return self.chosen[id(e)]
+
+    def _part(self, e: Expr, group: int, loops: tuple[str, ...]) -> tuple[int, int, int]:
+        """Iterations of a group's loops, with padding, and of those that choose the value of an expression."""
+        key = (id(e), group, loops)
+        if key not in self.parts:
+            count, extent, mine = self.fragment.iterations(loops), self.groups[group].extent, self.fragment.loops_of(e)
+            padded = count if extent is None else -(-count // extent) * extent
+            self.parts[key] = (count, padded, self.fragment.iterations(tuple([n for n in loops if n in mine])))
+        return self.parts[key]
 
     def _stride(self, e: Load, group: int, factor: int | None, loops: tuple[str, ...]) -> int | None:
         """Distance in memory between neighbours along one dimension of a group; None when it is not constant."""
@@ -172,11 +207,15 @@ class DescribedOperand:
     def _described(self) -> LoadMode:
         return self.table.intrinsic.operand(self.name).mode
 
+    def may_lie_right(self, *, full: bool) -> bool:
+        """Whether strides decide at all if the array lies as the instruction reads it."""
+        return full or self._ragged or bool(self.table.intrinsic.library)
+
     def mode_of(self, strides: tuple[int | None, ...], *, full: bool) -> LoadMode:
         """DIRECT or BROADCAST where the array lies as the instruction reads it, otherwise PACKED."""
         described = self._described
         if self.table.intrinsic.library:
-            return described if strides and strides[-1] == 1 and None not in strides else LoadMode.PACKED
+            return described if strides and None not in strides else LoadMode.PACKED   # or transposed by a flag
         fits = strides == self._natural or (described is LoadMode.TILE and None not in strides
                                             and strides[1:] == self._natural[1:])
         if (full or self._ragged) and fits:

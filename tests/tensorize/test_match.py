@@ -7,7 +7,16 @@ import pytest
 from polysched.errors import SourceSyntaxError, UsageError
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
-from polysched.tensorize import INTRINSICS, Matches, MatchOptions, find_intrinsic, load_intrinsics, match, operators
+from polysched.tensorize import (
+    INTRINSICS,
+    Extents,
+    Matches,
+    MatchOptions,
+    find_intrinsic,
+    load_intrinsics,
+    match,
+    operators,
+)
 from polysched.tensorize.facts import Numerics
 from polysched.tensorize.ideal import accumulates_sum
 from polysched.tensorize.match import automorphisms
@@ -280,3 +289,23 @@ def test_lanes_that_meet_in_one_element_are_refused_where_an_operand_is_constant
     found = match(scop, find_intrinsic(name))
     assert sorted(m.loops[0] for m in found.matches) == [("i",), ("j",)]
     assert any("two places of the result would hold the same element" in text for text in found.refused)
+
+
+def test_loops_that_are_too_short_are_named_with_their_padding() -> None:
+    scop = from_c_text("""
+#include <stdint.h>
+void f(int32_t C[20][7], uint8_t A[20][5], int8_t B[5][7]) {
+#pragma scop
+    for (int i = 0; i < 20; i++)
+        for (int j = 0; j < 7; j++)
+            for (int k = 0; k < 5; k++)
+                C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""")
+    found = match(scop, find_intrinsic("vpdpbusd"), MatchOptions(extents=Extents.REACH))
+    assert found.count == 0
+    explanation = found.explanations[0].to_json()
+    assert explanation["conflicts"] == ["dimension i takes 16 iterations, and j has 7"]
+    assert explanation["rewrites"] == ["pad j with zeros to 16 iterations, as extents: any does"]
+    assert match(scop, find_intrinsic("vpdpbusd")).count == 1
