@@ -63,11 +63,11 @@ def explain(encoding: Encoding, *, impossible: str = "", refused: tuple[str, ...
         return Explanation(statement=statement, intrinsic=name, conflicts=(impossible,))
     if refused:
         return Explanation(statement=statement, intrinsic=name, conflicts=refused)
+    if short := _too_short(encoding):
+        return Explanation(statement=statement, intrinsic=name, conflicts=tuple(f.text for f in short), nearest=short)
     core = encoding.core()
     if not core:
-        short = _too_short(encoding)
-        return Explanation(statement=statement, intrinsic=name, nearest=short,
-                           conflicts=tuple(f.text for f in short) or _structure(encoding))
+        return Explanation(statement=statement, intrinsic=name, conflicts=_structure(encoding))
     return Explanation(statement=statement, intrinsic=name, conflicts=tuple(f.text for f in core),
                        nearest=nearest_miss(encoding))
 
