@@ -30,7 +30,7 @@ CPU_SECONDS = 200
 """Of each process of a tool."""
 WALL_SECONDS = 280
 """Of a tool as a whole; twice this is less than the time that a case may take without progress."""
-REPORT = "polysched.json"
+REPORT = "transformation.json"
 SOURCE_TO_SOURCE = {"pluto": "polycc", "ppcg": "ppcg"}
 
 
@@ -149,7 +149,7 @@ def translation(name: str, source: Path, output: Path, include: Sequence[str], o
         return [sys.executable, "-m", "polysched", "c2c", source, "-o", output, "--json", output.parent / REPORT,
                 *include, *stated, *options], "polysched c2c"
     if name == "pluto":
-        return [tool("polycc"), source, "--tile", "--parallel", "--noprevector", "-o", output], "polycc"
+        return [tool("polycc"), source, "--tile", "--parallel", "-o", output], "polycc"
     return [tool("ppcg"), "--target=c", "--openmp", "--tile", *include, source, "-o", output], "ppcg"
 
 
