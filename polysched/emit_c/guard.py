@@ -70,8 +70,11 @@ def _apart(scop: Scop) -> Iterator[str | None]:
 
 
 def _touched(scop: Scop, array: Array) -> tuple[str, str] | None:
-    """The address of the first row that the region touches and the one behind the last; None if it has no bound."""
-    if _row(array, "0") is None:
+    """The address of the first row that the region touches and the one behind the last; None if it has no bound.
+
+    Rows that pointers in memory lead to lie anywhere: the first and the last say nothing of the others.
+    """
+    if _row(array, "0") is None or any(extent is None for extent in array.c_extents[1:]):
         return None
     relation = union_map(a.relation for s in scop.statements for a in s.accesses if a.array == array.name)
     touched = isl.Set.from_union_set(relation.range()).intersect_params(scop.context)
@@ -82,10 +85,11 @@ def _touched(scop: Scop, array: Array) -> tuple[str, str] | None:
 
 
 def _row(array: Array, index: str) -> str | None:
-    """The first element of a row; None where C has no word for it."""
+    """A row, or its first element; None where C has no word for it."""
     places, inner = array.c_element.count("{}"), [extent for extent in array.c_extents[1:] if extent is not None]
     if places == len(array.extents):
-        return array.c_element.format(index, *["0"] * (places - 1))
+        whole = array.c_element.removesuffix("[{}]" * (places - 1))   # nothing is subscripted behind the last row
+        return whole.format(index, *["0"] * (whole.count("{}") - 1))
     if places == 1 and len(inner) == len(array.extents) - 1:  # subscripts as the program writes them: `A[i * m + j]`
         return array.c_element.format(" * ".join([f"(long)({index})", *(f"({extent})" for extent in inner)]))
     return None

@@ -77,6 +77,18 @@ def test_arrays_that_overlap_keep_the_meaning_of_the_source(both, a, b, n):
     np.testing.assert_array_equal(call(guarded, start.copy(), a, b, n, 2), expected)
 
 
+def test_rows_that_lie_anywhere_are_not_tested(tmp_path):
+    """The pointer behind the last one is nobody's."""
+    program = ("void f(int n, double **R, double *A, double B[n][4])\n{\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+               "    for (int j = 0; j < 4; j++)\n      TARGET[i][j] = 2 * A[j];\n#pragma endscop\n}\n")
+    texts = {}
+    for target in ("R", "B"):
+        (tmp_path / "f.c").write_text(program.replace("TARGET", target))
+        texts[target] = source_to_source(tmp_path / "f.c", PipelineOptions(guard=True, scheduler="original"))
+    assert "if (" not in texts["R"].split("for (")[0]
+    assert "(const char *)&B[((long)n - 1) + 1] <= (const char *)&A[0]" in texts["B"]
+
+
 def test_arrays_with_computed_subscripts_are_tested_by_rows(tmp_path):
     text, original, guarded = compiled(FLAT, tmp_path)
     assert "&A[(long)(((long)n - 1) + 1) * (m)]" in text
