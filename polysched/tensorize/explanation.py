@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from pysat.examples.rc2 import RC2
@@ -117,8 +118,8 @@ def _other_form(encoding: Encoding) -> Explanation:
     mine = expression_text(fragment.scop, statement, fragment.update)
     contraction = intrinsic.contraction
     ideal = ideal_form(contraction.update, {})
-    terms = [" * ".join(m) for m, _ in ideal.terms] if ideal is not None else []
-    theirs = f"{contraction.output} = {' + '.join(sorted(terms, key=len))}"
+    terms = [_term(m, c) for m, c in ideal.terms] if ideal is not None else []
+    theirs = f"{contraction.output} = {' + '.join(sorted(terms, key=len))}".replace("+ -", "- ")
     text = (f"the statement's update has not the form that {intrinsic.name} computes: {old} = {mine} "
             f"against {theirs}")
     form = ideal_form(fragment.update, {})
@@ -130,10 +131,16 @@ def _other_form(encoding: Encoding) -> Explanation:
             rewrite = f"scale or combine {old} in a statement of its own, ahead of the loop that adds"
         elif not kept and not any(target in atom for m in added for atom in m):
             rewrite = f"write the sum as {old} += ..., behind a statement that clears it"
-        elif len(added) > 1:
+        elif len(added) > len(terms) - 1:   # more products than the instruction adds
             rewrite = f"one statement per product: the update adds {len(added)} terms"
     fact = (Fact("form", text, rewrite),) if rewrite else ()
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)
+
+
+def _term(variables: tuple[str, ...], factor: Fraction) -> str:
+    """`-2 * a * b`."""
+    sign = "-" if factor < 0 else ""
+    return sign + " * ".join([*([str(abs(factor))] if abs(factor) != 1 or not variables else []), *variables])
 
 
 def _too_short(encoding: Encoding) -> tuple[Fact, ...]:

@@ -1,5 +1,6 @@
 """Matching inside programs: what is found, what is refused, and how that is explained."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -309,3 +310,17 @@ void f(int32_t C[20][7], uint8_t A[20][5], int8_t B[5][7]) {
     assert explanation["conflicts"] == ["dimension i takes 16 iterations, and j has 7"]
     assert explanation["rewrites"] == ["pad j with zeros to 16 iterations, as extents: any does"]
     assert match(scop, find_intrinsic("vpdpbusd")).count == 1
+
+
+def test_the_form_of_an_instruction_is_shown_with_its_factors() -> None:
+    unit = replace(find_intrinsic("vpdpwssd"), name="distance", semantics="""
+void distance(int32_t C[16], const int16_t A[2], const int16_t B[16][2]) {
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 2; k++)
+            C[i] += (A[k] - B[i][k]) * (A[k] - B[i][k]);
+}""")
+    negative = PRODUCT.replace("A[i][k] * B[k][j]", "(A[i][k] - B[k][j]) * (B[k][j] - A[i][k])")
+    text = explained(match(program("int n, int32_t C[n][n], int16_t A[n][n], int16_t B[n][n]", negative), unit))
+    assert "against C[i] = C[i] + A[k] * A[k] - 2 * A[k] * B[i][k] + B[i][k] * B[i][k]" in text.replace(
+        "+ B[i][k] * B[i][k] - 2 * A[k] * B[i][k]", "- 2 * A[k] * B[i][k] + B[i][k] * B[i][k]")
+    assert "one statement per product" not in text
