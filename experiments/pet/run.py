@@ -48,7 +48,8 @@ def cases(settings: Settings) -> list[Case]:
     root = settings.options["pet_root"]
     tests = Path(root or "") / "tests"
     if root is None or not tests.is_dir():
-        raise UsageError("the folder of pet's sources is needed", where="--pet-root", witness=str(root),
+        raise UsageError("the folder of pet's sources is needed", where="--pet-root",
+                         witness=None if root is None else f"{root} has no folder tests",
                          hint="git clone https://repo.or.cz/pet.git, and pass its folder")
     return [Case(name=str(path.relative_to(tests))) for path in sorted(tests.rglob("*.c"))]
 

@@ -18,6 +18,7 @@ import ortools
 from ortools.sat.python import cp_model  # noqa: F401  loaded before anything is timed
 
 from polysched.dependence import analyse
+from polysched.errors import UsageError
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.plots import grouped_bars
 from polysched.experiment.tables import markdown_table
@@ -53,6 +54,9 @@ def programs(settings: Settings) -> dict[str, str]:
     root = settings.options["polybench_root"]
     files = ([p for p in sorted(Path(root).rglob("*.c")) if p.stem == p.parent.name] if root
              else sorted(KERNELS.glob("*.c")))
+    if not files:
+        raise UsageError("there is no kernel in this folder", where=root,
+                         hint="--polybench-root names that of PolyBench/C")
     return {p.stem: str(p) for p in (*files, *map(Path, settings.options["file"]))}
 
 

@@ -42,7 +42,7 @@ def run_experiment(name: str, argv: Sequence[str]) -> int:
     results = arguments.results or Path(f"{found.name}.jsonl")
     showing = arguments.show and not arguments.list
     held = (Case(name=record.case) for record in read(results, experiment=found.name)) if showing else ()
-    cases = select(tuple(held) if showing else experiment.cases(settings), arguments.only)
+    cases = select(tuple(held) if showing else cases_of(experiment, settings), arguments.only)
     if arguments.list:
         print("\n".join(case.name for case in cases))
         return 0
@@ -125,6 +125,22 @@ def make_settings(found: Found, experiment: Experiment, arguments: argparse.Name
                     pin=arguments.pin, cold_cache=arguments.cold_cache,
                     options={name: getattr(arguments, name) for name in arguments.own},
                     local_options=experiment.local_options)
+
+
+def cases_of(experiment: Experiment, settings: Settings) -> Sequence[Case]:
+    """What can be measured.
+
+    Raises
+    ------
+    UsageError : a file or folder that an option names cannot be read.
+    """
+    try:
+        return experiment.cases(settings)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise UsageError(f"the cases cannot be listed: {error.strerror}", where=str(error.filename),
+                         hint="see the options that name folders and files: --help") from None
 
 
 def select(cases: Sequence[Case], patterns: Sequence[str] | None) -> tuple[Case, ...]:

@@ -164,6 +164,9 @@ def test_refusals_say_what_there_is(toy: Path, tmp_path: Path) -> None:
         done = polysched("bench", *arguments, folder=tmp_path)
         assert is_refusal(done, code=REFUSED), done
         assert message in done.stderr
+    done = polysched("bench", "toy", "--cases", "@nowhere/list", folder=tmp_path)
+    assert is_refusal(done, code=REFUSED)
+    assert "nowhere/list: the cases cannot be listed: No such file or directory" in done.stderr
     (toy / "run.py").write_text("def measure(\n")
     done = polysched("bench", "toy", folder=tmp_path)
     assert is_refusal(done)

@@ -27,7 +27,10 @@ def add_arguments(group):
 
 
 def cases(settings):
-    return [Case(name=name, parameters={"length": len(name)}) for name in settings.options["cases"]]
+    names = settings.options["cases"]
+    if names[0].startswith("@"):
+        names = Path(names[0][1:]).read_text().split()
+    return [Case(name=name, parameters={"length": len(name)}) for name in names]
 
 
 def measure(case, settings, report):
