@@ -119,7 +119,7 @@ def numba_entry(parameters: Mapping[str, Any]) -> Entry:
 def library(kernel: OwnKernel, name: str, source: Path, compiler: Sequence[str],
             link: Sequence[str] = ()) -> Program:
     """Compile one version of the C file and run it as a contestant."""
-    path = kernel.folder / f"{name}.so"
+    path = kernel.folder / f"lib{name}.so"   # polysched.so would be taken for a module by a Python that starts there
     around = kernel.folder / f"{name}_call.c"
     around.write_text(wrapper(source, kernel.name, kernel.slots))
     made = compile_program(compiler, [*SHARED, *link, "-lm"], around, path, what=name,

@@ -94,7 +94,8 @@ def measure_in(folder: Path, case: Case, settings: Settings, report: Report) -> 
         made = [c for c in made if c.name == "gcc" or c.name.partition("@")[0] in wanted]
     if settings.options["prepare"]:
         return {"seconds_to_make": seconds_to_make(made, report), **about}
-    rules = Rules(reference="gcc", ours=(ours_at(threads),), budget_seconds=settings.budget_seconds, view=view,
+    rules = Rules(reference="gcc", ours=tuple(ours_at([count]) for count in threads),
+                  budget_seconds=settings.budget_seconds, view=view,
                   tolerance=tolerance, limit_factor=config["limit_factor"], limit_seconds=config["limit_seconds"],
                   pin=settings.pin, cold_cache=settings.cold_cache)
     contest = run_contest(made, rules, folder, report).to_json()

@@ -28,8 +28,8 @@ ERROR = re.compile(r"\berror\b|\bassertion\b|undefined reference", re.IGNORECASE
 TRACEBACK = "Traceback (most recent call last)"
 CPU_SECONDS = 200
 """Of each process of a tool."""
-WALL_SECONDS = 280
-"""Of a tool as a whole; twice this is less than the time that a case may take without progress."""
+WALL_SECONDS = 500
+"""Of a tool as a whole, on a busy machine too; a case may take 600 s without progress."""
 REPORT = "transformation.json"
 SOURCE_TO_SOURCE = {"pluto": "polycc", "ppcg": "ppcg"}
 

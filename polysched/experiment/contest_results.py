@@ -22,8 +22,9 @@ def standings_of(record: Record) -> Standings:
 
 
 def peers_of(standings: Standings, ours: str = OURS) -> list[str]:
-    """Every variant but ours."""
-    return [v.name for v in standings.variants if not v.name.startswith(ours)]
+    """Every variant but ours, which with another number of threads (`@`) is no peer either."""
+    kind = ours.partition("@")[0]
+    return [v.name for v in standings.variants if not v.name.startswith(kind)]
 
 
 def over_best_peer(standings: Standings, ours: str = OURS) -> float | None:

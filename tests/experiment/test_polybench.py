@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from polysched.errors import CompileError
-from polysched.experiment.contest_results import first_line, standings_of
+from polysched.experiment.contest_results import first_line, over_best_peer, standings_of
 from polysched.experiment.folders import load_module
 from polysched.experiment.listings import unpack
 from polysched.experiment.record import read
-from polysched.experiment.standings import Status
+from polysched.experiment.standings import Standings, Status, VariantTimes
 from polysched.measure.perf_counters import specification
+from polysched.measure.statistics import Sample
 from tests.cli.command import polysched
 
 EXPERIMENT = Path(__file__).parents[2] / "experiments" / "polybench"
@@ -111,6 +112,15 @@ def test_a_kernel_of_a_suite_is_verified_and_timed(suite: Path, tmp_path: Path) 
     assert wrong.problem.startswith("array2"), "the second array that main keeps; what init_array frees is none"
     assert "| toy" in done.stdout
     assert "not measured: ppcg (ppcg is not on the PATH)" in done.stdout
+
+
+def test_ours_with_another_number_of_threads_is_no_peer() -> None:
+    seconds = {"gcc": 4.0, "polysched@1": 1.0, "polly@2": 3.0, "polysched@2": 1.5}
+    standings = Standings(variants=tuple(VariantTimes(
+        name=name, status=Status.VERIFIED, rounds={0: (Sample(
+            wall_seconds=value, thread_cpu_seconds=value, process_cpu_seconds=value, involuntary_switches=0),)})
+        for name, value in seconds.items()))
+    assert over_best_peer(standings, "polysched@2") == 2.0
 
 
 def test_pragmas_of_pluto_are_respelled() -> None:
