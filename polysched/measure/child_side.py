@@ -47,6 +47,8 @@ def start(arguments: list[str]) -> tuple[dict[str, Any], Reporter]:
     request: dict[str, Any] = json.loads(Path(arguments[1]).read_text())
     reporter = Reporter(int(arguments[2]))
     limit_this_process(**request["limits"])
+    if sys.platform == "linux" and os.getppid() != os.getpgrp():
+        os._exit(1)   # the launcher, which leads the group, was killed before this process asked to die with it
     return request, reporter
 
 

@@ -1,5 +1,6 @@
 """A child that crashes, hangs or eats memory is data; nothing of it stays behind."""
 
+import json
 import os
 import signal
 import subprocess
@@ -146,6 +147,17 @@ run_isolated("misbehaving_child", {"do": "hang with child"}, folder=Path(sys.arg
         parent.kill()
     assert is_gone(int((tmp_path / "child").read_text()))
     os.kill(grandchild, signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
+def test_a_child_does_not_begin_when_its_launcher_is_gone(tmp_path: Path) -> None:
+    limits = {"memory_bytes": 1 << 30, "cpu_seconds": 10}
+    (tmp_path / "request").write_text(json.dumps({"limits": limits}))
+    code = ("import sys; from polysched.measure.child_side import start\n"
+            "start(['', sys.argv[1], '2']); print('it went on')")
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "request")], process_group=0,
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
 
 
 def test_no_descriptor_is_left_open() -> None:
