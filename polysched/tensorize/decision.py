@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from polysched.dependence import analyse
-from polysched.errors import IllegalScheduleError
+from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
@@ -144,7 +144,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
             continue
         try:
             program = tensorize(candidate)
-        except IllegalScheduleError as refusal:
+        except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
             tied[name] = f"{name}: {refusal.problem} ({refusal.witness})"
             continue
         best = (ordinary - cycles, program, f"{name}: {text}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.errors import IllegalScheduleError
+from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.body import Assign, Cast, Expr, Literal
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
@@ -43,6 +43,8 @@ def tensorize(match: Match, *, dependences: Dependences | None = None) -> Tensor
     Raises
     ------
     IllegalScheduleError : a dependence ties the statement to others inside a loop; the witness names it.
+    NoIntrinsicMatchError : an array has elements of another C type than the function that reads them (`long long` for
+        `long`, an enumeration), which C's rules of aliasing forbid.
     """
     scop, own = match.fragment.scop, match.fragment.statement.name
     reasons, impossible = loops_kept_outside(match.fragment, dependences or analyse(scop))
@@ -51,6 +53,12 @@ def tensorize(match: Match, *, dependences: Dependences | None = None) -> Tensor
             f"{own} cannot be taken out of the nest that it shares with other statements", where=scop.name,
             witness=impossible or "; ".join(reasons.values()),
             hint="match the body of that loop as a program of its own")
+    foreign = [a for access in match.fragment.statement.accesses if not (a := scop.array(access.array)).own_type]
+    if foreign:
+        raise NoIntrinsicMatchError(
+            f"{own} cannot be computed by a function that reads {foreign[0].name} as {foreign[0].dtype.c_name}",
+            where=scop.name, witness=f"{foreign[0].name} is declared with another type of the same values",
+            hint=f"declare it as {foreign[0].dtype.c_name}")
     names = [s.name for s in scop.statements]
     at = names.index(own)
     clears = None if match.intrinsic.library else clearing_statement(match)   # a call adds to what is there

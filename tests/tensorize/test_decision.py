@@ -54,6 +54,14 @@ def test_sizes_are_asked_for() -> None:
     assert "--size n=N" in decision.reasons[0]
 
 
+def test_elements_of_another_c_type_are_read_by_no_function_of_ours() -> None:
+    text = PRODUCT.replace("#include <stdint.h>", "#include <stdint.h>\nenum value { LOW = -1, HIGH = 1 };")
+    scop = from_c_text(text.replace("int32_t C", "enum value C"))
+    decision = decide(scop, TensorizeOptions(intrinsic="vpdpbusd", sizes={"n": 64}), host())
+    assert decision.program is None
+    assert "cannot be computed by a function that reads C as int" in decision.reasons[0]
+
+
 def test_a_statement_tied_to_its_loop_is_named() -> None:
     text = """
 void f(float c[64], float a[64][64], float b[64]) {

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from pycparser import c_ast
 
 from polysched.scop import dtypes
+from polysched.scop.c_frontend.enumerations import object_type
 from polysched.scop.c_frontend.parse import BUILT_IN_TYPES
 from polysched.scop.dtypes import DType
 
@@ -104,10 +105,14 @@ class TypeNames:
     ----------
     typedef : the type that a typedef name stands for, or None.
     struct : the members of a struct tag, or None while it is incomplete.
+    enumeration : the type of an enumeration's tag, or None while it is incomplete.
+    constant : the value of an enumeration constant, or None.
     """
 
     typedef: Callable[[str], CType | None]
     struct: Callable[[str], StructType | None]
+    enumeration: Callable[[str], CType | None]
+    constant: Callable[[str], int | None]
 
 
 def resolve(node: c_ast.Node, names: TypeNames) -> CType:
@@ -128,7 +133,7 @@ def resolve(node: c_ast.Node, names: TypeNames) -> CType:
     if isinstance(node, c_ast.IdentifierType):
         return _arithmetic(tuple(node.names), names)
     if isinstance(node, c_ast.Enum):
-        return Scalar(dtypes.UINT32 if not _has_negative(node) else dtypes.INT32, own_type=False)
+        return _enumeration(node, names)
     if isinstance(node, c_ast.Struct):
         return _struct(node, names)
     if isinstance(node, c_ast.Union):
@@ -173,11 +178,13 @@ def _arithmetic(words: tuple[str, ...], names: TypeNames) -> CType:
     return Scalar(dtype, own_type=words.count("long") < 2)
 
 
-def _has_negative(node: c_ast.Enum) -> bool:
-    """An enumeration is `unsigned int` for gcc and clang unless a member is negative; `-` is how one gets there."""
-    values = node.values.enumerators if node.values else ()
-    return any(isinstance(e, c_ast.Enumerator) and isinstance(e.value, c_ast.UnaryOp) and e.value.op == "-"
-               for e in values)
+def _enumeration(node: c_ast.Enum, names: TypeNames) -> CType:
+    if node.values is None:
+        return names.enumeration(node.name or "") or Unsupported(f"enum {node.name} has no definition here")
+    dtype = object_type(node, names.constant)
+    if dtype is None:
+        return Unsupported(f"the values of enum {node.name or '{...}'} are not known")
+    return Scalar(dtype, own_type=False)
 
 
 def _function(node: c_ast.FuncDecl, names: TypeNames) -> FunctionType:

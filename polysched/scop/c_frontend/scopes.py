@@ -9,6 +9,7 @@ from enum import Enum
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.c_types import CType, StructType, TypeNames, resolve
+from polysched.scop.c_frontend.enumerations import value_of
 
 
 class Origin(Enum):
@@ -68,7 +69,7 @@ class Scope:
 
     @property
     def type_names(self) -> TypeNames:
-        return TypeNames(self._typedef, self._struct)
+        return TypeNames(self._typedef, self._struct, self._enumeration, self._constant)
 
     def _typedef(self, name: str) -> CType | None:
         for level in reversed(self.levels):
@@ -83,6 +84,19 @@ class Scope:
             if tag in level.structs:
                 return level.structs[tag]
         return None
+
+    def _enumeration(self, tag: str) -> CType | None:
+        for level in reversed(self.levels):
+            if tag in level.enumerations:
+                return level.enumerations[tag]
+        return None
+
+    def _constant(self, name: str) -> int | None:
+        symbol = self.lookup(name)
+        if symbol is None or not symbol.is_enumerator:
+            return None
+        base = 0 if symbol.enumerator is None else value_of(symbol.enumerator, self._constant)
+        return None if base is None else base + symbol.offset
 
     def declare(self, node: c_ast.Node, origin: Origin) -> Symbol | None:
         """Enter a declaration; the symbol it makes, if it makes one."""
@@ -103,7 +117,7 @@ class Scope:
         return symbol
 
     def _declare_tags(self, node: c_ast.Node | None, origin: Origin) -> None:
-        """Enter the struct tags and enumeration constants that a declaration defines on the way."""
+        """Enter the tags and enumeration constants that a declaration defines on the way."""
         while isinstance(node, c_ast.TypeDecl | c_ast.PtrDecl | c_ast.ArrayDecl | c_ast.FuncDecl):
             node = node.type
         if isinstance(node, c_ast.Struct) and node.decls is not None:
@@ -114,6 +128,8 @@ class Scope:
             if node.name and isinstance(ctype, StructType):
                 self.levels[-1].structs[node.name] = ctype
         if isinstance(node, c_ast.Enum) and node.values is not None:
+            if node.name:
+                self.levels[-1].enumerations[node.name] = resolve(node, self.type_names)
             base: c_ast.Node | None = None
             offset = 0
             ctype = resolve(c_ast.IdentifierType(["int"]), self.type_names)
@@ -133,6 +149,7 @@ class _Level:
     symbols: dict[str, Symbol] = field(default_factory=dict)
     typedefs: dict[str, CType] = field(default_factory=dict)
     structs: dict[str, StructType] = field(default_factory=dict)
+    enumerations: dict[str, CType] = field(default_factory=dict)
 
 
 def declarations(node: c_ast.Node) -> Iterator[c_ast.Node]:
