@@ -39,7 +39,7 @@ class EndedError(Exception):
 
 
 class SilentError(Exception):
-    """The contestant did not answer in time."""
+    """The contestant did not answer in time, and was killed."""
 
 
 class Conversation:
@@ -120,6 +120,7 @@ class Conversation:
         while b"\n" not in self._rest:
             left = deadline - time.monotonic()
             if left <= 0:
+                self._process.kill()   # or it would go on beside all that are timed after it
                 raise SilentError(f"no answer within {limit_seconds:.0f} s")
             if not self._read(left):
                 raise EndedError(self._end())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from polysched.errors import PolyschedError
 from polysched.experiment import Contender, Entry, Program, Rules, Standings, run_contest
 from polysched.experiment.contest import MissingToolError, difference_of
 from polysched.experiment.contestant import program, timed
-from polysched.experiment.conversation import EndedError, read_arrays
+from polysched.experiment.conversation import Conversation, EndedError, SilentError, read_arrays
 from polysched.experiment.standings import Status
 from polysched.measure.cold_cache import Flush, FlushMemory, flush_for, flush_from
 from polysched.measure.machine import available_cores
@@ -63,6 +65,17 @@ def test_every_end_of_a_variant_is_a_result(tmp_path: Path) -> None:
     assert all(s.counters.keys() == set(ours.events) for calls in ours.rounds.values() for s in calls)
     again = Standings.from_json(standings.to_json())
     assert again == standings
+
+
+def test_who_is_silent_does_not_run_beside_the_others() -> None:
+    waits = "print('ready', flush=True); input(); [0 for _ in iter(int, 1)]"
+    with subprocess.Popen([sys.executable, "-c", waits], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        talk = Conversation(process)
+        talk.ready(limit_seconds=60.0)
+        with pytest.raises(SilentError):
+            talk.run(warm=0, calls=1, limit_seconds=0.1)
+        assert process.wait(timeout=60.0) == -signal.SIGKILL
 
 
 def test_ratios_compare_within_rounds(tmp_path: Path) -> None:
