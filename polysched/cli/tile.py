@@ -60,11 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
         if unknown := sorted(set(sizes) - known):
             raise UsageError(f"no parameter {unknown[0]}", where=arguments.source,
                              hint=f"parameters are {', '.join(sorted(known)) or 'none'}")
-        options = tiled_options(arguments)
+        options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments))
         tiling = replace(options.tiling_options(), parameters=sizes)
         every = []
         instructions: list[str] = []
-        if (wanted := tensorize_options(arguments)) is not None:
+        if (wanted := options.tensorize) is not None:
             shown.step("choosing instructions")
             scops = tuple(analysed(scop, expand=options.expand).dependences.scop for scop in scops)   # as c2c does
             decided = [decide(scop, wanted, tiling.target) for scop in scops]
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         for scop in scops:
             shown.step(f"scheduling {scop.name}")
             dependences = analysed(scop, expand=options.expand,
-                                   vector_bytes=options.collapses_for() if wanted is None else 0).dependences
+                                   vector_bytes=options.collapses_for()).dependences
             schedule = scheduled(dependences, options, parameters=sizes)
             shown.step(f"tiling {scop.name}")
             every.append(tile(schedule, tiling))

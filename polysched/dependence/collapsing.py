@@ -49,14 +49,12 @@ class CollapsedLoops:
     Parameters
     ----------
     outer, inner : their iterators, as the first statement calls them.
-    iterator : that of the loop that they became.
     row : iterations of the inner one.
     statements : what stands in them.
     """
 
     outer: str
     inner: str
-    iterator: str
     row: int
     statements: tuple[str, ...]
 
@@ -78,7 +76,7 @@ def collapse_rows(dependences: Dependences, vector_bytes: int) -> tuple[Dependen
     Raises
     ------
     BudgetExceededError : as `analyse`.
-    IllegalScheduleError : the flow of values is another one, which would be a fault here.
+    IllegalScheduleError : the dependences are not those before, which would be a fault here.
     """
     done: list[CollapsedLoops] = []
     while dependences.value_based and vector_bytes and dependences.scop.source is not None:
@@ -94,13 +92,13 @@ def collapse_rows(dependences: Dependences, vector_bytes: int) -> tuple[Dependen
         after = analyse(changed.scop, value_based=True, inputs=dependences.inputs)
         if not after.value_based:
             break
-        _check_flow(dependences, after, changed.back)
+        _check_same(dependences, after, changed.back)
         dependences = after
         done += changed.loops
     return dependences, tuple(done)
 
 
-def _check_flow(before: Dependences, after: Dependences, back: isl.UnionMap) -> None:
+def _check_same(before: Dependences, after: Dependences, back: isl.UnionMap) -> None:
     for name in ("flow", "anti", "output"):
         old, new = getattr(before, name), getattr(after, name).apply_domain(back).apply_range(back)
         if not new.is_equal(old):
@@ -181,7 +179,7 @@ def _collapsed(scop: Scop, pairs: Sequence[RowLoops]) -> _Changed | None:
         first = next(s for s in scop.statements if s.name in pair.position)
         p = pair.position[first.name]
         loops.append(CollapsedLoops(outer=first.iterators[p], inner=first.iterators[p + 1], row=pair.row,
-                                    iterator=joint_iterator(scop, first, p), statements=tuple(pair.position)))
+                                    statements=tuple(pair.position)))
     changed = replace(scop, statements=tuple(statements),
                       arrays=tuple(_with_rows(a, rows[a.name]) if a.name in rows else a for a in scop.arrays),
                       schedule=_schedule(scop.schedule.pullback_union_pw_multi_aff(back), pairs))

@@ -120,7 +120,7 @@ void dot(int n, int32_t s[1], int8_t a[n], int8_t b[n]) {
 def test_auto_holds_partial_sums_in_lanes_where_operands_lie_right_for_them() -> None:
     """Rows in lanes would be transposed for a single use; the sum in groups and lanes reads memory as it lies."""
     if not executes_here(find_intrinsic("vpdpbusd_vector")):
-        pytest.skip("no AVX-512 VNNI here")
+        pytest.skip("vpdpbusd_vector needs AVX-512 VNNI, which this machine does not execute")
     scop = from_c_text("""#include <stdint.h>
 void rows(int n, int32_t s[64], uint8_t a[64][n], int8_t b[n])
 {
@@ -142,7 +142,7 @@ void rows(int n, int32_t s[64], uint8_t a[64][n], int8_t b[n])
 def test_odd_lengths_leave_what_fills_no_execution_behind() -> None:
     """4097 = 64 * 64 + 1: memory is read as it lies, and the last product is a statement behind."""
     if not executes_here(find_intrinsic("vpdpbusd_vector")):
-        pytest.skip("no AVX-512 VNNI here")
+        pytest.skip("vpdpbusd_vector needs AVX-512 VNNI, which this machine does not execute")
     scop = from_c_text("""#include <stdint.h>
 void rows(int n, int32_t s[67], uint8_t a[67][n], int8_t b[n])
 {

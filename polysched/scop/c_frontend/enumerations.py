@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator
 
 from pycparser import c_ast
 
+from polysched.errors import UndefinedBehaviourError
 from polysched.scop import dtypes
-from polysched.scop.c_arithmetic import divide_integers
+from polysched.scop.body import ARITHMETIC
+from polysched.scop.c_arithmetic import integer_operation
 from polysched.scop.c_frontend.literals import literal
 from polysched.scop.dtypes import DType
 
 Known = Callable[[str], int | None]
-
-_OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "<<": lambda a, b: a << b,
-    ">>": lambda a, b: a >> b, "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b}
 
 
 def object_type(node: c_ast.Enum, known: Known) -> DType | None:
@@ -73,8 +71,7 @@ def value_of(node: c_ast.Node, known: Known) -> int | None:
 
 
 def _binary(op: str, left: int, right: int) -> int | None:
-    if op in ("<<", ">>") and not 0 <= right < dtypes.INT32.bits:
+    try:
+        return integer_operation(op, left, right, dtypes.INT64, wrap_signed=False) if op in ARITHMETIC else None
+    except UndefinedBehaviourError:
         return None
-    if op == "/":
-        return divide_integers(left, right) if right else None
-    return _OPERATIONS[op](left, right) if op in _OPERATIONS else None
