@@ -28,23 +28,10 @@ def points_of(domain: isl.Set) -> list[tuple[int, ...]]:
         raise UsageError("the set has infinitely many points at these parameters", witness=str(domain),
                          hint="bound it in the context")
     depth = domain.dim(isl.dim_type.set)
-    points: list[tuple[int, ...]] = []
-    interrupted: list[BaseException] = []
-
-    def keep(point: isl.Point) -> None:
-        try:
-            points.append(tuple(point.get_coordinate_val(isl.dim_type.set, d).to_python() for d in range(depth)))
-        except BaseException as error:   # of a signal, such as Ctrl-C: isl would put an error of its own in its place
-            interrupted.append(error)
-            raise
-
-    try:
-        domain.foreach_point(keep)
-    except isl.Error:
-        if interrupted:
-            raise interrupted[0] from None
-        raise
-    return points
+    points: list[isl.Point] = []
+    # No Python runs inside: what a signal raised there (Ctrl-C), isl would replace by an error of its own.
+    domain.foreach_point(points.append)
+    return [tuple(point.get_coordinate_val(isl.dim_type.set, d).to_python() for d in range(depth)) for point in points]
 
 
 def pairs_of(relation: isl.Map) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
