@@ -11,7 +11,8 @@ Iterations that may run twice (nothing that the loop writes is read in it) need 
 so that the vectors between the first and the last one lie on cache lines of their own.
 
 Where every access stays in place or moves by one element per iteration, and where a function of math.h is
-computed: else what would be gathered is left to the compiler's own judgement.
+computed: else what would be gathered is left to the compiler's own judgement.  So is an innermost loop that runs on
+threads itself, but for those functions, which compilers call lane by lane: there threads share the whole vectors.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
     """Rewrite every suitable simd loop below a node."""
     match node:
         case For():
-            free = node.mark.simd and not node.mark.parallel and node.is_canonical and node.step == 1
-            if free and straight(node.body) is not None:
+            free = node.mark.simd and node.is_canonical and node.step == 1
+            if free and straight(node.body) is not None and (not node.mark.parallel or how.calls(node.body)):
                 width = how.width(node, facts)
                 return _strips(node, width, how) if width > 1 else node
             return replace(node, body=vectorise_loops(node.body, facts.inside(node), how))
@@ -197,5 +198,5 @@ def _cut_known(loop: For, lower: Linear, length: int, width: int, how: Vectorisa
 def _singles(loop: For, lower: Linear, upper: Linear, how: Vectorisation) -> For:
     """Iterations one by one."""
     single = Edge(variable=loop.variable, base=variable(loop.variable), count=1, simd=False)
-    return replace(loop, lower=lower, upper=upper, mark=replace(loop.mark, simd=False),
+    return replace(loop, lower=lower, upper=upper, mark=replace(loop.mark, simd=False, parallel=False),
                    body=_tile(loop, single) if how.calls(loop.body) else loop.body)

@@ -167,6 +167,28 @@ def test_calls_stay_calls_on_request() -> None:
     assert "vector_size" not in source.text
 
 
+@pytest.mark.parametrize(("written", "read"), [("A", "B"), ("A", "A")])
+def test_calls_in_a_loop_that_threads_share(written: str, read: str, tmp_path: Path) -> None:
+    text = f"""double exp(double);
+void f(int n, double A[n], double B[n]) {{
+#pragma scop
+  for (int j = 0; j < n; j++)
+    {written}[j] = exp({read}[j]);
+#pragma endscop
+}}
+"""
+    source = emit(marked(from_c_text(text), (("j", LoopMark(parallel=True, simd=True, least_work=8)),)),
+                  options=EmitOptions(vector_bits=256))
+    assert source.text.count("#pragma omp parallel for if(") == 1, "threads share the loop over vectors only"
+    assert "simd" not in source.text
+    ours = load(splice(text, [source]), tmp_path).f
+    for n in (0, 1, 3, 4, 5, 7, 8, 11, 16, 33):
+        a, b = np.random.default_rng(n).standard_normal((2, n))
+        want = np.exp(a if read == "A" else b)
+        ours(n, *(ctypes.c_void_p(x.ctypes.data) for x in (a, b)))
+        np.testing.assert_allclose(a, want, rtol=1e-15)
+
+
 @pytest.mark.parametrize("bits", [128, 512])
 def test_calls_of_elements_that_lie_apart(bits: int, tmp_path: Path) -> None:
     text = """float expf(float);
