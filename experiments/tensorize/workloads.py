@@ -1,19 +1,26 @@
 """The workloads: each a plain operator, and the plain loop nest that the C compiler vectorises."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from polysched.scop.expression import axis, build, compute, placeholder
 from polysched.scop.expression import sum as total
+from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Scop
 from polysched.tensorize import operators
 from polysched.tensorize.operators import BATCH
 
+Arrays = dict[str, np.ndarray]
+
 BYTES = {"dtype": "uint8", "right_dtype": "int8", "accumulator": "int32"}
 BF16 = {"dtype": "bfloat16", "accumulator": "float32"}
 F32 = {"dtype": "float32", "accumulator": "float32"}
+TYPES = {"bytes": BYTES, "bf16": BF16, "f32": F32}
 PLAIN_PRODUCT = """void plain({c} *restrict C, const {a} *restrict A, const {b} *restrict B) {{
     #pragma omp parallel for
     for (long i = 0; i < {m}; i++)
@@ -66,58 +73,102 @@ PLAIN_CHANNELS_LAST = """void plain(int32_t *restrict Y, const uint8_t *restrict
 """
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Workload:
-    """One row of the table."""
+    """One row of the configuration.
 
-    name: str
+    Parameters
+    ----------
+    plain : C of the function `plain`, whose arguments are pointers to `order`.
+    constant : the array that is packed once, weights or the right factor.
+    channels_last : inputs and results are; the plain loop nest gets the weights that way too.
+    transposed : the plain loop nest gets B transposed, as a good one would have it.
+    """
+
     scop: Scop
     operations: int
     plain: str
+    order: tuple[str, ...]
+    constant: str
     sizes: dict[str, int] = field(default_factory=dict)
-    constant: str = ""                  # array that is packed once
-    channels_last: bool = False         # X and Y are; the baseline gets W that way too
-    transposed_plain: bool = False      # the baseline gets B transposed, as a good loop nest would have it
+    channels_last: bool = False
+    transposed: bool = False
+
+    @property
+    def result(self) -> str:
+        """The array that is computed."""
+        return self.order[0]
+
+    def inputs(self) -> Arrays:
+        """All arrays on 64-byte boundaries: small integers, so that sums of floats are exact in any order."""
+        chooser = np.random.default_rng(0)
+        return {a.name: aligned(stored(chooser.integers(*((0, 8) if a.dtype.name == "uint8" else (-4, 5)),
+                                                        size=extents_of(a, self.sizes)), a.dtype.name))
+                for a in self.scop.arrays}
+
+    def for_plain(self, arrays: Arrays) -> Arrays:
+        """The arrays as the plain loop nest wants them."""
+        changed = dict(arrays)
+        if self.transposed:
+            changed["B"] = aligned(arrays["B"].T)
+        if self.channels_last:
+            changed["W"] = aligned(arrays["W"].transpose(0, 2, 3, 1))
+        return changed
 
 
-def product(name: str, n: int, types: dict[str, str], plain: str) -> Workload:
+def product(row: Mapping[str, Any]) -> Workload:
     names = {"uint8": "uint8_t", "int8": "int8_t", "int32": "int32_t", "float32": "float", "bfloat16": "bf16"}
-    c, a = names[types["accumulator"]], names[types["dtype"]]
-    text = plain.format(c=c, a=a, b=names[types.get("right_dtype", types["dtype"])], m=n, n=n, k=n)
-    return Workload(name, operators.gmm(m=n, n=n, k=n, **types), 2 * n**3, text, constant="B",
-                    transposed_plain=plain is PLAIN_PRODUCT)
+    types, sizes = TYPES[row["types"]], row["sizes"]
+    plain = {"bytes": PLAIN_PRODUCT, "bf16": PLAIN_BF16, "f32": PLAIN_F32}[row["types"]]
+    text = plain.format(c=names[types["accumulator"]], a=names[types["dtype"]],
+                        b=names[types.get("right_dtype", types["dtype"])], **sizes)
+    return Workload(scop=operators.gmm(**sizes, **types), operations=2 * sizes["m"] * sizes["n"] * sizes["k"],
+                    plain=text, order=("C", "A", "B"), constant="B", transposed=plain is PLAIN_PRODUCT)
 
 
-def convolution(name: str, channels_in: int, channels: int, size: int, window: int) -> Workload:
-    scop = operators.c2d(k=channels, c=channels_in, size=size, window=window, **BYTES)
-    text = PLAIN_CONVOLUTION.format(k=channels, c=channels_in, size=size, window=window, wide=size + window - 1)
-    return Workload(name, scop, 2 * channels * channels_in * size * size * window * window, text, {"batch": 1}, "W")
+def convolution(row: Mapping[str, Any]) -> Workload:
+    sizes = row["sizes"]
+    return convolved(row, operators.c2d(**sizes, **BYTES), PLAIN_CONVOLUTION)
 
 
-def channels_last(name: str, channels_in: int, channels: int, size: int, window: int) -> Workload:
+def channels_last(row: Mapping[str, Any]) -> Workload:
     """The convolution with the layout that oneDNN likes best: channels innermost in inputs and results."""
+    channels_in, channels, size, window = (row["sizes"][n] for n in ("c", "k", "size", "window"))
     x = placeholder("X", (BATCH, size + window - 1, size + window - 1, channels_in), "uint8")
     w = placeholder("W", (channels, channels_in, window, window), "int8")
     c, r, s = axis("c", channels_in), axis("r", window), axis("s", window)
     scop = build(compute((BATCH, size, size, channels), lambda n, p, q, k: total(
         x[n, p + r, q + s, c].astype("int32") * w[k, c, r, s].astype("int32"), over=(c, r, s)), name="Y"), name="nhwc")
-    text = PLAIN_CHANNELS_LAST.format(k=channels, c=channels_in, size=size, window=window, wide=size + window - 1)
-    return Workload(name, scop, 2 * channels * channels_in * size * size * window * window, text, {"batch": 1}, "W",
-                    channels_last=True)
+    return convolved(row, scop, PLAIN_CHANNELS_LAST)
 
 
-WORKLOADS: dict[str, Callable[[], Workload]] = {
-    "int8 product 1024": lambda: product("int8 product 1024", 1024, BYTES, PLAIN_PRODUCT),
-    "bf16 product 1024": lambda: product("bf16 product 1024", 1024, BF16, PLAIN_BF16),
-    "f32 product 1024": lambda: product("f32 product 1024", 1024, F32, PLAIN_F32),
-    "int8 conv 3x3 64@56": lambda: convolution("int8 conv 3x3 64@56", 64, 64, 56, 3),
-    "int8 conv 1x1 64@56": lambda: convolution("int8 conv 1x1 64@56", 64, 64, 56, 1),
-    "int8 conv 3x3 nhwc": lambda: channels_last("int8 conv 3x3 nhwc", 64, 64, 56, 3),
-    "int8 conv 1x1 nhwc": lambda: channels_last("int8 conv 1x1 nhwc", 64, 64, 56, 1),
-}
+def convolved(row: Mapping[str, Any], scop: Scop, plain: str) -> Workload:
+    s = row["sizes"]
+    return Workload(scop=scop, operations=2 * s["k"] * s["c"] * s["size"]**2 * s["window"]**2,
+                    plain=plain.format(**s, wide=s["size"] + s["window"] - 1), order=("Y", "X", "W"), constant="W",
+                    sizes={"batch": 1}, channels_last=plain is PLAIN_CHANNELS_LAST)
+
+
+KINDS: dict[str, Callable[[Mapping[str, Any]], Workload]] = {
+    f.__name__: f for f in (product, convolution, channels_last)}
+
+
+def make(row: Mapping[str, Any]) -> Workload:
+    """The workload of a row of the configuration."""
+    return KINDS[row["kind"]](row)
 
 
 def stored(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Values in an element type; bfloat16 as its upper 16 bits, rounded towards zero."""
     if dtype == "bfloat16":
         return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     return values.astype(dtype)
+
+
+def aligned(values: np.ndarray) -> np.ndarray:
+    """A contiguous copy on a 64-byte boundary."""
+    memory = np.empty(values.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    copy = memory[start: start + values.nbytes].view(values.dtype).reshape(values.shape)
+    copy[...] = values
+    return copy

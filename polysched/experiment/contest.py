@@ -63,12 +63,14 @@ class Contender:
         not there.
     threads : of its runtime.
     note : for the reader of the table.
+    expected : what its results ought to be, from the reference's: rounded to a narrower type, for instance.
     """
 
     name: str
     make: Callable[[], Program]
     threads: int = 1
     note: str = ""
+    expected: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]] = lambda results: results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +191,7 @@ def _enter(contender: Contender, rules: Rules, folder: Path, stack: ExitStack, *
     if reference is None:
         expected.update(got)
     else:
-        problem, entry.largest_relative = difference_of(expected, got, rules.tolerance)
+        problem, entry.largest_relative = difference_of(contender.expected(expected), got, rules.tolerance)
         if problem:
             return out(Status.WRONG, problem, entry.largest_relative)
     return _with_first_round(entry, samples, reference or entry, limit)

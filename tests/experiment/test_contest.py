@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,21 +40,27 @@ def missing() -> Program:
     raise MissingToolError("ppcg is not on the PATH")
 
 
+def halved(results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: values / 2 for name, values in results.items()}
+
+
 def test_every_end_of_a_variant_is_a_result(tmp_path: Path) -> None:
     hows = {"plain": "right", "polysched": "right", "a wrong one": "wrong", "a crash": "crash", "silent": "silent",
             "no start": "cannot start"}
     said: list[str] = []
     standings = run_contest([*(contender(name, tmp_path, how) for name, how in hows.items()),
-                             Contender(name="ppcg", make=missing)], rules(), tmp_path, said.append)
+                             Contender(name="ppcg", make=missing),
+                             replace(contender("not half", tmp_path), expected=halved)], rules(), tmp_path, said.append)
     status = {v.name: v.status for v in standings.variants}
     assert status == {"plain": Status.VERIFIED, "polysched": Status.VERIFIED, "a wrong one": Status.WRONG,
                       "a crash": Status.FAILED, "silent": Status.SLOW, "no start": Status.FAILED,
-                      "ppcg": Status.MISSING}
+                      "ppcg": Status.MISSING, "not half": Status.WRONG}
     problems = {v.name: v.problem for v in standings.variants}
     assert "values[3] is 8.001 instead of 8" in problems["a wrong one"]
     assert problems["a crash"].startswith("it crashed with SIGSEGV")
     assert problems["silent"] == "no answer within 2 s"
     assert "RuntimeError: no such library" in problems["no start"]
+    assert "is 10 instead of 5 " in problems["not half"], "it ought to give half of the reference's results"
     assert problems["ppcg"] == "ppcg is not on the PATH"
     assert [v.name for v in standings.variants if v.timed] == ["plain", "polysched"], "no time without verification"
     assert all(v.note == "a note" for v in standings.variants if v.timed)
