@@ -216,7 +216,7 @@ class SourceRegion:
     start, end : character offsets of the region in `text`, pragmas included.
     function : name of the function around the region; None at file scope of a fragment.
     indent : the white space before the opening pragma.
-    preprocessor : the `-I` and `-D` arguments that the file was read with.
+    preprocessor : the `-I` and `-D` arguments that the file was read with, folders as absolute paths.
     signature : how the function around the region is called; None for a fragment.
     declarations : what the emitted region has to declare at its start, because the code behind it uses it.
     without_declarations : the region as C without these, when there are any.

@@ -181,9 +181,9 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     x.parameters = dict(sorted(x.parameters.items(), key=lambda p: order.get(p[1].spelling, len(order))))
     text = region.text_region
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
-                         function=region.function.decl.name, indent=text.indent, preprocessor=source.arguments,
-                         signature=signature_of(region.function, scope), declarations=tuple(map(at_start, kept)),
-                         without_declarations=plain)
+                         function=region.function.decl.name, indent=text.indent,
+                         preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
+                         declarations=tuple(map(at_start, kept)), without_declarations=plain)
     dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
                      if isinstance(symbol, Symbol) and isinstance(symbol.ctype, Scalar)
                      and dead_after(region, symbol))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polysched.errors import CompileError, SourceLocation, SourceSyntaxError, UsageError
@@ -49,6 +49,11 @@ class SourceFile:
     def arguments(self) -> tuple[str, ...]:
         """The user's own preprocessor arguments."""
         return (*(f"-I{d}" for d in self.include_dirs), *(f"-D{d}" for d in self.defines))
+
+    @property
+    def arguments_elsewhere(self) -> tuple[str, ...]:
+        """The same for a compiler that runs in another folder."""
+        return replace(self, include_dirs=tuple(str(Path(d).absolute()) for d in self.include_dirs)).arguments
 
 
 def read_source(path: str | Path, *, include_dirs: Sequence[str | Path], defines: Sequence[str],

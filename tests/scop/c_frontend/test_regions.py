@@ -65,17 +65,18 @@ def test_pragmas_in_comments_and_strings_are_no_pragmas():
     assert [(p.word, p.line) for p in pragma_lines(text)] == [("scop", 5), ("endscop", 6)]
 
 
-def test_macros_includes_and_defines(tmp_path):
+def test_macros_includes_and_defines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "sizes.h").write_text("#define ROWS (N / 2)\n")
     (tmp_path / "own.h").write_text("#define AT(a, i) a[(i)]\n")
     includes = '#include <sizes.h>\n#include "own.h"\n#include <stdio.h>\n#include <math.h>\n'
     (tmp_path / "given.c").write_text(includes + function(
         "f", "#pragma scop\nfor (int i = 0; i < ROWS; i++) AT(A, i) = M_PI;\n#pragma endscop"))
-    (scop,) = all_from_c_file(tmp_path / "given.c", include_dirs=[tmp_path / "include"], defines=["N=10"])
+    (scop,) = all_from_c_file("given.c", include_dirs=["include"], defines=["N=10"])
     assert scop.statements[0].domain.plain_is_equal(scop.statements[0].domain.read_from_str(
         scop.context.get_ctx(), "[n] -> { S0[i] : 0 <= i <= 4 }"))
-    assert scop.source.preprocessor == (f"-I{tmp_path / 'include'}", "-DN=10")
+    assert scop.source.preprocessor == (f"-I{tmp_path / 'include'}", "-DN=10"), "what it is compiled by elsewhere"
 
 
 DETECTED = """#include <stdio.h>
