@@ -38,6 +38,8 @@ SLOWER = ("slower than the original at these sizes: --tile N, --tile off, --no-p
           "codes, and --safe keeps the original where it is faster")
 LIMITS = ("--timeout and --memory set the limits; where the original code fails, other sizes (--size) or inputs "
           "(--seed) may suit it")
+NOT_LINKED = ("link the library that has the function: --cflags '-O3 -march=native -lNAME', with -LDIR and "
+              "-Wl,-rpath,DIR where it lies in no usual folder")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -189,7 +191,8 @@ def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = Fals
     output.print(f"{measurement.function}({sizes}) in {Path(measurement.source).name}", markup=False)
     line = verification_line(measurement)
     if measurement.failure:
-        raise RunFailedError(measurement.failure, where=measurement.source, hint=LIMITS)
+        hint = NOT_LINKED if "undefined symbol" in measurement.failure else LIMITS
+        raise RunFailedError(measurement.failure, where=measurement.source, hint=hint)
     if not measurement.verified:
         never_compared = measurement.verification is None or bool(measurement.verification.problem)
         raise WrongResultError(line, where=measurement.source, hint=(

@@ -13,6 +13,7 @@ from polysched.target import Compiler
 
 DEFAULT_FLAGS = ("-O3", "-march=native")
 MESSAGE_LINES = 12
+LINKED = ("-l", "-L", "-Wl,")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,7 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
 
     Parameters
     ----------
+    flags : compiler options; libraries among them come behind the source, whose calls they serve.
     preprocessor : `-I`, `-D` and the like.
     openmp : compile and link with the compiler's OpenMP options.
     what : what the text is, for the message of a refusal.
@@ -54,10 +56,12 @@ def compile_shared(text: str, *, name: str, folder: Path, compiler: Compiler, fl
     source.write_text(text)
     library = folder / f"{name}.so"
     options = [*flags, *(compiler.openmp_compile if openmp else ())]
+    before = [f for f in options if not f.startswith(LINKED)]
     started = time.monotonic()
     done = compiler.run(
-        [*options, "-w", "-fPIC", "-shared", "-fvisibility=hidden", "-ffunction-sections", *preprocessor,
-         str(source), "-o", str(library), "-Wl,--gc-sections", *(compiler.openmp_link if openmp else ()), "-lm"],
+        [*before, "-w", "-fPIC", "-shared", "-fvisibility=hidden", "-ffunction-sections", *preprocessor,
+         str(source), "-o", str(library), "-Wl,--gc-sections", *(f for f in flags if f.startswith(LINKED)),
+         *(compiler.openmp_link if openmp else ()), "-lm"],
         folder=folder)
     if done.returncode != 0:
         raise CompileError(f"{compiler} refused {what or name}", witness=first_lines(done.stderr, str(folder)),

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from polysched.cli.run import show
+from polysched.errors import RunFailedError
 from tests.cli.command import PRODUCT, RUN_FAILED, is_refusal, polysched
 from tests.report import made_results
 
@@ -174,6 +176,15 @@ def test_a_program_that_fails_is_reported_and_leaves_nothing(
     value = json.loads((tmp_path / "report.json").read_text())["measurement"]
     assert message in value["failure"]
     assert value["timing"] is None
+
+
+@pytest.mark.parametrize(("failure", "hint"), [("undefined symbol: cblas_dgemm", "--cflags '-O3 -march=native -lNAME'"),
+                                               ("crashed with SIGSEGV", "--timeout and --memory")])
+def test_a_failure_has_the_hint_that_concerns_it(failure: str, hint: str) -> None:
+    failed = replace(made_results.measured("f"), failure=failure, timing=None)
+    with pytest.raises(RunFailedError, match=failure) as refusal:
+        show(failed)
+    assert hint in (refusal.value.hint or "")
 
 
 def test_a_function_without_visible_effect_is_not_verified(tmp_path: Path) -> None:

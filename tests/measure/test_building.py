@@ -29,6 +29,15 @@ def test_a_function_that_is_not_needed_may_call_what_does_not_exist(tmp_path: Pa
     assert ctypes.CDLL(str(binary.path)).used() == 3
 
 
+def test_libraries_among_the_flags_serve_the_calls_of_the_source(tmp_path: Path) -> None:
+    compile_shared(EXPORTED + "int two(void) { return 2; }", name="libtwo", folder=tmp_path, compiler=find_compiler())
+    flags = ("-O1", f"-L{tmp_path}", "-ltwo", f"-Wl,-rpath,{tmp_path}")
+    binary = compile_shared("int two(void); " + EXPORTED + "int four(void) { return two() + two(); }", name="a",
+                            folder=tmp_path, compiler=find_compiler(), flags=flags)
+    assert ctypes.CDLL(str(binary.path)).four() == 4
+    assert binary.flags[:4] == flags
+
+
 def test_a_refusal_carries_the_compilers_message(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as refusal:
         compile_shared("int f(void) { return undeclared; }", name="a", folder=tmp_path, compiler=find_compiler(),

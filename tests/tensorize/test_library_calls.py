@@ -37,10 +37,11 @@ def best_call(scop: Scop, name: str, sizes: dict[str, int], function: str) -> tu
     return found.matches[0], library_call(found.matches[0], function)
 
 
-def run(text: str, m: Match, arrays: dict[str, np.ndarray], folder: Path) -> None:
+def run(text: str, m: Match, arrays: dict[str, np.ndarray], folder: Path,
+        linked: tuple[str, ...] = ("-lopenblas",)) -> None:
     source, library = folder / "call.c", folder / "call.so"
     source.write_text(f"#include <cblas.h>\n{PRELUDE}{text}")
-    done = find_compiler().run(["-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(library), "-lopenblas"])
+    done = find_compiler().run(["-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(library), *linked])
     if done.returncode:
         pytest.skip(f"no OpenBLAS to link with: {done.stderr.strip().splitlines()[0]}")
     order = dict.fromkeys(v.array for v in m.layouts)
@@ -79,6 +80,31 @@ def test_matrix_vector(matrix: str, update: str, tmp_path: Path) -> None:
     wanted = arrays["y"] + a @ arrays["x"]
     run(text, m, arrays, tmp_path)
     np.testing.assert_array_equal(arrays["y"], wanted)
+
+
+def batched_library(function: str) -> tuple[str, ...]:
+    """Compiler options for the OpenBLAS of the wheel `scipy-openblas32`, which has batched products."""
+    wheel = pytest.importorskip("scipy_openblas32", reason="no library with batched products: scipy-openblas32 has one")
+    folder = wheel.get_lib_dir()
+    return (f"-I{wheel.get_include_dir()}", f"-D{function}=scipy_{function}", f"-L{folder}", f"-l{wheel.get_library()}",
+            f"-Wl,-rpath,{folder}")
+
+
+@pytest.mark.parametrize(("letter", "kind", "update", "formula"), [
+    ("d", "double", "C[p][i][j] += A[p][i][k] * B[p][j][k]", "pik,pjk->pij"),
+    ("s", "float", "C[p][i][j] += A[p][k][i] * B[p][k][j]", "pki,pkj->pij")])
+def test_a_batched_call_computes_all_products(letter: str, kind: str, update: str, formula: str,
+                                              tmp_path: Path) -> None:
+    a, b = ("m][q", "n][q") if letter == "d" else ("q][m", "q][n")
+    scop = program(f"int b, int m, int n, int q, {kind} C[b][m][n], {kind} A[b][{a}], {kind} B[b][{b}]",
+                   "for (int p = 0; p < b; p++) " + NEST.format(update))
+    sizes, name = {"b": 4, **SIZES}, f"cblas_{letter}gemm_batch_strided"
+    linked = batched_library(name)
+    m, text = best_call(scop, name, sizes, "call")
+    arrays = {n: x.astype(kind.replace("float", "float32")) for n, x in filled(scop, sizes).items()}
+    wanted = arrays["C"] + np.einsum(formula, arrays["A"], arrays["B"])
+    run(text, m, arrays, tmp_path, linked)
+    np.testing.assert_array_equal(arrays["C"], wanted)
 
 
 def test_a_batch_is_a_loop_around_the_call_or_the_batched_function(tmp_path: Path) -> None:
