@@ -28,6 +28,7 @@ from polysched.scop.shown import Shown
 from polysched.scop.text import isl_tree_text, scop_text
 from polysched.target import Target, host
 from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.surroundings import KeptLoop, inside_loops
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
@@ -319,27 +320,31 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
                      moved=expansion.moved, collapsed=expansion.collapsed)
 
 
-def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
-    """The region with every statement that pays computed by an instruction, and the reasons in words."""
+def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
+                       outside: tuple[KeptLoop, ...] = ()) -> tuple[CSource, tuple[str, ...]]:
+    """The region with every statement that pays computed by an instruction, and the reasons in words.
+
+    Parameters
+    ----------
+    outside : loops around the region, which are parameters in `source`.
+    """
     assert options.tensorize is not None
-    decision = decide(scop, options.tensorize, options.target())
+    decision = decide(scop, options.tensorize, options.target(), outside=outside)
     if decision.program is None:
         return source, decision.reasons
-    parts: list[CSource | None] = []
+    parts: list[CSource] = []
     reasons = list(decision.reasons)
     program = with_shared_outside(decision.program)
-    for part in (program.before, program.after):
-        if part is None:
-            parts.append(None)
-            continue
+    for part, loops in program.parts:
         seconds: dict[str, float] = {}
-        dependences = analysed(part, expand=options.expand).dependences
-        rest, why = _with_instructions(part, _emitted(dependences, options, seconds), options)
+        iteration = inside_loops(part, loops, program.match.fragment.sizes)
+        dependences = analysed(iteration, expand=options.expand).dependences
+        rest, why = _with_instructions(part, _emitted(dependences, options, seconds), options, loops)
         parts.append(rest)
         reasons += why
     own = program.match.fragment.statement.name
     place = scop.source.start if scop.source is not None else 0
-    made = with_instruction(source, program, parts[0], parts[1], name=f"polysched_{own}_{place}",
+    made = with_instruction(source, program, parts, name=f"polysched_{own}_{place}",
                             parallel=options.parallel, emulated=decision.emulated)
     return made, tuple(reasons)
 

@@ -52,6 +52,7 @@ class CSource(Shown):
     loops : the loop nest that was printed.
     fallbacks : what had to be left out, one sentence each; empty in the normal case.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
+    prologue : for code inside kept loops (`tensorize.surroundings`), lines to run ahead of one of them, and its number.
     allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
     """
 
@@ -61,6 +62,7 @@ class CSource(Shown):
     fallbacks: tuple[str, ...] = ()
     allocated: tuple[str, ...] = ()
     preamble: str = ""
+    prologue: tuple[tuple[int, str], ...] = ()
 
     @property
     def scop(self) -> Scop:

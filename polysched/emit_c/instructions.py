@@ -6,75 +6,131 @@ The call's function, with the headers and helpers it needs, goes to the top of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.original_code import inside
+from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match, library_call
+from polysched.tensorize.emission.function import operand_sources
+from polysched.tensorize.emission.packing import condition_c
 from polysched.tensorize.program import TensorizedProgram
 from polysched.tensorize.semantics import C_NAMES
+from polysched.tensorize.surroundings import KeptLoop
 
 
-def with_instruction(ordinary: CSource, program: TensorizedProgram, before: CSource | None, after: CSource | None, *,
+def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Sequence[CSource], *,
                      name: str, parallel: bool, emulated: bool = False) -> CSource:
     """The region with one statement computed by an instruction.
 
     Rewrite:  REGION  ->  if (sizes) { BEFORE name(arrays); AFTER } else { REGION }; without parameters no condition.
+              Loops that stay around: for (t) { BEFORE name(arrays, t); AFTER }, what is packed once ahead of them.
 
     Parameters
     ----------
     ordinary : the whole region as it is emitted without the instruction.
-    before, after : the emitted parts.
+    parts : the emitted parts, as `program.parts` names them.
     name : of the new function; unique in the file.
     emulated : plain C stands for the instruction.
     """
     scop, memories = program.match.fragment.scop, list(shared_memories(program))
     if program.match.intrinsic.library:
         arrays, own = _library(program, name)
+        prologue: list[tuple[int, str]] = []
     else:
         emitted = emit_match(program.match, name, EmissionOptions(
-            parallel=parallel, zero=program.zero, emulated=emulated, choice=program.choice))
+            parallel=parallel and program.worth_a_team, zero=program.zero, emulated=emulated, choice=program.choice,
+            keep=tuple(program.preparations)))
         arrays, own = emitted.arrays, preamble(emitted)
-    call = _call(scop, name, arrays)
+        prologue = list(_preparations(program, emitted))
+    prologue += [line for part in parts for line in part.prologue]
     lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name} */"]
-    lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_block(before), call, *_block(after),
+    call = _guarded_call(program, _call(scop, name, arrays, [loop.name for loop in program.loops]))
+    lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_nested(program, parts, call, prologue),
               *(f"free({m.name});" for m in memories)]
     sizes = program.match.fragment.sizes
     tests = [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
-    if tests:
+    if tests and not program.outside:   # what is around has asked
         lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
                  *map(inside, ordinary.text.splitlines()), "}"]
     preambles = ["#include <stdlib.h>\n"] * bool(memories)
-    preambles += [part.preamble for part in (before, after) if part is not None]
-    return replace(ordinary, text="".join(f"{line}\n" for line in lines),
-                   preamble="".join([*preambles, own]))
+    preambles += [part.preamble for part in parts]
+    return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, own]),
+                   prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
+
+
+def _nested(program: TensorizedProgram, parts: Sequence[CSource], call: str,
+            prologue: Iterable[tuple[int, str]]) -> list[str]:
+    """The call between the parts, inside the loops that stay around it."""
+    blocks = {id(scop): _block(part) for (scop, _), part in zip(program.parts, parts, strict=True)}
+    blocks[id(None)] = []
+    lines = [*blocks[id(program.before)], call, *blocks[id(program.after)]]
+    for number, around in reversed(list(enumerate(program.around, len(program.outside)))):
+        ready = dict.fromkeys(line for at, line in prologue if at == number)
+        head, *more = _for(around.loop)
+        lines = [*blocks[id(around.before)], *ready, head, *map(inside, [*more, *lines]), "}",
+                 *blocks[id(around.after)]]
+    return lines
+
+
+def _for(loop: KeptLoop) -> list[str]:
+    """The head of the loop; types that could not count past the last value are counted by a `long`."""
+    counts = loop.dtype in (INT32, INT64)
+    v, kind = (loop.name, loop.dtype.c_name) if counts else (f"ps_{loop.name}", "long")
+    ends = f"{v} = {loop.lower}; {v} <= {loop.upper}; {v}++"
+    if loop.descending:
+        ends = f"{v} = {loop.upper}; {v} >= {loop.lower}; {v}--"
+    return [f"for ({kind} {ends}) {{", *([] if counts else [f"const {loop.dtype.c_name} {loop.name} = {v};"])]
+
+
+def _guarded_call(program: TensorizedProgram, call: str) -> str:
+    """The call, in those iterations of the loops around in which the program has the statement."""
+    fragment = program.match.fragment
+    bounds = [(loop.lower, loop.upper - loop.lower + 1) for loop in program.loops]
+    mine = [fragment.loop(n).lower for n in fragment.kept]
+    if fragment.reached_always and bounds == list(zip(mine, fragment.kept_extents, strict=True)):
+        return call
+    return f"if ({condition_c(fragment.reached.reset_tuple_id(), [loop.name for loop in program.loops])}) {call}"
+
+
+def _preparations(program: TensorizedProgram, emitted: Emitted) -> Iterator[tuple[int, str]]:
+    """Calls that pack what stays the same inside a loop around, and the number of that loop."""
+    scop = program.match.fragment.scop
+    for operand, at in program.preparations.items():
+        if emitted.plan.place(operand).packed:
+            arrays = operand_sources(program.match, operand)
+            values = [loop.name if i < at else str(loop.lower) for i, loop in enumerate(program.loops)]
+            yield at, _call(scop, f"{emitted.name}_prepare_{operand}", arrays, values, written="")
 
 
 def shared_temporaries(program: TensorizedProgram) -> tuple[Array, ...]:
-    """The temporaries of a region that the instruction uses, or both what runs before and what runs behind it."""
+    """The temporaries of a region that the instruction uses, or several parts, or iterations of loops around."""
     scop = program.match.fragment.scop
-    own = {a.array for a in program.match.fragment.statement.accesses}
-    sides = [{a.name for a in part.arrays} for part in (program.before, program.after) if part is not None]
-    common = own | (sides[0] & sides[1] if len(sides) == 2 else set())
-    return tuple(a for a in scop.arrays if a.storage is Storage.LOCAL and a.name in common)
+    return tuple(a for a in scop.arrays if a.storage is Storage.LOCAL and a.name in _shared(program))
+
+
+def _shared(program: TensorizedProgram) -> set[str]:
+    uses = [{a.array for a in program.match.fragment.statement.accesses},
+            *({a.name for a in part.arrays} for part, _ in program.parts)]
+    several = {name for name in set().union(*uses) if sum(name in used for used in uses) > 1}
+    return uses[0] | several | program.carried
 
 
 def with_shared_outside(program: TensorizedProgram) -> TensorizedProgram:
     """The program whose parts take the temporaries that they share for arrays declared outside of them."""
-    shared = {a.name for a in shared_temporaries(program)}
+    local, shared = {a.name for a in shared_temporaries(program)}, _shared(program)
 
-    def published(part: Scop | None) -> Scop | None:
-        if part is None:
-            return None
-        return replace(part, arrays=tuple(
-            replace(a, storage=Storage.OUTER, c_element=f"(*{a.name})" if a.is_scalar else a.c_element)
-            if a.name in shared else a for a in part.arrays))
+    def published(array: Array) -> Array:
+        if array.name in local:
+            return replace(array, storage=Storage.OUTER,
+                           c_element=f"(*{array.name})" if array.is_scalar else array.c_element)
+        return replace(array, dead_after=False) if array.name in shared else array
 
-    return replace(program, before=published(program.before), after=published(program.after))
+    return program.with_parts(lambda part: replace(part, arrays=tuple(map(published, part.arrays))))
 
 
 def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
@@ -95,19 +151,20 @@ def _library(program: TensorizedProgram, name: str) -> tuple[tuple[str, ...], st
     return tuple(dict.fromkeys(v.array for v in program.match.layouts)), f"{headers}static {text}"
 
 
-def _block(part: CSource | None) -> list[str]:
-    return [] if part is None else ["{", *map(inside, part.text.splitlines()), "}"]
+def _block(part: CSource) -> list[str]:
+    return ["{", *map(inside, part.text.splitlines()), "}"]
 
 
-def _call(scop: Scop, name: str, arrays: tuple[str, ...]) -> str:
-    """`name((const T *)&A[0][0], ...);`"""
-    written = arrays[0]
+def _call(scop: Scop, name: str, arrays: Sequence[str], values: Iterable[str],
+          written: str | None = None) -> str:
+    """`name((const T *)&A[0][0], ..., t);`, the first array being written unless another is."""
+    written = arrays[0] if written is None else written
     arguments = []
     for array in map(scop.array, arrays):
         zeros = ["0"] * array.c_element.count("{}")
         constant = "" if array.name == written else "const "
         arguments.append(f"({constant}{C_NAMES[array.dtype.name]} *)&{array.c_element.format(*zeros)}")
-    return f"{name}({', '.join(arguments)});"
+    return f"{name}({', '.join([*arguments, *values])});"
 
 
 def preamble(emitted: Emitted) -> str:
@@ -117,6 +174,9 @@ def preamble(emitted: Emitted) -> str:
     helpers = [line for line in shared.splitlines(keepends=True) if not line.startswith("#include")]
     features = ",".join(sorted({f.removeprefix("-m") for f in emitted.flags if f.startswith("-m")}))
     pushed, popped = _enabled(features)
+    for p in emitted.plan.places:
+        public = f"void {emitted.name}_prepare_{p.operand}("
+        own = own.replace(public, f"static {public}")
     public = f"void {emitted.name}("
     return "".join([*headers, "#ifndef POLYSCHED_EXACT_ARITHMETIC\n#define POLYSCHED_EXACT_ARITHMETIC\n", *helpers,
                     "#endif\n", *_emulator(emitted), *pushed, own.replace(public, f"static {public}"), *popped])

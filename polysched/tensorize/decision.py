@@ -12,15 +12,16 @@ from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
 from polysched.tensorize.emission.blocking import compulsory_seconds
-from polysched.tensorize.emission.cost import plan_cycles
+from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.plan import Plan, make_plan
 from polysched.tensorize.facts import Numerics
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.match import Match, MatchOptions, match
 from polysched.tensorize.measured import measured_plans
-from polysched.tensorize.program import TensorizedProgram, tensorize
+from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
 from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics
+from polysched.tensorize.surroundings import KeptLoop, inside_loops, surroundings
 
 AUTO = "auto"
 MEASURED_MATCHES = 3
@@ -81,7 +82,8 @@ class Decision:
         """What is left of the program for ordinary code."""
         if self.program is None:
             return (scop,)
-        return tuple(p for p in (self.program.before, self.program.after) if p is not None)
+        sizes = self.program.match.fragment.sizes
+        return tuple(inside_loops(part, loops, sizes) for part, loops in self.program.parts)
 
     def plan(self, target: Target) -> Plan | None:
         """The loops around the instruction; None without one, and for library calls."""
@@ -90,8 +92,15 @@ class Decision:
         return make_plan(self.program.match, emulated=self.emulated, target=target, choice=self.program.choice)
 
 
-def decide(scop: Scop, options: TensorizeOptions, target: Target) -> Decision:
+def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = ()) -> Decision:
     """The statement and instruction that save most, or why none does.
+
+    A statement that can be taken out of all loops comes before one that some loops have to stay around: then the others
+    are still tied, but not it.
+
+    Parameters
+    ----------
+    outside : loops around the whole program, which somebody else emits.
 
     Raises
     ------
@@ -107,15 +116,23 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target) -> Decision:
     found: list[Match] = []
     why: list[str] = []
     for intrinsic in considered:
-        matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences)
+        matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences,
+                        kept=len(outside))
         found += matches.with_mirrors
         if not intrinsic.library and all(map(_mostly_idle, matches.with_mirrors)):
             lanes = MatchOptions(numerics=options.numerics, partial_sums=True, split=bool(matches.with_mirrors),
                                  remainder=True)
-            found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences).with_mirrors
+            found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences,
+                           kept=len(outside)).with_mirrors
         if options.intrinsic != AUTO:
             why += [str(e) for e in matches.explanations]
-    return _best(found, why, options, target)
+    decision = Decision(program=None, reasons=())
+    for depth in sorted({len(m.fragment.kept) for m in found} or {0}):
+        tried = _best([m for m in found if len(m.fragment.kept) == depth], why, options, target, outside)
+        if tried.program is not None:
+            return tried
+        decision = replace(decision, reasons=tuple(dict.fromkeys((*decision.reasons, *tried.reasons))))
+    return decision
 
 
 def _mostly_idle(candidate: Match) -> bool:
@@ -123,17 +140,21 @@ def _mostly_idle(candidate: Match) -> bool:
     return candidate.utilisation < HALF_IDLE or candidate.copies_for_one_use
 
 
-def _best(found: list[Match], why: list[str], options: TensorizeOptions, target: Target) -> Decision:
+def _best(found: list[Match], why: list[str], options: TensorizeOptions, target: Target,
+          outside: tuple[KeptLoop, ...]) -> Decision:
     """The match with the greatest gain over ordinary code, among those whose program splits around the statement."""
     best: tuple[float, TensorizedProgram, str] | None = None
     tied: dict[str, str] = {}
     slower: dict[str, tuple[float, str]] = {}
+    written = WrittenInside(outside)
     for candidate in sorted(found, key=lambda m: m.cost_cycles):
         name, ordinary = candidate.fragment.statement.name, ordinary_cycles(candidate.fragment, target)
         if best is not None and ordinary - candidate.cost_cycles <= best[0]:
             continue
-        cycles = _cycles(candidate, target)
+        cycles = _cycles(candidate, target, written)
         text = (f"{candidate.intrinsic.name} about {cycles:.0f} cycles, vector code at best {ordinary:.0f}")
+        if candidate.fragment.kept:
+            text += f", inside {' and '.join(f'loop {n}' for n in candidate.fragment.kept)}"
         if candidate.rest and cycles >= ordinary:   # then nothing is to be left behind, either
             continue
         if options.intrinsic == AUTO and cycles >= ordinary:
@@ -143,7 +164,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
                 options.intrinsic != AUTO or executes_here(candidate.intrinsic)):
             continue
         try:
-            program = tensorize(candidate)
+            program = tensorize(candidate, outside=outside)
         except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
             tied[name] = f"{name}: {refusal.problem} ({refusal.witness})"
             continue
@@ -172,23 +193,53 @@ def _fastest(program: TensorizedProgram, found: list[Match], target: Target) -> 
     return replace(program, match=best.match, choice=best.choice), told
 
 
-def _cycles(candidate: Match, target: Target) -> float:
-    """What a match costs."""
+@dataclass(frozen=True)
+class WrittenInside:
+    """What the loops around matches write, asked for once per statement.
+
+    Parameters
+    ----------
+    outside : loops around the whole program.
+    """
+
+    outside: tuple[KeptLoop, ...]
+    known: dict[tuple[str, int], list[frozenset[str]]] = field(default_factory=dict)
+
+    def __call__(self, candidate: Match) -> list[frozenset[str]]:
+        """Per kept loop of a match the arrays that something inside writes."""
+        fragment = candidate.fragment
+        key = fragment.statement.name, len(fragment.kept)
+        if key not in self.known:
+            places = surroundings(fragment.scop, fragment.statement.name) if fragment.kept else ()
+            inside = [place.statements for place in places[len(self.outside):len(fragment.kept)]]
+            self.known[key] = [*(loop.written for loop in self.outside), *(
+                frozenset(a.array for n in names for a in fragment.scop.statement(n).writes) for names in inside)]
+        return self.known[key]
+
+
+def _cycles(candidate: Match, target: Target, written: WrittenInside) -> float:
+    """What a match costs in all iterations of the loops around it, some of its packing ahead of them."""
     if candidate.intrinsic.library:
         return candidate.cost_cycles
-    return plan_cycles(make_plan(candidate, emulated=False, target=target), target)
+    plan, fragment = make_plan(candidate, emulated=False, target=target), candidate.fragment
+    total = plan_cycles(plan, target) * fragment.times
+    for operand, at in packed_once(candidate, written(candidate)).items():
+        if plan.place(operand).packed:
+            total -= copy_cycles(plan, plan.place(operand)) * (fragment.times - math.prod(fragment.kept_extents[:at]))
+    return total
 
 
 def ordinary_cycles(fragment: Fragment, target: Target) -> float:
     """The least that ordinary vector code needs: one multiply-add per lane, pipe and cycle, integers two operations.
 
-    Every element has to come from memory once, for an instruction as for vector code.
+    Every element has to come from memory once, for an instruction as for vector code, and in every iteration of the
+    loops around.
     """
     lanes = target.lanes(fragment.update.dtype.bits)
     operations = 1 if fragment.update.dtype.is_float else 2
     seconds = compulsory_seconds(touched_bytes(fragment), target)
-    return math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.ports.fma_pipes) \
-        + seconds * target.frequency_hz
+    computed = math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.ports.fma_pipes)
+    return (computed + seconds * target.frequency_hz) * fragment.times
 
 
 def touched_bytes(fragment: Fragment) -> int:

@@ -108,7 +108,8 @@ class Encoding:
     def __post_init__(self) -> None:
         self.groups = groups(self.intrinsic)
         keep = self.rule is Rule.AMOS
-        self.loops = tuple(loop.name for loop in self.fragment.loops if keep or loop.extent > 1)
+        mine = self.fragment.loops[len(self.fragment.kept):]
+        self.loops = tuple(loop.name for loop in mine if keep or loop.extent > 1)
         pairs = itertools.product(self.loops, range(len(self.groups)))
         self.x = {pair: i + 1 for i, pair in enumerate(pairs)}
         top = len(self.x)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import islpy as isl
@@ -67,6 +67,8 @@ class Fragment:
     loops : every loop, outermost first, those of extent 1 included.
     target : reference of the written access.
     update : new value of the target; the old value is `Load(target)`.
+    kept : the outermost loops that run around the instruction's nest, as code of the program's; here each stands at its
+        least value, and what is computed is one iteration of them.
     """
 
     scop: Scop
@@ -76,6 +78,40 @@ class Fragment:
     loops: tuple[SoftwareLoop, ...]
     target: str
     update: Expr
+    kept: tuple[str, ...] = ()
+
+    def inside(self, depth: int) -> Fragment:
+        """The fragment with so many outermost loops kept outside."""
+        if depth == len(self.kept):
+            return self
+        loops = tuple(SoftwareLoop(p.name, p.lower, 1) if at < depth else p for at, p in enumerate(self.loops))
+        return replace(self, loops=loops, kept=self.statement.iterators[:depth])
+
+    @cached_property
+    def kept_extents(self) -> tuple[int, ...]:
+        """Iterations of every kept loop, at most."""
+        bounds = [(self.domain.dim_min_val(at), self.domain.dim_max_val(at)) for at in range(len(self.kept))]
+        return tuple(int(high.get_num_si()) - int(low.get_num_si()) + 1 for low, high in bounds)
+
+    @property
+    def times(self) -> int:
+        """How often the kept loops run what is inside, at most."""
+        return math.prod(self.kept_extents)
+
+    @cached_property
+    def reached_always(self) -> bool:
+        """There is something to compute in every iteration of the kept loops."""
+        depth = len(self.kept)
+        bounds = [f"{self.domain.dim_min_val(at)} <= k{at} <= {self.domain.dim_max_val(at)}" for at in range(depth)]
+        names = ", ".join(f"k{at}" for at in range(depth))
+        box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"{{ [{names}] : {' and '.join(bounds) or 'true'} }}")
+        return bool(box.is_subset(self.reached.reset_tuple_id()))
+
+    @cached_property
+    def reached(self) -> isl.Set:
+        """The iterations of the kept loops in which there is something to compute."""
+        depth = len(self.kept)
+        return self.domain.project_out(isl.dim_type.set, depth, self.statement.depth - depth)
 
     @cached_property
     def indices(self) -> dict[str, tuple[Index, ...]]:
@@ -84,10 +120,15 @@ class Fragment:
 
     @cached_property
     def box(self) -> isl.Set:
-        """The smallest box around the domain."""
-        bounds = " and ".join(f"{p.lower} <= {p.name} < {p.lower + p.extent}" for p in self.loops) or "true"
+        """The smallest box around the domain, the same in every iteration of the kept loops."""
+        mine = self.loops[len(self.kept):]
+        bounds = " and ".join(f"{p.lower} <= {p.name} < {p.lower + p.extent}" for p in mine) or "true"
         text = f"{{ {self.statement.name}[{', '.join(self.statement.iterators)}] : {bounds} }}"
-        return isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
+        box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
+        if not self.kept:
+            return box
+        reached = self.reached.insert_dims(isl.dim_type.set, len(self.kept), len(mine))
+        return box.intersect(reached.set_tuple_name(self.statement.name))
 
     @cached_property
     def is_box(self) -> bool:

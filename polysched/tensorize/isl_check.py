@@ -15,11 +15,11 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.dependence.dependences import Dependences
+from polysched.dependence.dependences import Dependence, Dependences
 from polysched.scop.body import Expr, Load, walk
 from polysched.scop.points import fix_parameters
-from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.tensorize.fragment import Fragment
+from polysched.tensorize.surroundings import surroundings
 
 Hiding: TypeAlias = tuple[tuple[tuple[str, tuple[str, ...], tuple[int, ...]], ...], tuple[int, ...]]
 
@@ -83,9 +83,10 @@ class IslCheck:
                            _together(lanes))
         if self.fragment.is_box:
             return None
-        views = [self.fragment.loops_of(e) | _together(tuple(m for m, i in zip(loops, indexes, strict=True) if o in i))
-                 for o, e in operands.items()]
-        return _padding(self.fragment, [*views, self.written], frozenset(names))
+        kept = frozenset(self.fragment.kept)
+        views = [kept | self.fragment.loops_of(e) | _together(
+            tuple(m for m, i in zip(loops, indexes, strict=True) if o in i)) for o, e in operands.items()]
+        return _padding(self.fragment, [*views, self.written | kept], frozenset(names))
 
     def _hiding(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]]) -> Hiding:
         """Per operand the accesses that it reads and the groups that do not index it; the groups of the result."""
@@ -123,7 +124,8 @@ class IslCheck:
     @cached_property
     def written(self) -> frozenset[str]:
         """The loops that choose the element of the result."""
-        return frozenset(n for i in self.fragment.indices[self.fragment.target] for n in i.loops)
+        named = {n for i in self.fragment.indices[self.fragment.target] for n in i.loops}
+        return frozenset(named) - set(self.fragment.kept)
 
     def recoverable(self, loops: tuple[str, ...]) -> bool:
         """The fused index tells the iterations of its loops apart.
@@ -231,47 +233,60 @@ def _padding(fragment: Fragment, views: Sequence[frozenset[str]], mapped: frozen
     return Refusal(f"the domain is no box, and the padding at {witness} would be counted", mapped)
 
 
-def loops_kept_outside(fragment: Fragment, dependences: Dependences) -> tuple[dict[str, str], str]:
-    """The outermost loops that the statement must keep sharing with others, each with its reason.
+def loops_kept_outside(fragment: Fragment, dependences: Dependences, *,
+                       ahead: bool = False) -> tuple[dict[str, str], str]:
+    """The outermost loops that stay around the instruction's nest, each with its reason, behind those of `kept`.
 
     All iterations of the rest run as one nest of their own, behind the statements written before and ahead of those
     written after, which is loop distribution (Allen and Kennedy 2001, section 5.2). No dependence may lead back from a
     later of the three parts to an earlier one, be the statement itself at its ends or not.
+
+    Parameters
+    ----------
+    ahead : operands are read ahead of all results of the nest, so nothing in it may write what is read there.
 
     Returns
     -------
     loops and reasons; and why there is no legal place at all, or "".
     """
     names = [s.name for s in fragment.scop.statements]
-    own = names.index(fragment.statement.name)
-    backward = []
-    for pair in dependences.pairs:
-        if pair.source != pair.sink and names.index(pair.source) >= own >= names.index(pair.sink):
-            backward.append((pair, fix_parameters(pair.relation, fragment.sizes)))
-    shared = shared_depth(fragment)
+    name = fragment.statement.name
+    own, first = names.index(name), len(fragment.kept)
+    pairs = [p for p in dependences.pairs if p.source != p.sink and names.index(p.source) >= own >= names.index(p.sink)]
+    lost = _read_ahead(fragment, dependences) if ahead else []
+    if not pairs and not lost:
+        return {}, ""
+    around, tied = surroundings(fragment.scop, name), bool(pairs)
     reasons: dict[str, str] = {}
-    for depth in range(shared + 1):
-        if depth:
-            at = depth - 1
-            backward = [(p, r.equate(isl.dim_type.in_, at, isl.dim_type.out, at)) for p, r in backward]
-        backward = [(p, r) for p, r in backward if not r.is_empty()]
-        if not backward:
-            return reasons, ""
-        pair = backward[0][0]
-        if depth < shared:
-            name = fragment.statement.iterators[depth]
-            reasons[name] = f"loop {name} carries a dependence between {pair.source} and {pair.sink} on {pair.array}"
-    pair = backward[0][0]
+    for depth in range(first, len(around)):
+        here = around[depth].statements
+        pairs = [p for p in pairs if {p.source, p.sink} <= {*here} and not _within(fragment, p, depth).is_empty()]
+        lost = [p for p in lost if not _within(fragment, p, depth).is_empty()]
+        if not pairs and not lost:
+            return (reasons if tied or depth < fragment.statement.depth else {}), ""
+        pair = (pairs or lost)[0]
+        if depth < min(len(around) - 1, len(fragment.loops)):
+            loop = fragment.statement.iterators[depth]
+            reasons[loop] = f"loop {loop} carries a dependence between {pair.source} and {pair.sink} on {pair.array}"
+    if not pairs:
+        return {}, ""   # no loop helps; `order_that_is_lost` says so
+    pair = pairs[0]
     return reasons, f"{pair.source} and {pair.sink} depend on each other on {pair.array} inside one iteration"
 
 
+def _within(fragment: Fragment, pair: Dependence, depth: int) -> isl.Map:
+    """A dependence at the fragment's sizes, between instances of the same iteration of so many outer loops."""
+    relation = fix_parameters(pair.relation, fragment.sizes)
+    for at in range(min(depth, relation.dim(isl.dim_type.in_), relation.dim(isl.dim_type.out))):
+        relation = relation.equate(isl.dim_type.in_, at, isl.dim_type.out, at)
+    return relation
+
+
 def shared_depth(fragment: Fragment) -> int:
-    """Number of loops around every statement of the Scop."""
-    node, depth = fragment.scop.schedule.get_root().child(0), 0
-    while kind_of(node) == NodeKind.band:
-        depth += node.band_n_member()
-        node = node.child(0)
-    return min(depth, *(s.depth for s in fragment.scop.statements))
+    """Number of loops that the statement shares with others, or that are kept outside."""
+    around = surroundings(fragment.scop, fragment.statement.name)
+    shared = sum(len(place.statements) > 1 for place in around[:-1])
+    return max(len(fragment.kept), min(shared, fragment.statement.depth))
 
 
 def updates(fragment: Fragment) -> frozenset[str]:
@@ -286,15 +301,19 @@ def order_that_is_lost(fragment: Fragment, dependences: Dependences) -> str:
 
     Updates of one element may wait for each other: the nest runs them one after another.
     """
-    own = updates(fragment)
-    for pair in dependences.pairs:
-        if pair.source == pair.sink == fragment.statement.name and not {pair.source_reference,
-                                                                        pair.sink_reference} <= own:
-            relation = fix_parameters(pair.relation, fragment.sizes)
-            if not relation.is_empty():
-                return (f"{pair.source} reads elements of {pair.array} that its other iterations write, and operands "
-                        f"are read before ({relation.sample()})")
+    for pair in _read_ahead(fragment, dependences):
+        relation = _within(fragment, pair, len(fragment.kept))
+        if not relation.is_empty():
+            return (f"{pair.source} reads elements of {pair.array} that its other iterations write, and operands "
+                    f"are read before ({relation.sample()})")
     return ""
+
+
+def _read_ahead(fragment: Fragment, dependences: Dependences) -> list[Dependence]:
+    """The dependences of the statement on itself that are none between updates of one element."""
+    own = updates(fragment)
+    return [p for p in dependences.pairs if p.source == p.sink == fragment.statement.name
+            and not {p.source_reference, p.sink_reference} <= own]
 
 
 def own_dependences(fragment: Fragment, dependences: Dependences, *, ordered: bool) -> list[isl.Map]:
@@ -306,7 +325,7 @@ def own_dependences(fragment: Fragment, dependences: Dependences, *, ordered: bo
         a product, however it is spelt, and such additions may change places.
     """
     summed = () if ordered else updates(fragment)
-    own = [fix_parameters(p.relation, fragment.sizes) for p in dependences.pairs
+    own = [_within(fragment, p, len(fragment.kept)) for p in dependences.pairs
            if p.source == p.sink == fragment.statement.name and not p.reduction
            and not {p.source_reference, p.sink_reference} <= set(summed)]
     return [r for r in own if not r.is_empty()]
@@ -325,7 +344,7 @@ def same_tile_dependence(fragment: Fragment, own: Sequence[isl.Map], extents: Se
 
     def violated(members: Sequence[Sequence[str]]) -> bool:
         mapped = {n for m in members for n in m}
-        outer = [loop.name for loop in fragment.loops if loop.name not in mapped]
+        outer = [loop.name for loop in fragment.loops if loop.name not in mapped]   # kept ones among them
         tiles = [f"floor(({fused_index(fragment, m)}) / {e})" if e is not None else "0"
                  for m, e in zip(members, extents, strict=True)]
         tile = _map(fragment, [*outer, *tiles])

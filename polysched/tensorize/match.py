@@ -128,7 +128,7 @@ class Match:
 
     @property
     def executions(self) -> int:
-        """How often the instruction is executed."""
+        """How often the instruction is executed in one iteration of the kept loops."""
         total = self.fragment.work
         for part, count in zip(self.groups, self._fused_extents, strict=True):
             total = total // count * -(-count // (part.extent or count))
@@ -161,15 +161,15 @@ class Match:
 
     @cached_property
     def cost_cycles(self) -> float:
-        """The least that the match can cost: issue cycles of all executions, and the copies of its operands.
+        """The least that the match can cost: issue cycles of all executions, and one copy of its operands.
 
         What a plan of the nest really costs, `emission.cost.plan_cycles`, is not less.
         """
         work = self.executions * self.intrinsic.cost.issue_cycles
         if self.intrinsic.library:
             work = self.fragment.work / 16
-        return work + COPIED_ELEMENT_CYCLES * self.table.least_elements(self.assignment.held, self.loops) \
-            + self.intrinsic.cost.latency_cycles
+        return (work + self.intrinsic.cost.latency_cycles) * self.fragment.times \
+            + COPIED_ELEMENT_CYCLES * self.table.least_elements(self.assignment.held, self.loops)
 
     @property
     def copies_for_one_use(self) -> bool:
@@ -190,9 +190,11 @@ class Match:
         operands = {name: self._words(e) for name, e in self.assignment.operands}
         operands[self.intrinsic.output.name] = self._words(self.fragment.result)
         return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
+                "kept": list(self.fragment.kept),
                 "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
                 "zero_points": self.assignment.correction is not None,
-                "rest": self.rest, "assumptions": list(self.assumptions), "executions": self.executions,
+                "rest": self.rest, "assumptions": list(self.assumptions),
+                "executions": self.executions * self.fragment.times,
                 "utilisation": round(self.utilisation, 4), "cost_cycles": round(self.cost_cycles, 1)}
 
     def __str__(self) -> str:
@@ -200,6 +202,7 @@ class Match:
         operands = [f"{n} = {self._words(e)}" for n, e in self.assignment.operands]
         behind = "; zero points are added behind the product" if self.assignment.correction is not None else ""
         behind += f"; the last iterations are {self.rest}" if self.rest else ""
+        behind += f"; in every iteration of {' and '.join(self.fragment.kept)}" if self.fragment.kept else ""
         return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}{behind}"
 
     def _words(self, e: Expr) -> str:
@@ -247,13 +250,16 @@ class Matches:
 
 
 def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None, *,
-          sizes: Mapping[str, int] | None = None, dependences: Dependences | None = None) -> Matches:
+          sizes: Mapping[str, int] | None = None, dependences: Dependences | None = None, kept: int = 0) -> Matches:
     """All matches of an instruction in a program, every one checked by isl independently of the CNF.
+
+    Where loops around a statement carry dependences between it and others, its matches are those of the nest inside.
 
     Parameters
     ----------
     sizes : values of the program's parameters; sample sizes where there is none.
     dependences : of the program, when they are known already.
+    kept : so many outer loops around the whole program stay outside in any case.
     """
     chosen = options or MatchOptions()
     if dependences is None:
@@ -261,7 +267,7 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     started = time.perf_counter()
     found: list[Match] = []
     refused: list[str] = []
-    read = fragments(scop, sizes=sizes)
+    read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
     known = {f.statement.name for f in read}
     explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
     for fragment in read:
@@ -315,7 +321,10 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
                  refused: list[str], explanations: list[Explanation],
                  halves: tuple[str, str] | None = None) -> Iterator[Match]:
     table = assignments(fragment, intrinsic, options.numerics)
-    outside, impossible = loops_kept_outside(fragment, dependences) if table else ({}, "")
+    outside, impossible = loops_kept_outside(fragment, dependences, ahead=not intrinsic.library) if table else ({}, "")
+    if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
+        fragment = fragment.inside(len(fragment.kept) + len(outside))
+        outside, table = {}, assignments(fragment, intrinsic, options.numerics)
     checker = IslCheck(fragment)
     ordered = intrinsic.contraction.finish is not None or (
         fragment.update.dtype.is_float and not options.numerics.reassociate)

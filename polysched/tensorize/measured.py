@@ -132,7 +132,8 @@ def _main_c(match: Match, emitted: Sequence[Emitted]) -> str:
                   f"    memset({name}, {QUIET_BYTE}, {-(-size // 4096) * 4096});"]
     for e in emitted:
         lines += [f"    {call};" for call in e.preparations]
-    calls = [f"{e.name}({', '.join(e.arrays)});" for e in emitted]
+    first = [str(match.fragment.loop(n).lower) for n in match.fragment.kept]
+    calls = [f"{e.name}({', '.join([*e.arrays, *first])});" for e in emitted]
     lines += [f"    {call}" for call in calls]
     lines.append("    for (int round = 0; round < atoi(argv[1]); round++) {")
     for call in calls:

@@ -2,22 +2,38 @@
 
 The matched statement is distributed out of the nest that it stands in (Allen and Kennedy 2001, section 5.2): first the
 statements written before it, then all of its instances through the instruction, then the statements written after it.
+Loops that carry dependences between them stay around all three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+
+import islpy as isl
 
 from polysched.dependence import analyse
-from polysched.dependence.dependences import Dependences
+from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
-from polysched.scop.body import Assign, Cast, Expr, Literal
+from polysched.scop.body import Assign, Cast, Expr, Literal, Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
 from polysched.tensorize.emission.plan import PlanChoice
 from polysched.tensorize.isl_check import loops_kept_outside
 from polysched.tensorize.match import Match
+from polysched.tensorize.surroundings import KeptLoop, kept_loop, surroundings
+
+TEAM_CYCLES = 20_000.0   # several times what it takes to start threads that wait for work and to wait for the last
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoopAround:
+    """A loop that runs around what is computed, and the parts of the program ahead of and behind all its iterations."""
+
+    loop: KeptLoop
+    before: Scop | None
+    after: Scop | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +44,9 @@ class TensorizedProgram:
     ----------
     zero : the statement that cleared the result is gone from `before`: the nest starts its sums at zero.
     choice : of the plan, where it was measured; None for the models' best.
+    outside : loops that are there already, around the whole program.
+    around : loops that the program gets around the three parts, outermost first.
+    carried : temporaries whose values pass from one iteration of these to another, or in or out of them.
     """
 
     match: Match
@@ -35,10 +54,50 @@ class TensorizedProgram:
     after: Scop | None
     zero: bool = False
     choice: PlanChoice | None = None
+    outside: tuple[KeptLoop, ...] = ()
+    around: tuple[LoopAround, ...] = ()
+    carried: frozenset[str] = frozenset()
+
+    @property
+    def loops(self) -> tuple[KeptLoop, ...]:
+        """All loops around the instruction's nest, outermost first."""
+        return (*self.outside, *(a.loop for a in self.around))
+
+    @property
+    def parts(self) -> tuple[tuple[Scop, tuple[KeptLoop, ...]], ...]:
+        """What is left for ordinary code, each part with the loops around it."""
+        found = [(p, self.loops[:at]) for at, a in enumerate(self.around, len(self.outside))
+                 for p in (a.before, a.after)]
+        found += [(p, self.loops) for p in (self.before, self.after)]
+        return tuple((p, loops) for p, loops in found if p is not None)
+
+    def with_parts(self, change: Callable[[Scop], Scop]) -> TensorizedProgram:
+        """The program with other parts."""
+        def changed(p: Scop | None) -> Scop | None:
+            return None if p is None else change(p)
+
+        around = tuple(replace(a, before=changed(a.before), after=changed(a.after)) for a in self.around)
+        return replace(self, before=changed(self.before), after=changed(self.after), around=around)
+
+    @property
+    def worth_a_team(self) -> bool:
+        """Whether threads should share one execution of the nest: inside loops each of them starts a team."""
+        cycles = self.match.executions * self.match.intrinsic.cost.issue_cycles
+        return not self.loops or cycles >= TEAM_CYCLES
+
+    @cached_property
+    def preparations(self) -> Mapping[str, int]:
+        """Input operands that are packed ahead of a loop around, once for all its iterations, and the loop's number."""
+        return packed_once(self.match, [loop.written for loop in self.loops])
 
 
-def tensorize(match: Match, *, dependences: Dependences | None = None) -> TensorizedProgram:
+def tensorize(match: Match, *, dependences: Dependences | None = None,
+              outside: tuple[KeptLoop, ...] = ()) -> TensorizedProgram:
     """Split the program of a match around the matched statement.
+
+    Parameters
+    ----------
+    outside : loops around the whole program, which somebody else emits.
 
     Raises
     ------
@@ -47,7 +106,8 @@ def tensorize(match: Match, *, dependences: Dependences | None = None) -> Tensor
         `long`, an enumeration), which C's rules of aliasing forbid.
     """
     scop, own = match.fragment.scop, match.fragment.statement.name
-    reasons, impossible = loops_kept_outside(match.fragment, dependences or analyse(scop))
+    dependences = dependences or analyse(scop)
+    reasons, impossible = loops_kept_outside(match.fragment, dependences)
     if reasons or impossible:
         raise IllegalScheduleError(
             f"{own} cannot be taken out of the nest that it shares with other statements", where=scop.name,
@@ -59,19 +119,86 @@ def tensorize(match: Match, *, dependences: Dependences | None = None) -> Tensor
             f"{own} cannot be computed by a function that reads {foreign[0].name} as {foreign[0].dtype.c_name}",
             where=scop.name, witness=f"{foreign[0].name} is declared with another type of the same values",
             hint=f"declare it as {foreign[0].dtype.c_name}")
-    names = [s.name for s in scop.statements]
+    around, names = _loops_around(match, outside)
     at = names.index(own)
-    clears = None if match.intrinsic.library else clearing_statement(match)   # a call adds to what is there
-    return TensorizedProgram(match=match, before=part(scop, [n for n in names[:at] if n != clears]),
-                             after=part(scop, names[at + 1:]), zero=clears is not None)
+    first = len(outside)
+    clears = None if match.intrinsic.library else clearing_statement(match, names)   # a call adds to what is there
+    return TensorizedProgram(
+        match=match, before=part(scop, [n for n in names[:at] if n != clears]), after=part(scop, names[at + 1:]),
+        zero=clears is not None, outside=outside, around=around, carried=_carried(match, dependences, around, first))
 
 
-def clearing_statement(match: Match) -> str | None:
-    """The statement that sets exactly the result's elements to zero, ahead of everything that uses them; or None."""
+def packed_once(match: Match, written: Sequence[Collection[str]]) -> dict[str, int]:
+    """Input operands that stay the same in all iterations of a loop around, and the number of the outermost such loop.
+
+    Parameters
+    ----------
+    written : per loop around the arrays that something inside writes.
+    """
+    found: dict[str, int] = {}
     fragment = match.fragment
-    names = [s.name for s in fragment.scop.statements]
+    for operand, e in match.assignment.operands if fragment.is_box and fragment.reached_always else ():
+        arrays = {fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)}
+        for at in reversed(range(len(written))):
+            if fragment.kept[at] in fragment.loops_of(e) or arrays & {*written[at]}:
+                break
+            found[operand] = at
+    return found
+
+
+def _loops_around(match: Match, outside: tuple[KeptLoop, ...]) -> tuple[tuple[LoopAround, ...], list[str]]:
+    """The kept loops that are not there yet, and the statements inside all of them, in textual order."""
+    scop, fragment, own = match.fragment.scop, match.fragment, match.fragment.statement.name
+    places = surroundings(scop, own)
+    names = [s.name for s in scop.statements]
+    found: list[LoopAround] = []
+    for depth in range(len(outside), len(fragment.kept)):
+        inside = list(places[depth].statements)
+        at = names.index(own)
+        loop = kept_loop(scop, inside, depth, descending=places[depth].descending, sizes=fragment.sizes,
+                         taken=[x.name for x in (*outside, *(a.loop for a in found))])
+        found.append(LoopAround(loop=loop, before=part(scop, [n for n in names[:at] if n not in inside]),
+                                after=part(scop, [n for n in names[at:] if n not in inside])))
+        names = inside
+    return tuple(found), names
+
+
+def _carried(match: Match, dependences: Dependences, around: tuple[LoopAround, ...], first: int) -> frozenset[str]:
+    """Arrays with values that are read in another iteration of the loops around than they are written in.
+
+    Parameters
+    ----------
+    first : number of the outermost loop of `around`.
+    """
+    if not around:
+        return frozenset()
+    depth, sizes = len(match.fragment.kept), match.fragment.sizes
+    core = {*surroundings(match.fragment.scop, match.fragment.statement.name)[first].statements}
+    names = {s.name for s in match.fragment.scop.statements if s.depth >= depth}
+    found: set[str] = set()
+    for pair in dependences.pairs:
+        if pair.kind is DependenceKind.FLOW and pair.array not in found and {pair.source, pair.sink} & core:
+            relation = fix_parameters(pair.relation, sizes)
+            if {pair.source, pair.sink} <= names:
+                same = relation
+                for at in range(depth):
+                    same = same.equate(isl.dim_type.in_, at, isl.dim_type.out, at)
+                relation = relation.subtract(same)
+            if not relation.is_empty():
+                found.add(pair.array)
+    return frozenset(found)
+
+
+def clearing_statement(match: Match, names: Sequence[str]) -> str | None:
+    """The statement that sets exactly the result's elements to zero, ahead of everything that uses them; or None.
+
+    Parameters
+    ----------
+    names : of the statements that run in one iteration of the kept loops, in textual order.
+    """
+    fragment = match.fragment
     array = fragment.statement.access(fragment.target).array
-    users = [s for s in fragment.scop.statements[: names.index(fragment.statement.name)]
+    users = [s for s in map(fragment.scop.statement, names[: names.index(fragment.statement.name)])
              if any(a.array == array for a in s.accesses)]
     if len(users) != 1 or len(users[0].body) != 1:
         return None
@@ -79,10 +206,18 @@ def clearing_statement(match: Match) -> str | None:
     if not isinstance(assign, Assign) or assign.op is not None or not _is_zero(assign.value):
         return None
     cleared = users[0].access(assign.target)
+    depth = len(fragment.kept)
     written = fix_parameters(cleared.relation, fragment.sizes).intersect_domain(
-        fix_parameters(users[0].domain, fragment.sizes)).range()
-    summed = fragment.relation(fragment.target).range()
-    return users[0].name if cleared.exact and written.is_equal(summed) else None
+        fix_parameters(users[0].domain, fragment.sizes))
+    summed = fragment.relation(fragment.target)
+    same = _per_iteration(written, depth).is_equal(_per_iteration(summed, depth))
+    return users[0].name if cleared.exact and same else None
+
+
+def _per_iteration(relation: isl.Map, depth: int) -> isl.Map:
+    """The elements of every iteration of the outer loops."""
+    inner = relation.dim(isl.dim_type.in_) - depth
+    return relation.project_out(isl.dim_type.in_, depth, inner).reset_tuple_id(isl.dim_type.in_)
 
 
 def _is_zero(e: Expr) -> bool:

@@ -47,14 +47,13 @@ class WholeFragment:
 def split_fragments(fragment: Fragment, intrinsic: Intrinsic) -> Iterator[SplitFragment]:
     """Every loop that the statement has for itself, split by every extent of the instruction that it exceeds."""
     sizes = sorted({g.extent for g in groups(intrinsic) if g.extent is not None and g.extent > 1})
-    alone = len(fragment.scop.statements) == 1
-    for loop in fragment.loops[0 if alone else shared_depth(fragment):]:
+    for loop in fragment.loops[shared_depth(fragment):]:
         for size in sizes:
             if loop.extent > size:
                 scop, halves = split_loop(fragment.scop, fragment.statement.name, loop.name, size=size,
                                           first=loop.lower)
                 made = next(f for f in fragments(scop, sizes=fragment.sizes)
-                            if f.statement.name == fragment.statement.name)
+                            if f.statement.name == fragment.statement.name).inside(len(fragment.kept))
                 if all(made.loop(half).extent > 1 for half in halves):   # else a stride of the loop fills a half
                     yield SplitFragment(fragment=made, halves=halves)
 
@@ -66,15 +65,14 @@ def whole_fragments(fragment: Fragment, units: Mapping[str, Collection[int]]) ->
     ----------
     units : per loop how many of its iterations executions of the instruction take at once.
     """
-    alone = len(fragment.scop.statements) == 1
-    for loop in fragment.loops[0 if alone else shared_depth(fragment):]:
+    for loop in fragment.loops[shared_depth(fragment):]:
         for unit in sorted(units.get(loop.name, ())):
             rest = loop.extent % unit
             if rest and loop.extent > unit:
                 scop, name = without_last(fragment.scop, fragment.statement.name, loop.name,
                                           end=loop.lower + loop.extent - rest)
                 made = next(f for f in fragments(scop, sizes=fragment.sizes)
-                            if f.statement.name == fragment.statement.name)
+                            if f.statement.name == fragment.statement.name).inside(len(fragment.kept))
                 yield WholeFragment(fragment=made, loop=loop.name, unit=unit, rest=name)
 
 

@@ -131,7 +131,7 @@ def _sum(fragment: Fragment, loads: Mapping[str, Load],
 def reduction_loops(fragment: Fragment) -> frozenset[str]:
     """The loops that the result does not know."""
     written = fragment.loops_of(Load(fragment.target, fragment.update.dtype))
-    return frozenset(loop.name for loop in fragment.loops) - written
+    return frozenset(loop.name for loop in fragment.loops) - written - set(fragment.kept)
 
 
 def _split(fragment: Fragment, e: Expr) -> tuple[Expr, Expr | None]:

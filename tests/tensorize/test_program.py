@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.errors import IllegalScheduleError
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop
@@ -90,7 +89,7 @@ def test_operators_in_short_floats(name: str, tmp_path: Path) -> None:
     assert run_tensorized(scop, "mma_16x16x16", parameters, arrays, tmp_path) >= 1
 
 
-def test_a_statement_that_others_wait_for_inside_a_loop_is_not_taken_out() -> None:
+def test_a_loop_in_which_others_wait_for_a_statement_stays_around_it() -> None:
     scop = from_c_text("""
 void f(int n, double C[n][n][n], double A[n][n], double B[n][n]) {
 #pragma scop
@@ -107,13 +106,14 @@ for (int t = 1; t < n; t++) {
 }
 """)
     found = match(scop, find_intrinsic("cblas_dgemm"), sizes={"n": 6})
-    with pytest.raises(IllegalScheduleError, match="cannot be taken out") as caught:
-        tensorize(found.matches[0])
-    assert "loop t carries a dependence between S1 and S0 on C" in str(caught.value)
+    program = tensorize(found.matches[0])
+    assert [(a.loop.name, a.before, a.after) for a in program.around] == [("t", None, None)]
+    assert [s.name for s in program.before.statements] == ["S0"]
+    assert program.after is None
 
 
 def test_what_runs_before_may_not_wait_for_what_runs_behind() -> None:
-    """The statement between them has nothing to do with it, but taking it out splits the loop that the others share."""
+    """The statement between them has nothing to do with it, but taking it out would split the loop that they share."""
     scop = from_c_text("""
 void f(double C[9][8][8], double A[9][8][8], double B[9][8][8], double x[9], double y[10]) {
 #pragma scop
@@ -129,10 +129,28 @@ for (int t = 0; t < 9; t++) {
 }
 """)
     found = match(scop, find_intrinsic("cblas_dgemm"))
-    assert all("t" in m.outer for m in found.with_mirrors)
-    with pytest.raises(IllegalScheduleError, match="cannot be taken out") as caught:
-        tensorize(found.matches[0])
-    assert "loop t carries a dependence between S2 and S0 on y" in str(caught.value)
+    assert all(m.fragment.kept == ("t",) for m in found.with_mirrors)
+    program = tensorize(found.matches[0])
+    assert [s.name for s in program.before.statements] == ["S0"]
+    assert [s.name for s in program.after.statements] == ["S2"]
+
+
+def test_a_statement_without_a_loop_of_its_own_is_not_taken_out() -> None:
+    """All of its loops carry dependences with another: no nest is left for an instruction."""
+    scop = from_c_text("""
+void f(double a[9], double b[10][8]) {
+#pragma scop
+for (int i = 0; i < 9; i++)
+  for (int j = 0; j < 7; j++) {
+    a[i] += b[i][j] * b[i + 1][j];
+    b[i][j + 1] = a[i];
+  }
+#pragma endscop
+}
+""")
+    found = match(scop, find_intrinsic("fma_f64_avx512"))
+    assert found.count == 0
+    assert "loop j carries a dependence between S1 and S0 on b" in str(found.explanations[0])
 
 
 SUMS = {

@@ -206,7 +206,8 @@ def _settle_parameters(x: Extraction, region: SyntaxRegion, bindings: Bindings, 
     """Enter the parameters before anything else: those of the function in their order, then by name."""
     order = {p.name: at for at, p in enumerate(function_parameters(region.function))}
     for symbol in sorted(bindings.affine, key=lambda s: (order.get(s.name, len(order)), s.name)):
-        x.parameter(symbol)
+        if not symbol.is_enumerator:   # a constant, wherever it is declared
+            x.parameter(symbol)
     for name in order:
         if name in bindings.visible:
             _extents_are_positive(x, bindings.visible[name])

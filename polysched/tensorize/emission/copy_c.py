@@ -48,7 +48,7 @@ def _joined(copy: CopyPlan) -> CopyPlan:
                             extent=last.extent * axis.extent)
         else:
             axes.append(axis)
-    return CopyPlan(coordinates=copy.coordinates, axes=tuple(axes), start=copy.start)
+    return CopyPlan(coordinates=copy.coordinates, axes=tuple(axes), start=copy.start, moving=copy.moving)
 
 
 def _order(copy: CopyPlan) -> tuple[list[Axis], list[Axis]]:
@@ -91,6 +91,7 @@ def _index(copy: CopyPlan, loops: list[Axis], at: dict[str, int], *, source: boo
             terms.append(axis.name if step == 1 else f"{axis.name} * {step}")
         else:
             constant += at.get(axis.name, 0) * step
+    terms += copy.moving if source else ()
     return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])
 
 

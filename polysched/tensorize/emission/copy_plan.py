@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polysched.scop.body import Load
-from polysched.tensorize.emission.nest import NestLoop, first_element, group_step, tile_loop
+from polysched.tensorize.emission.nest import NestLoop, first_element, group_step, moving_terms, tile_loop
 from polysched.tensorize.match import Match
 
 
@@ -41,11 +41,13 @@ class CopyPlan:
     ----------
     axes : of the buffer, outermost first, the last one dense.
     start : element of the array at position 0 of every coordinate.
+    moving : what kept loops add to that, as C.
     """
 
     coordinates: tuple[Coordinate, ...]
     axes: tuple[Axis, ...]
     start: int
+    moving: tuple[str, ...] = ()
 
     @property
     def elements(self) -> int:
@@ -104,7 +106,8 @@ def block_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop])
                   extent=loop.unroll) for loop in mine if loop.unroll > 1]
     axes += [Axis(name=f"d_{name}", coordinate=digits[name][0], weight=digits[name][1], extent=extent)
              for name, extent in subscripts if name]
-    return CopyPlan(coordinates=tuple(coordinates), axes=tuple(axes), start=first_element(match, held))
+    return CopyPlan(coordinates=tuple(coordinates), axes=tuple(axes), start=first_element(match, held),
+                    moving=moving_terms(match, held))
 
 
 def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]) -> CopyPlan | None:
@@ -153,7 +156,7 @@ def window_copy(match: Match, operand: str, held: Load, mine: Sequence[NestLoop]
         else:
             inner[match.groups[group].dimensions[0]] = whole
     axes += [inner[name] for name, _ in subscripts if name]
-    return CopyPlan(coordinates=tuple(coordinates), axes=tuple(axes), start=start)
+    return CopyPlan(coordinates=tuple(coordinates), axes=tuple(axes), start=start, moving=moving_terms(match, held))
 
 
 def homes(match: Match, operand: str, held: Load) -> dict[int, tuple[int, int]] | None:

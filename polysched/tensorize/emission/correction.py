@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from polysched.scop.body import Expr, Load, walk
+from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
 from polysched.tensorize.match import Match
 from polysched.tensorize.semantics import C_NAMES
@@ -25,8 +26,9 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
     fragment, dtype = match.fragment, match.fragment.update.dtype
     kind, target = f"uint{dtype.bits}_t", fragment.statement.access(fragment.target).array
     types = {a: C_NAMES[fragment.scop.array(a).dtype.name] for a in correction_arrays(match)}
-    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}", *(f"const {t} *restrict {a}" for a, t in types.items())]
-    lines: list[str] = []
+    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}", *(f"const {t} *restrict {a}" for a, t in types.items()),
+                  *kept_parameters(match)]
+    lines = [f"long {n} = {argument_name(n)};" for n in fragment.kept]
     terms: list[str] = []
     for label, value, offset in (("left", correction.left, correction.right_offset),
                                  ("right", correction.right, correction.left_offset)):
@@ -39,7 +41,7 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
         both = [f"({kind}){value_c(match, e, dtype)}" for e in (correction.left_offset, correction.right_offset)]
         terms.append(" * ".join([f"({kind}){count}u", *both]))
     element = element_c(match, match.result)
-    written = [loop.name for loop in fragment.loops if loop.name not in reduction_loops(fragment)]
+    written = [n for n in _inner(match) if n not in reduction_loops(fragment)]
     lines += ["#pragma omp parallel for"] if parallel and written else []
     lines += _nest(match, written, f"{element} = ({C_NAMES[dtype.name]})(({kind}){element} + {' + '.join(terms)});")
     lines += [f"free(ps_{label});" for label, offset in (("left", correction.right_offset),
@@ -47,16 +49,21 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
 
 
+def _inner(match: Match) -> list[str]:
+    """The loops of one iteration of those that run around."""
+    return [loop.name for loop in match.fragment.loops if loop.name not in match.fragment.kept]
+
+
 def _kept(match: Match, value: Expr) -> list[str]:
     """The loops that tell sums of a value apart."""
     mine = match.fragment.loops_of(value) - reduction_loops(match.fragment)
-    return [loop.name for loop in match.fragment.loops if loop.name in mine]
+    return [n for n in _inner(match) if n in mine]
 
 
 def _sums(match: Match, label: str, value: Expr, kind: str, *, parallel: bool) -> Iterator[str]:
     """An array with the sum of a value over the reduction, per iteration of the other loops that it knows."""
     kept = _kept(match, value)
-    inside = [loop.name for loop in match.fragment.loops if loop.name in reduction_loops(match.fragment)]
+    inside = [n for n in _inner(match) if n in reduction_loops(match.fragment)]
     yield f"{kind} *ps_{label} = ps_zeros({math.prod(match.fragment.loop(n).extent for n in kept)} * sizeof({kind}));"
     if parallel and kept:
         yield "#pragma omp parallel for"

@@ -21,12 +21,12 @@ def plan_cycles(plan: Plan, target: Target) -> float:
     _, loads, starved = pressure(match, plan.unrolled)
     vector = max(1.0, max(v.elements * v.dtype.bytes for v in match.intrinsic.inputs) * 8 / max(target.vector_bits, 64))
     busy = max(match.intrinsic.cost.issue_cycles * starved, loads * vector / target.ports.loads_per_cycle)
-    copies = sum(_copy_cycles(plan, p) for p in plan.places if p.packed)
+    copies = sum(copy_cycles(plan, p) for p in plan.places if p.packed)
     moved = transfer_seconds(match, plan.loops, target) * target.frequency_hz
     return executions * busy + copies + moved + match.intrinsic.cost.latency_cycles
 
 
-def _copy_cycles(plan: Plan, place: Place) -> float:
+def copy_cycles(plan: Plan, place: Place) -> float:
     """Cycles to fill a buffer, or for results to read and write it back; sums of their own start at zero."""
     written = place.operand == plan.match.intrinsic.output.name
     if written and plan.match.adds_at_the_end:

@@ -11,7 +11,7 @@ from polysched.scop.body import Load, walk
 from polysched.target import Target
 from polysched.tensorize.conformance import fill_in
 from polysched.tensorize.emission.correction import correction_arrays, correction_c
-from polysched.tensorize.emission.nest import content_of
+from polysched.tensorize.emission.nest import content_of, kept_arguments, kept_parameters, moving_terms
 from polysched.tensorize.emission.nest_c import nest_c, operand_type
 from polysched.tensorize.emission.packing import pack_c, unpack_c
 from polysched.tensorize.emission.place import Place
@@ -61,8 +61,8 @@ class Emitted:
 
     Parameters
     ----------
-    name : of the function; its arguments are pointers to `arrays`, in this order.
-    preparations : calls that pack the constant operands, to be made once.
+    name : of the function; its arguments are pointers to `arrays`, in this order, and the iterators of the kept loops.
+    preparations : calls that pack the constant operands, to be made once, ahead of the kept loops.
     headers, flags : what the real instruction needs.
     shared : headers and helpers, the same for all functions of one translation unit.
     emulator : plain C of the instruction, where it stands for it.
@@ -118,7 +118,8 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE + ZEROS
     emulator = emulator_c(match.intrinsic.parsed, name=f"emulated_{match.intrinsic.name}") if chosen.emulated else ""
-    preparations = tuple(f"{name}_prepare_{p.operand}({', '.join(operand_sources(match, p.operand))})"
+    first = [str(match.fragment.loop(n).lower) for n in match.fragment.kept]
+    preparations = tuple(f"{name}_prepare_{p.operand}({', '.join([*operand_sources(match, p.operand), *first])})"
                          for p in packed if p.operand in chosen.keep)
     return Emitted(name=name, plan=plan, arrays=arrays, preparations=preparations, headers=headers, shared=prelude,
                    emulator=emulator, text="\n".join(parts),
@@ -146,6 +147,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     written = fragment.statement.access(fragment.target).array
     parameters = ", ".join(f"{'' if a == written else 'const '}{C_NAMES[fragment.scop.array(a).dtype.name]} *{a}"
                            for a in arrays)
+    parameters = ", ".join([parameters, *kept_parameters(match)])
     lines = [*_kept_c(plan, name, options.keep, packed), f"void {name}({parameters})", "{"]
     if match.intrinsic.isa.prepare and not options.emulated:
         lines.append("    " + fill_in(match.intrinsic.isa.prepare, refuse="abort()").strip())
@@ -157,18 +159,19 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         lines += [f"    static _Thread_local {kind} *{buffer};", f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p)};",
                   f"    {kind} *packed_{p.operand} = {buffer};"]
         if p.operand != output or not (options.zero or match.adds_at_the_end):
-            sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand)])
+            sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand), *kept_arguments(match)])
             lines.append(f"    {name}_pack_{p.operand}({sources});")
     arguments = []
     for p in plan.places:
         held = content_of(match, p.operand)
-        arguments.append(f"packed_{p.operand}" if p.packed or not isinstance(held, Load)
-                         else fragment.statement.access(held.reference).array)
+        arguments.append(f"packed_{p.operand}" if p.packed or not isinstance(held, Load) else " + ".join(
+            [fragment.statement.access(held.reference).array, *moving_terms(match, held)]))
     lines += [f"    {nest}_nest({', '.join(arguments)});" for nest in nests]
     if plan.place(output).packed:
-        lines.append(f"    {name}_unpack_{output}({written}, packed_{output});")
+        lines.append(f"    {name}_unpack_{output}({', '.join([written, f'packed_{output}', *kept_arguments(match)])});")
     if match.assignment.correction is not None:
-        lines.append(f"    {name}_correct({', '.join([written, *correction_arrays(match)])});")
+        lines.append(
+            f"    {name}_correct({', '.join([written, *correction_arrays(match), *kept_arguments(match)])});")
     return "\n".join([*lines, "}", ""])
 
 
@@ -193,8 +196,10 @@ def _kept_c(plan: Plan, name: str, keep: tuple[str, ...], packed: list[Place]) -
         kind, operand = operand_type(plan, place.operand), place.operand
         sources = operand_sources(plan.match, operand)
         arrays = {a: C_NAMES[plan.match.fragment.scop.array(a).dtype.name] for a in sources}
-        lines += [f"static {kind} *{name}_kept_{operand};",
-                  f"void {name}_prepare_{operand}({', '.join(f'const {t} *{a}' for a, t in arrays.items())})", "{",
+        parameters = [*(f"const {t} *{a}" for a, t in arrays.items()), *kept_parameters(plan.match)]
+        handed = [f"{name}_kept_{operand}", *sources, *kept_arguments(plan.match)]
+        lines += [f"static _Thread_local {kind} *{name}_kept_{operand};",
+                  f"void {name}_prepare_{operand}({', '.join(parameters)})", "{",
                   f"    if (!{name}_kept_{operand}) {name}_kept_{operand} = {_buffer_c(plan, place)};",
-                  f"    {name}_pack_{operand}({', '.join([f'{name}_kept_{operand}', *sources])});", "}", ""]
+                  f"    {name}_pack_{operand}({', '.join(handed)});", "}", ""]
     return lines

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.scop.body import Load
-from polysched.tensorize.emission.nest import NestLoop, first_element, uses
+from polysched.tensorize.emission.nest import NestLoop, first_element, moving_terms, uses
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.match import Match
@@ -35,7 +35,7 @@ def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
         yield from _table(match, g, _tile(mine, g), steps)
     if plan.parallel and mine and place.elements >= PARALLEL_ELEMENTS:
         yield "#pragma omp parallel for"
-    depth, terms = 0, [str(first_element(match, held))]
+    depth, terms = 0, [str(first_element(match, held)), *moving_terms(match, held)]
 
     def line(text: str) -> str:
         return "    " * depth + text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polysched.scop.body import Load
 from polysched.tensorize.conformance import fill_in
-from polysched.tensorize.emission.nest import content_of, first_element
+from polysched.tensorize.emission.nest import content_of, first_element, kept_parameters, moving_terms
 from polysched.tensorize.match import Match
 from polysched.tensorize.operand_layout import OperandLayout
 from polysched.tensorize.semantics import C_NAMES
@@ -24,14 +24,15 @@ def library_call(match: Match, name: str) -> str:
     for layout in match.layouts:
         words |= _operand_words(match, layout)
     lines = []
-    for depth, loop in enumerate(match.outer):
+    outer = [loop for loop in match.outer if loop not in fragment.kept]
+    for depth, loop in enumerate(outer):
         extent = fragment.loop(loop).extent
         lines.append("    " * (depth + 1) + f"for (long o_{loop} = 0; o_{loop} < {extent}; o_{loop}++)")
-    lines.append("    " * (len(match.outer) + 1) + fill_in(match.intrinsic.template, **words))
+    lines.append("    " * (len(outer) + 1) + fill_in(match.intrinsic.template, **words))
     arrays = list(dict.fromkeys(layout.array for layout in match.layouts))
     written = match.layouts[0].array
-    parameters = ", ".join(f"{'' if a == written else 'const '}{C_NAMES[fragment.scop.array(a).dtype.name]} *{a}"
-                           for a in arrays)
+    parameters = ", ".join([*(f"{'' if a == written else 'const '}{C_NAMES[fragment.scop.array(a).dtype.name]} *{a}"
+                              for a in arrays), *kept_parameters(match)])
     return "\n".join([f"void {name}({parameters})", "{", *lines, "}", ""])
 
 
@@ -42,7 +43,8 @@ def _operand_words(match: Match, layout: OperandLayout) -> dict[str, str]:
     assert isinstance(held, Load)   # computed operands are no memory, which is a fact against the match
     assert not isinstance(given, str)
     steps = match.fragment.memory_steps[held.reference] or {}
-    terms = [layout.array, *(f"o_{loop} * {steps[loop]}" for loop in match.outer if steps.get(loop))]
+    terms = [layout.array, *(f"o_{loop} * {steps[loop]}" for loop in match.outer
+                             if steps.get(loop) and loop not in match.fragment.kept), *moving_terms(match, held)]
     base = first_element(match, held)
     words = {operand: " + ".join([*terms, *([str(base)] if base else [])])}
     if len(layout.strides) == 1:

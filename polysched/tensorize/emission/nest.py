@@ -89,6 +89,30 @@ def first_element(match: Match, held: Load) -> int:
     return base + sum(loop.lower * steps.get(loop.name, 0) for loop in match.fragment.loops)
 
 
+def moving_terms(match: Match, held: Load) -> tuple[str, ...]:
+    """What the iterators of the kept loops add to `first_element`, as C over the arguments of the functions."""
+    steps = match.fragment.memory_steps[held.reference]
+    assert steps is not None
+    lowers = {n: match.fragment.loop(n).lower for n in match.fragment.kept}
+    return tuple(f"({argument_name(n)} - {low}) * {steps[n]}" if low else f"{argument_name(n)} * {steps[n]}"
+                 for n, low in lowers.items() if steps.get(n))
+
+
+def argument_name(iterator: str) -> str:
+    """The argument that tells a function the iteration of a kept loop."""
+    return f"ps_in_{iterator}"
+
+
+def kept_parameters(match: Match) -> list[str]:
+    """Declarations of these arguments, behind those of the arrays."""
+    return [f"long {argument_name(n)}" for n in match.fragment.kept]
+
+
+def kept_arguments(match: Match) -> list[str]:
+    """What a function hands on to another."""
+    return [argument_name(n) for n in match.fragment.kept]
+
+
 def group_step(match: Match, held: Load, group: int) -> int | None:
     """Elements in memory between neighbours along the fused index of a group; None when that is not constant."""
     steps = match.fragment.memory_steps[held.reference]

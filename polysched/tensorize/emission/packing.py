@@ -7,7 +7,7 @@ there; elsewhere the buffer holds zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
@@ -16,7 +16,7 @@ from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, Paramete
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
 from polysched.tensorize.emission.copy_c import copy_loops
 from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable
-from polysched.tensorize.emission.nest import NestLoop, content_of, uses
+from polysched.tensorize.emission.nest import NestLoop, argument_name, content_of, kept_parameters, uses
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emulator import expression_c
 from polysched.tensorize.match import Match
@@ -33,7 +33,8 @@ def pack_c(plan: Plan, operand: str, name: str) -> str:
                      if isinstance(e, Load)})
     c_type = C_NAMES[variable.dtype.name]
     copy = plan.place(operand).copy
-    parameters = [f"{c_type} *restrict ps_to", *(f"const {_c(plan.match, a)} *restrict {a}" for a in arrays)]
+    parameters = [f"{c_type} *restrict ps_to", *(f"const {_c(plan.match, a)} *restrict {a}" for a in arrays),
+                  *kept_parameters(plan.match)]
     if copy is not None:
         body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel))
     elif isinstance(held, Load) and held.dtype == variable.dtype and separable(plan.match, held):
@@ -65,7 +66,8 @@ def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
         body = list(gather(plan, output.name, held, copy=copy))
     else:
         body = _stored_c(plan, held, zero=zero)
-    head = f"static void {name}({c_type} *restrict {array}, const {c_type} *restrict ps_from)"
+    parameters = [f"{c_type} *restrict {array}", f"const {c_type} *restrict ps_from", *kept_parameters(plan.match)]
+    head = f"static void {name}({', '.join(parameters)})"
     return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
 
 
@@ -152,7 +154,8 @@ def _fused(tile: NestLoop | None, match: Match, g: int) -> str:
 def _decode(match: Match, mine: list[NestLoop], groups: list[int]) -> Iterator[str]:
     """The program's iterators from loops and coordinates; those that do not matter stand at their least value."""
     fragment = match.fragment
-    known: set[str] = set()
+    known = set(fragment.kept)
+    yield from (f"long {n} = {argument_name(n)};" for n in fragment.kept)
     for loop in mine:
         if loop.group < 0:
             known.add(loop.source)
@@ -177,7 +180,7 @@ def _domain_guard(match: Match, operand: str, plan: Plan) -> str:
     fragment = match.fragment
     if fragment.is_box:
         return ""
-    known = set()
+    known = set(fragment.kept)
     for loop in plan.loops:
         if uses(match, operand, loop) and loop.group < 0:
             known.add(loop.source)
@@ -189,9 +192,13 @@ def _domain_guard(match: Match, operand: str, plan: Plan) -> str:
     for position, name in reversed(list(enumerate(fragment.statement.iterators))):
         if name not in known:
             domain = domain.project_out(isl.dim_type.set, position, 1)
-    kept = [n for n in fragment.statement.iterators if n in known]
-    moved = domain.move_dims(isl.dim_type.param, 0, isl.dim_type.set, 0, domain.dim(isl.dim_type.set))
-    for position, name in enumerate(kept):
+    return condition_c(domain, [n for n in fragment.statement.iterators if n in known])
+
+
+def condition_c(points: isl.Set, names: Sequence[str]) -> str:
+    """A C condition that these variables are a point of a set."""
+    moved = points.move_dims(isl.dim_type.param, 0, isl.dim_type.set, 0, points.dim(isl.dim_type.set))
+    for position, name in enumerate(names):
         moved = moved.set_dim_name(isl.dim_type.param, position, name)
     build = isl.AstBuild.from_context(isl.Set.universe(moved.params().get_space()))
     return str(build.expr_from_set(moved.params()).to_C_str())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from pathlib import Path
 
+import islpy as isl
 import pytest
 
 from polysched.errors import UnsupportedScopError
@@ -47,3 +48,19 @@ def test_a_name_for_an_enumeration() -> None:
 def test_an_enumeration_of_unknown_values_is_refused(declaration: str) -> None:
     with pytest.raises(UnsupportedScopError, match="enum v"):
         from_c_text(program(declaration))
+
+
+def test_constants_are_no_parameters_wherever_they_are_declared() -> None:
+    scop = from_c_text("""
+enum { M = 5 };
+void f(int k, double a[M][20]) {
+    enum { N = 4 * M };
+#pragma scop
+    for (int i = 0; i < M; i++)
+        for (int j = k; j < N; j++)
+            a[i][j] = N;
+#pragma endscop
+}
+""")
+    assert [p.name for p in scop.parameters] == ["k"]
+    assert scop.statements[0].domain.is_equal(isl.Set("[k] -> { S0[i, j] : 0 <= i < 5 and k <= j < 20 }"))
