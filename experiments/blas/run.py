@@ -1,4 +1,4 @@
-"""Generated code against OpenBLAS, oneDNN, PyTorch and Halide; see README.md.
+"""Generated code against OpenBLAS, oneDNN, PyTorch, Halide and tuned TVM; see README.md.
 
     python experiments/blas/run.py --only f32_product_1024 --threads 2
 """
@@ -6,23 +6,28 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import importlib.util
 import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import assembly
 import peers
 import workloads
+from searched import searched
 
 from polysched.experiment import Case, Contender, Experiment, Program, Record, Report, Rules, Settings, run_contest
 from polysched.experiment.contest import MissingToolError
 from polysched.experiment.contest_results import best_peer_bars, contest_table, summary_line
 from polysched.experiment.contestant import program
 from polysched.experiment.listings import peak_values
+from polysched.experiment.tables import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +40,13 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--peers", nargs="+", metavar="NAME", choices=[*PEERS, "none"], default=list(PEERS),
                        help=f"measure against these only: {', '.join(PEERS)}, or none")
     group.add_argument("--keep-c", metavar="DIR", help="write the emitted C there")
+    group.add_argument("--assembly", action="store_true",
+                       help="count the instructions of our loop with the most multiply-adds, and time nothing")
+    group.add_argument("--trials", metavar="N", type=int, default=64,
+                       help="candidates that TVM measures for every workload before the contest (default: 64)")
+    group.add_argument("--tuned", metavar="DIR", type=lambda text: str(Path(text).resolve()),
+                       help="keep what TVM's search found in DIR, and use what is there from an earlier search for the "
+                            "same with as many trials")
 
 
 def cases(settings: Settings) -> list[Case]:
@@ -54,8 +66,24 @@ def python_program(file: str, factory: str, folder: Path, name: str, parameters:
     return Program(command=program(HERE / file, factory, parameters, folder, name))
 
 
+def tvm_program(folder: Path, name: str, parameters: Mapping[str, Any], needs: Sequence[str],
+                report: Report) -> Program:
+    """TVM's variant, after its search; the records lie in the folder of `--tuned`."""
+    made = python_program("tvm_peers.py", "entry", folder, name, parameters, needs)
+    asked = {n: parameters[n] for n in ("workload", "threads", "trials")}
+    asked["tvm"] = importlib.metadata.version("apache-tvm")
+    environment = {"TVM_NUM_THREADS": str(parameters["threads"]), "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1"}
+    searched(asked, Path(parameters["records"]), [sys.executable, str(HERE / "tvm_peers.py")], environment, report)
+    return replace(made, environment=environment)
+
+
 def always(kind: str, dtype: str) -> bool:
     return True
+
+
+def without_time(kind: str, dtype: str) -> bool:
+    """TVM's search knows no loop over time."""
+    return kind not in ("jacobi", "heat")
 
 
 def halide_takes(kind: str, dtype: str) -> bool:
@@ -70,6 +98,7 @@ PEERS: dict[str, tuple[str, str, tuple[str, ...], Callable[[str, str], bool], di
     "openmp": ("ours.py", "openmp_entry", (), lambda kind, dtype: kind in ("jacobi", "heat"), {}),
     "halide": ("halide_peers.py", "entry", ("halide",), halide_takes, {"autoscheduler": "Mullapudi2016"}),
     "halide_adams": ("halide_peers.py", "entry", ("halide",), halide_takes, {"autoscheduler": "Adams2019"}),
+    "tvm": ("tvm_peers.py", "entry", ("tvm", "xgboost", "cloudpickle", "psutil", "tornado"), without_time, {}),
 }
 
 
@@ -77,6 +106,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """A contest; NumPy is the reference whether it is a peer that was asked for or not."""
     parameters, row = dict(case.parameters), case.parameters["workload"]
     workload = workloads.make(row)
+    if settings.options["assembly"]:
+        return {"inner_loop": assembly.inner_loop(parameters)}
     asked = [n for n in PEERS if n == "numpy" or n in settings.options["peers"]]
     if settings.options["keep_c"]:
         Path(settings.options["keep_c"]).mkdir(parents=True, exist_ok=True)
@@ -87,10 +118,13 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
         parameters["kept_values"] = str(kept)
         made = [Contender(name="polysched", threads=parameters["threads"], make=partial(
             python_program, "ours.py", "entry", folder, "polysched", parameters, ()))]
+        parameters |= {"trials": settings.options["trials"],
+                       "records": str(Path(settings.options["tuned"] or folder / "tuned") / case.name)}
         for peer in asked:
             file, factory, needs, takes, extra = PEERS[peer]
             if takes(row["kind"], row["dtype"]):
                 made.append(Contender(name=peer, threads=parameters["threads"], make=partial(
+                    tvm_program, folder, peer, parameters, needs, report) if peer == "tvm" else partial(
                     python_program, file, factory, folder, peer, parameters | extra, needs)))
         rules = Rules(reference="numpy", budget_seconds=settings.budget_seconds, tolerance=TOLERANCES[row["dtype"]],
                       pin=settings.pin, cold_cache=settings.cold_cache)
@@ -102,7 +136,18 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
 
 
 def table(records: Sequence[Record]) -> str:
-    return contest_table(records, rate=True) + "\n\n" + summary_line(records)
+    """What was timed, and what was only counted."""
+    timed = [r for r in records if "contest" in r.values]
+    read = [r for r in records if "inner_loop" in r.values]
+    return "\n\n".join([*([contest_table(timed, rate=True), summary_line(timed)] if timed else []),
+                        *([loop_table(read)] if read else [])])
+
+
+def loop_table(records: Sequence[Record]) -> str:
+    """The instructions of one trip through the inner loop."""
+    loops = [r.values["inner_loop"] for r in records]
+    rows = [[r.case, *(str(value) for value in loop.values())] for r, loop in zip(records, loops, strict=True)]
+    return markdown_table(["inner loop", *(name.replace("_", " ") for name in loops[0])], rows)
 
 
 def plot(records: Sequence[Record]) -> Figure:
@@ -110,7 +155,7 @@ def plot(records: Sequence[Record]) -> Figure:
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
-                        local_options=("keep_c",), times_calls=True)
+                        local_options=("keep_c", "tuned"), times_calls=True)
 
 if __name__ == "__main__":
     from polysched.cli import main

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kept import digest
-from tools import clang, compile_program, tool, translate
+from tools import call, clang, compile_program, tool, translate
 
 from polysched.experiment import Contender, Entry, Program
 from polysched.experiment.c_function import Arguments, command, described
@@ -137,13 +137,27 @@ def with_numba(kernel: OwnKernel, which: str, threads: int) -> Program:
                                    f"numba_{which}_{threads}"))
 
 
+def without_macros(kernel: OwnKernel) -> Path:
+    """The C file, its own macros expanded: Pluto's front end knows none.  What it includes stays included."""
+    lines = kernel.file.read_text().splitlines()
+    if not any(line.startswith("#define") for line in lines):
+        return kernel.file
+    included = [line for line in lines if line.startswith("#include")]
+    rest = kernel.folder / f"rest_{kernel.file.name}"
+    rest.write_text("\n".join(line for line in lines if line not in included))
+    expanded = kernel.folder / f"expanded_{kernel.file.name}"
+    text = call([tool("gcc"), "-E", "-P", rest], "preprocessing for pluto", kernel.folder)
+    expanded.write_text("\n".join([*included, text]))
+    return expanded
+
+
 def contenders(kernel: OwnKernel, threads: Sequence[int], options: Sequence[str]) -> list[Contender]:
     """The same peers as for the original suite, and Numba."""
     config, plain = kernel.config, kernel.file
 
     def transformed(name: str) -> Program:
         output = kernel.folder / f"{name}_{kernel.file.name}"
-        translate(name, plain, output, (), options, kernel.sizes)
+        translate(name, without_macros(kernel) if name == "pluto" else plain, output, (), options, kernel.sizes)
         return library(kernel, name, output, [tool("gcc"), *config["gcc_flags"], "-fopenmp"], ())
 
     newest = clang()
