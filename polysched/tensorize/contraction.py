@@ -180,7 +180,8 @@ def _declare(item, memory, values, initial) -> None:  # type: ignore[no-untyped-
     if item.value is not None:
         value = item.value.value if isinstance(item.value, Literal) else None
         if value != 0:
-            raise ValueError(f"{item.variable.name}: locals start from 0 or nothing")
+            raise SourceSyntaxError("a local of an intrinsic's text starts from 0 or nothing",
+                                    where=item.variable.name)
         for flat in range(item.variable.elements):
             key, rest = [], flat
             for extent in reversed(item.variable.shape):
@@ -212,8 +213,10 @@ def _field_value(e: Expr, update: Update, values, memory, initial) -> int:  # ty
             return (a + b if e.op == "+" else a - b if e.op == "-" else a * b) % PRIME
         case Call():
             return value(_ideal(e))
-        case Select():
-            raise ValueError("a choice has no meaning over a prime field")
-    raise ValueError(f"no meaning over a prime field: {e}")
+    raise SourceSyntaxError("the text of an intrinsic computes sums and products of its operands",
+                            where=str(update.target),
+                            witness="a choice" if isinstance(e, Select) else f"the operator {e.op}"
+                            if isinstance(e, Unary | Binary) else str(e),
+                            hint="what rounds or saturates is a call of a function of exact_arithmetic")
 
 

@@ -247,6 +247,16 @@ def test_a_text_that_is_no_sum_of_products_is_refused(tmp_path: Path) -> None:
         load_intrinsics(str(file))
 
 
+@pytest.mark.parametrize(("update", "witness"), [
+    ("A[k] > B[i][k] ? A[k] - B[i][k] : B[i][k] - A[k]", "a choice"), ("(A[k] * B[i][k]) >> 3", "the operator >>")])
+def test_a_text_that_chooses_or_shifts_is_refused(update: str, witness: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(readme_recipe().replace("A[k] * B[i][k];", f"{update};"))
+    with pytest.raises(SourceSyntaxError, match="sums and products of its operands") as caught:
+        load_intrinsics(str(file))
+    assert caught.value.witness == witness
+
+
 def test_a_missing_file_is_refused() -> None:
     with pytest.raises(UsageError, match="no such file"):
         load_intrinsics("nowhere.py")
