@@ -30,16 +30,22 @@ def instruction_lines(decision: Decision, *, explain: bool) -> Iterator[str]:
         return
     found = decision.program.match
     yield f"  match: {found}"
-    yield (f"  executed {found.executions} times, {found.utilisation:.0%} of its work used, at least "
+    executions = found.executions * found.fragment.times
+    yield (f"  executed {executions} times, {found.utilisation:.0%} of its work used, at least "
            f"{found.cost_cycles:.0f} cycles")
     plan = decision.plan(host())
     if plan is None:
-        yield "  one call of the library function"
+        kept = " and ".join(f"loop {n}" for n in found.fragment.kept)
+        yield f"  calls of the library function in every iteration of {kept}" if kept else \
+            "  one call of the library function"
         return
     yield f"  loops, outermost first: {plan}"
     for layout in found.layouts:
         place = plan.place(layout.operand)
         where = f"packed into {place.elements} elements" if place.packed else "in place"
+        once = decision.program.preparations.get(layout.operand)
+        if place.packed and once is not None:
+            where += f", once ahead of loop {decision.program.loops[once].name}"
         yield f"  operand {layout.operand}: {layout.array or 'computed'}, {layout.mode.value}, {where}"
     for assumption in found.assumptions:
         yield f"  takes for granted: {assumption}"

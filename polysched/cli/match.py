@@ -98,7 +98,7 @@ def show(found: Matches, *, everything: bool) -> None:
           f"match{'es' * (found.count != 1)} ({found.total} with mirror images, {found.milliseconds:.0f} ms)")
     for m in found.matches if everything else found.matches[:1]:
         print(f"  {m}")
-        print(f"    executed {m.executions} times, {m.utilisation:.0%} of its work used, about "
+        print(f"    executed {m.executions * m.fragment.times} times, {m.utilisation:.0%} of its work used, about "
               f"{m.cost_cycles:.0f} cycles; " + ", ".join(f"{v.operand} {v.mode.value}" for v in m.layouts))
         for assumption in m.assumptions:
             print(f"    takes for granted: {assumption}")

@@ -219,6 +219,12 @@ def _padding(fragment: Fragment, views: Sequence[frozenset[str]], mapped: frozen
     ----------
     views : per operand the loops that its places are told apart by, the result's among them.
     """
+    witness = padding_counts(fragment, views)
+    return Refusal(f"the domain is no box, and the padding at {witness} would be counted", mapped) if witness else None
+
+
+def padding_counts(fragment: Fragment, views: Sequence[frozenset[str]]) -> str:
+    """A point of the bounding box outside the domain that no operand hides; "" where there is none."""
     domain, visible = fragment.domain, fragment.box
     for view in views:
         reached = domain
@@ -227,10 +233,7 @@ def _padding(fragment: Fragment, views: Sequence[frozenset[str]], mapped: frozen
                 reached = reached.project_out(isl.dim_type.set, position, 1).insert_dims(
                     isl.dim_type.set, position, 1)
         visible = visible.intersect(reached.set_tuple_name(fragment.statement.name))
-    if visible.is_subset(domain):
-        return None
-    witness = visible.subtract(domain).sample_point()
-    return Refusal(f"the domain is no box, and the padding at {witness} would be counted", mapped)
+    return "" if visible.is_subset(domain) else str(visible.subtract(domain).sample_point())
 
 
 def loops_kept_outside(fragment: Fragment, dependences: Dependences, *,

@@ -20,7 +20,7 @@ from polysched.scop.body import Assign, Cast, Expr, Literal, Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
 from polysched.tensorize.emission.plan import PlanChoice
-from polysched.tensorize.isl_check import loops_kept_outside
+from polysched.tensorize.isl_check import loops_kept_outside, padding_counts
 from polysched.tensorize.match import Match
 from polysched.tensorize.surroundings import KeptLoop, kept_loop, surroundings
 
@@ -137,13 +137,22 @@ def packed_once(match: Match, written: Sequence[Collection[str]]) -> dict[str, i
     """
     found: dict[str, int] = {}
     fragment = match.fragment
-    for operand, e in match.assignment.operands if fragment.is_box and fragment.reached_always else ():
+    for operand, e in match.assignment.operands if fragment.reached_always else ():
         arrays = {fragment.statement.access(x.reference).array for x in walk(e) if isinstance(x, Load)}
         for at in reversed(range(len(written))):
             if fragment.kept[at] in fragment.loops_of(e) or arrays & {*written[at]}:
                 break
             found[operand] = at
-    return found
+    return found if fragment.is_box or not found or not padding_counts(fragment, _views(match, found)) else {}
+
+
+def _views(match: Match, once: Collection[str]) -> list[frozenset[str]]:
+    """Per operand the loops that its places are told apart by, those around only where it is packed in each of them."""
+    fragment, output = match.fragment, match.intrinsic.output.name
+    held = [*match.assignment.operands, (output, fragment.result)]
+    return [fragment.loops_of(e) | frozenset(() if o in once else fragment.kept) | {
+        n for part, loops in zip(match.groups, match.loops, strict=True) if o in part.indexes for n in loops}
+        for o, e in held]
 
 
 def _loops_around(match: Match, outside: tuple[KeptLoop, ...]) -> tuple[tuple[LoopAround, ...], list[str]]:

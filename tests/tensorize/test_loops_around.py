@@ -33,7 +33,7 @@ PROGRAMS = {   # each with the number of loops around the operands that are pack
   for (int t = 0; t < 4; t++) {{\n{STEP.replace("W[", "V[l][")}  }}
   for (int i = 0; i < n; i++) b[i] += h[4][0][i];
 }}"""),
-    "a triangle that grows": (None, """for (int t = 0; t < n; t++) {
+    "a triangle that grows": (0, """for (int t = 0; t < n; t++) {
   for (int i = 0; i <= t; i++) y[0][i] = b[i];
   for (int i = 0; i <= t; i++) for (int j = 0; j < t; j++) y[0][i] += h[0][0][j] * W[i][j];
   for (int i = 0; i <= t; i++) h[0][0][i] = y[0][i] & 255;

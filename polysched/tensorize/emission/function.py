@@ -105,7 +105,7 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     arrays = _arrays(match)
     output = match.intrinsic.output.name
     packed = [p for p in plan.places if p.packed]
-    parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}") for p in packed]
+    parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in chosen.keep) for p in packed]
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}", zero=chosen.zero))
     nests = dict(zip(_nest_names(name), whole_blocks(plan), strict=False))

@@ -25,8 +25,13 @@ from polysched.tensorize.semantics import C_NAMES
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
 
 
-def pack_c(plan: Plan, operand: str, name: str) -> str:
-    """A function that fills the buffer of one operand."""
+def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
+    """A function that fills the buffer of one operand.
+
+    Parameters
+    ----------
+    once : for all iterations of the kept loops that do not choose its elements.
+    """
     variable = plan.match.intrinsic.parsed.operand(operand)
     held = content_of(plan.match, operand)
     arrays = sorted({plan.match.fragment.statement.access(e.reference).array for e in walk(held)
@@ -42,7 +47,7 @@ def pack_c(plan: Plan, operand: str, name: str) -> str:
         body = list(gather(plan, operand, held, copy=f"ps_to[ps_at] = ps_inside ? {array}[ps_from_at] : 0;"))
     else:
         value = value_c(plan.match, held, variable.dtype)
-        body = _for_each(plan, operand, inside=f"ps_to[ps_at] = {value};", outside="ps_to[ps_at] = 0;")
+        body = _for_each(plan, operand, inside=f"ps_to[ps_at] = {value};", outside="ps_to[ps_at] = 0;", once=once)
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
 
 
@@ -92,7 +97,7 @@ def _c(match: Match, array: str) -> str:
     return C_NAMES[match.fragment.scop.array(array).dtype.name]
 
 
-def _for_each(plan: Plan, operand: str, *, inside: str, outside: str) -> list[str]:
+def _for_each(plan: Plan, operand: str, *, inside: str, outside: str, once: bool = False) -> list[str]:
     match, place = plan.match, plan.place(operand)
     mine = [loop for loop in plan.loops if uses(match, operand, loop)]
     lines: list[str] = []
@@ -112,7 +117,7 @@ def _for_each(plan: Plan, operand: str, *, inside: str, outside: str) -> list[st
         put(text)
     conditions = list(_conditions(plan, operand, mine, groups))
     decode = list(_decode(match, mine, [g for g in groups if g not in _partial_groups(match, operand)]))
-    guard = _domain_guard(match, operand, plan)
+    guard = _domain_guard(match, operand, plan, once=once)
     if conditions:
         put(f"if ({' && '.join(conditions)}) {{")
         depth += 1
@@ -175,12 +180,12 @@ def _decode(match: Match, mine: list[NestLoop], groups: list[int]) -> Iterator[s
         yield names + ";"
 
 
-def _domain_guard(match: Match, operand: str, plan: Plan) -> str:
+def _domain_guard(match: Match, operand: str, plan: Plan, *, once: bool) -> str:
     """A C condition that the domain, seen by the loops that this operand knows, holds the point; "" for a box."""
     fragment = match.fragment
     if fragment.is_box:
         return ""
-    known = set(fragment.kept)
+    known = set(fragment.kept) & (fragment.loops_of(content_of(match, operand)) if once else {*fragment.kept})
     for loop in plan.loops:
         if uses(match, operand, loop) and loop.group < 0:
             known.add(loop.source)
