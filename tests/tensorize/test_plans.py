@@ -1,14 +1,16 @@
 """Plans: the tiling room's tiles around an instruction, register blocks by rank, and the choice by measurement."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polysched.target import host
+from polysched.target import Target, host
 from polysched.tensorize import find_intrinsic, match, operators
 from polysched.tensorize.choice import best_few, executes_here
 from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.emission.nest import NestLoop
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.match import Match
 from polysched.tensorize.measured import candidate_plans, kept_operands, measured_plans
@@ -37,6 +39,18 @@ def test_tiles_of_the_tiling_room_are_whole_register_blocks_and_fit() -> None:
                  for v in found.intrinsic.inputs)
     assert inputs <= host().caches[1].size_bytes
     assert "tiles by data volume" in str(made)
+
+
+@pytest.mark.parametrize(("depth", "tile"), [(4096, 2), (128, 0)])
+def test_reductions_may_be_tiled_twice_as_deep(depth: int, tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One tile that would be all of the loop is no tile."""
+    found = product("vpdpbusd", m=64, n=256, k=depth)
+
+    def tiled(match: Match, loops: list[NestLoop], target: Target) -> list[NestLoop]:
+        return [replace(loop, tile=loop.blocks // 4 if depth > 128 else loop.blocks // 2) for loop in loops]
+    monkeypatch.setattr("polysched.tensorize.emission.plan.cache_blocks", tiled)
+    for usual, deeper in zip(plan(found, Tiling.CACHES).loops, plan(found, Tiling.DEEPER).loops, strict=True):
+        assert deeper.tile == (tile * usual.tile if usual.reduction else usual.tile)
 
 
 def test_register_blocks_are_ranked() -> None:

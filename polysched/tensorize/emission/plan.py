@@ -20,9 +20,14 @@ from polysched.tensorize.match import Match
 
 
 class Tiling(Enum):
-    """Who chooses order and tiles: this room's sum over all caches, or the tiling room's search for one of them."""
+    """Who chooses order and tiles: this room's sum over all caches, or the tiling room's search for one of them.
+
+    Twice as deep: the tiles of the reductions are doubled, since a panel that streams through needs less room than the
+    sum allows it.
+    """
 
     CACHES = "caches"
+    DEEPER = "caches, reductions twice as deep"
     DATA_VOLUME = "data volume"
     NONE = "none"
 
@@ -104,6 +109,11 @@ def _with_loop(plan: Plan, loop: NestLoop, places: tuple[Place, ...]) -> Plan:
         plan.match, p.operand, [x for x in loops if changed.uses(p.operand, x)])) for p in places))
 
 
+def _deeper(loop: NestLoop) -> NestLoop:
+    """A reduction in tiles of twice the length; none where one tile would be all of it."""
+    return replace(loop, tile=2 * loop.tile if 2 * loop.tile < loop.blocks else 0) if loop.reduction else loop
+
+
 def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None,
               target: Target | None = None, parallel: bool = False,
               choice: PlanChoice | None = None) -> Plan:
@@ -127,6 +137,8 @@ def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = 
         loops, binding = found[0], found[1].binding
     elif tiling is Tiling.NONE:
         loops = [replace(loop, tile=0) for loop in cache_blocks(match, loops, machine)]
+    elif tiling is Tiling.DEEPER:
+        loops = [_deeper(loop) for loop in cache_blocks(match, loops, machine)]
     else:
         loops, tiling = cache_blocks(match, loops, machine), Tiling.CACHES
     places = tuple(place_of(match, v.name, loops, emulated=emulated) for v in match.intrinsic.parsed.operands)
