@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.scop import Scop
 from polysched.target import Target
@@ -128,7 +129,7 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
             why += [str(e) for e in matches.explanations]
     decision = Decision(program=None, reasons=())
     for depth in sorted({len(m.fragment.kept) for m in found} or {0}):
-        tried = _best([m for m in found if len(m.fragment.kept) == depth], why, options, target, outside)
+        tried = _best([m for m in found if len(m.fragment.kept) == depth], why, options, target, outside, dependences)
         if tried.program is not None:
             return tried
         decision = replace(decision, reasons=tuple(dict.fromkeys((*decision.reasons, *tried.reasons))))
@@ -141,7 +142,7 @@ def _mostly_idle(candidate: Match) -> bool:
 
 
 def _best(found: list[Match], why: list[str], options: TensorizeOptions, target: Target,
-          outside: tuple[KeptLoop, ...]) -> Decision:
+          outside: tuple[KeptLoop, ...], dependences: Dependences) -> Decision:
     """The match with the greatest gain over ordinary code, among those whose program splits around the statement."""
     best: tuple[float, TensorizedProgram, str] | None = None
     tied: dict[str, str] = {}
@@ -164,7 +165,8 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
                 options.intrinsic != AUTO or executes_here(candidate.intrinsic)):
             continue
         try:
-            program = tensorize(candidate, outside=outside)
+            same = candidate.fragment.scop is dependences.scop   # else a loop of it was cut
+            program = tensorize(candidate, outside=outside, dependences=dependences if same else None)
         except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
             tied[name] = f"{name}: {refusal.problem} ({refusal.witness})"
             continue
