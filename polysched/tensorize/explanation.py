@@ -127,11 +127,13 @@ def _other_form(encoding: Encoding) -> Explanation:
     if form is not None:
         kept = [(m, c) for m, c in form.terms if target in m]
         added = [m for m, _ in form.terms if target not in m]
-        if any(m.count(target) > 1 or len(m) > 1 or c != 1 for m, c in kept):
+        degree = max((len(m) for m, _ in ideal.terms if str(contraction.output) not in m), default=0) if ideal else 0
+        products = sum(len(m) >= degree for m in added)   # without one there is nothing that the instruction adds
+        if products and any(m.count(target) > 1 or len(m) > 1 or c != 1 for m, c in kept):
             rewrite = f"scale or combine {old} in a statement of its own, ahead of the loop that adds"
-        elif not kept and not any(target in atom for m in added for atom in m):
+        elif products and not kept and not any(target in atom for m in added for atom in m):
             rewrite = f"write the sum as {old} += ..., behind a statement that clears it"
-        elif len(added) > len(terms) - 1:   # more products than the instruction adds
+        elif products and len(added) > len(terms) - 1:   # more than the instruction adds
             rewrite = f"one statement per product: the update adds {len(added)} terms"
     fact = (Fact("form", text, rewrite),) if rewrite else ()
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)

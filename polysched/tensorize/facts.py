@@ -46,9 +46,9 @@ def dtype_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr, 
     text = f"operand {operand}: the program has {have}, {intrinsic.name} wants {wanted}: {words}"
     if {have.kind, wanted.kind} == {Kind.SIGNED, Kind.UNSIGNED} and have.bits == wanted.bits:
         half = 1 << (wanted.bits - 1)
-        sign, back = ("-", "add") if wanted.kind is Kind.SIGNED else ("+", "subtract")
+        sign, back, to = ("-", "add", "to") if wanted.kind is Kind.SIGNED else ("+", "subtract", "from")
         return Fact("type", text, f"offset the operand: use (x {sign} {half}) and {back} {half} times the sum of the "
-                    "other operand to the result")
+                    f"other operand {to} the result")
     if have.is_float and wanted.is_float:
         return Fact("type", text, f"cast the operand to {wanted}, which changes the rounding")
     if (found := _zero_point(e, wanted)) is not None:

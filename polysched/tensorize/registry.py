@@ -47,8 +47,9 @@ def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> In
     if name in known:
         return known[name]
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    raise UsageError(f"no intrinsic is called {name!r}", witness=f"{len(known)} are known",
-                     hint=f"did you mean {', '.join(close)}?" if close else "polysched.tensorize.registry lists them")
+    raise UsageError(f"no intrinsic is called {name!r}", witness=f"known are {', '.join(sorted(known))}",
+                     hint=f"did you mean {', '.join(close)}?" if close
+                     else "describe another in a file of your own: --intrinsics FILE.py")
 
 
 def load_intrinsics(path: str) -> dict[str, Intrinsic]:

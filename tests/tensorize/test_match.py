@@ -322,6 +322,15 @@ void f(int32_t C[20][7], uint8_t A[20][5], int8_t B[5][7]) {
     assert match(scop, find_intrinsic("vpdpbusd")).count == 1
 
 
+@pytest.mark.parametrize("update", ["C[i][j] += A[i][k] + B[k][j];", "C[i][j] = C[i][j] * A[i][k] * B[k][j];",
+                                    "C[i][j] = 0;", "C[i][j] *= 3;"])
+def test_nothing_would_help_an_update_without_products(update: str) -> None:
+    text = explained(match(program("int n, int32_t C[n][n], uint8_t A[n][n], int8_t B[n][n]", PRODUCT.replace(
+        "C[i][j] += A[i][k] * B[k][j];", update)), find_intrinsic("vpdpbusd")))
+    assert "has not the form" in text
+    assert "would help" not in text
+
+
 def test_the_form_of_an_instruction_is_shown_with_its_factors() -> None:
     unit = replace(find_intrinsic("vpdpwssd"), name="distance", semantics="""
 void distance(int32_t C[16], const int16_t A[2], const int16_t B[16][2]) {
