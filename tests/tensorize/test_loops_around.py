@@ -26,8 +26,9 @@ PROGRAMS = {   # each with the number of loops around the operands that are pack
       for (int j = 0; j < n; j++) y[m][i] += h[t][m][j] * W[i][j];
       h[t + 1][m][i] = y[m][i] & 255;
     }"""),
-    "weights that a step changes": (None, f"for (int t = 0; t < 4; t++) {{\n{STEP}"
-                                          "  for (int i = 0; i < n; i++) W[i][t] = y[1][i] >> 9;\n}"),
+    "weights that a step changes, a value of the loop in them": (
+        None, f"for (int t = 0; t < 4; t++) {{\n{STEP}".replace("W[i][j]", "(int8_t)(W[i][j] + t)")
+        + "  for (int i = 0; i < n; i++) W[i][t] = y[1][i] >> 9;\n}"),
     "layers of weights": (1, f"""for (int l = 0; l < 3; l++) {{
   for (int i = 0; i < n; i++) h[0][1][i] = h[4][2][i] + l;
   for (int t = 0; t < 4; t++) {{\n{STEP.replace("W[", "V[l][")}  }}
@@ -42,8 +43,6 @@ PROGRAMS = {   # each with the number of loops around the operands that are pack
         "y[m][i] +=", "if (t < 3) y[m][i] +=").replace("h[t]", "h[t + 2]").replace("h[t + 1]", "h[t]") + "}"),
     "two buffers, zero points": (0, f"for (int t = 0; t < 4; t++) {{\n{STEP}}}".replace(
         "h[t + 1]", "h[(t + 1) % 2]").replace("h[t][m][j] * W[i][j]", "(h[t % 2][m][j] - b[t]) * (W[i][j] - 300)")),
-    "a value of the loop in an operand": (None, f"for (int t = 0; t < 4; t++) {{\n{STEP}}}".replace(
-        "W[i][j]", "(int8_t)(W[i][j] + t)")),
 }
 HEAD = "void {name}(int32_t y[3][n], uint8_t h[8][3][n], int8_t W[n][n], int32_t b[n], int8_t V[3][n][n])"
 N = 19
