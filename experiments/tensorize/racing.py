@@ -42,7 +42,7 @@ def candidates(workload: Workload, asked: Iterable[str]) -> tuple[Match | None, 
             found.append(also)
         else:
             why = match(workload.scop, intrinsic, sizes=workload.sizes).explanations
-            skipped[name] = reason or "; ".join(str(e) for e in why)
+            skipped[name] = reason or "; ".join(str(e) for e in reversed(why))   # what clears the result comes last
     return chosen, found, skipped
 
 
