@@ -26,9 +26,9 @@ from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
 from polysched.emit_c.lane_reductions import LaneReductions, reduce_in_lanes
 from polysched.emit_c.loop_generation import generate_loops
-from polysched.emit_c.loops import If, Node, Panel, loop_names
-from polysched.emit_c.names import identifier_of, local_array_names, name_loops, taken_names
-from polysched.emit_c.packing import TileBlock, panels_for
+from polysched.emit_c.loops import If, Node, Packed, Panel, loop_names, walk_nodes
+from polysched.emit_c.names import TakenNames, identifier_of, local_array_names, name_loops, taken_names
+from polysched.emit_c.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
 from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
 from polysched.emit_c.pivot_loops import split_at_pivots
@@ -36,6 +36,7 @@ from polysched.emit_c.region import Place, RegionPrinter, declares
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.repeated_iterations import anchor
 from polysched.emit_c.row_jam import Rows, jam_rows
+from polysched.emit_c.shared_panels import LARGEST_SHARED_BYTES, Sharing, memory_of, share_panels, shared_panels
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
 from polysched.emit_c.unskewing import unskew
@@ -90,7 +91,7 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None, scanned: S
     BudgetExceededError : isl's loop generation does not fit into `options.max_operations`.
     """
     from_file = tiled.schedule.scop.source is not None
-    region = emit_with_storage(tiled, options=options or EmitOptions(), scanned=scanned, per_thread=from_file,
+    region = emit_with_storage(tiled, options=options or EmitOptions(), scanned=scanned, own_memory=from_file,
                                on_heap=lambda array: from_file and is_expanded(array) and not fits_stack(array))
     if not region.memories:
         return region.source
@@ -113,12 +114,13 @@ class Region:
 
 
 def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Callable[[Array], bool],
-                      per_thread: bool = True, scanned: Scan | None = None) -> Region:
+                      own_memory: bool = True, scanned: Scan | None = None) -> Region:
     """The region, with those temporary arrays declared inside that are not to be `on_heap`.
 
     Parameters
     ----------
-    per_thread : buffers of unknown size may get memory with a part per thread.
+    own_memory : the region may ask for memory of its own: buffers of unknown size with a part per thread, and
+        panels that threads share.
     """
     scop = tiled.schedule.scop
     guard = _guard(tiled)
@@ -131,7 +133,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     local_names = local_array_names(scop, taken)
     if options.trace is None:
         loops = contract(loops, tiled.schedule.dependences, guard.context, local_names, memory_name=(
-            lambda array: taken.fresh(f"{identifier_of(array)}_parts")) if per_thread else None)
+            lambda array: taken.fresh(f"{identifier_of(array)}_parts")) if own_memory else None)
     if options.openmp:
         loops = reduce_on_threads(loops, facts, ThreadReductions(
             dependences=tiled.schedule.dependences, reductions=_reductions_in_parts(scop, options), taken=taken))
@@ -147,7 +149,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
                             comments=band_comments(tiled), types=types, taken=taken,
                             loop_names=loop_names(loops), math=math)
     if options.vector_bits and options.trace is None:
-        loops = separate_register_tiles(loops, facts, _separation(printer))
+        loops = _with_register_tiles(loops, facts, printer, own_memory=own_memory)
     if options.vector_bits and options.trace is None:
         loops = vectorise_loops(loops, facts, Vectorisation(taken=taken, width=printer.vector_width,
                                                              calls=printer.has_vector_calls,
@@ -176,7 +178,19 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
                      fallbacks=scanned.fallbacks, allocated=tuple(heap))
     memories = [whole_array(scop, array, name) for array, name in heap.items()]
     memories += [parts_of_threads(scop, t) for t in placed.values() if t.memory]
+    memories += map(memory_of, shared_panels(loops))
     return Region(source=source, memories=tuple(memories))
+
+
+def _fresh_names(taken: TakenNames, loops: Node) -> Callable[[str], str]:
+    """Makes names that neither the file nor the region nor an earlier call has."""
+    made = set(loop_names(loops)) | {n.panel.name for n in walk_nodes(loops) if isinstance(n, Packed)}
+
+    def fresh(wish: str) -> str:
+        name = taken.fresh(f"{wish}s", frozenset(made))
+        made.add(name)
+        return name
+    return fresh
 
 
 def _free_reductions(scop: Scop, options: EmitOptions) -> dict[str, Reduction]:
@@ -191,8 +205,22 @@ def _reductions_in_parts(scop: Scop, options: EmitOptions) -> dict[str, Reductio
     return _free_reductions(scop, options) | places
 
 
-def _separation(printer: RegionPrinter) -> Separation:
+def _with_register_tiles(loops: Node, facts: Facts, printer: RegionPrinter, *, own_memory: bool) -> Node:
+    """Register tiles with their panels, those that threads can share in memory of the region's own."""
+    if own_memory:
+        tiles = separate_register_tiles(loops, facts, _separation(printer, LARGEST_SHARED_BYTES))
+        fresh = _fresh_names(printer.taken, tiles)
+        shared = share_panels(tiles, facts, Sharing(scop=printer.scop, fresh=fresh, size=printer.size_text))
+        panels = [n.panel for n in walk_nodes(shared) if isinstance(n, Packed)]
+        if all(panel.shared or panel.bytes <= LARGEST_PANEL_BYTES for panel in panels):
+            return shared
+    return separate_register_tiles(loops, facts, _separation(printer, LARGEST_PANEL_BYTES))
+
+
+def _separation(printer: RegionPrinter, most_bytes: int) -> Separation:
     def panels(tiles: TileBlock, facts: Facts) -> tuple[Panel, ...]:
-        return panels_for(printer.scop, tiles, facts, printer.taken) if printer.options.packing else ()
+        if not printer.options.packing:
+            return ()
+        return panels_for(printer.scop, tiles, facts, printer.taken, most_bytes=most_bytes)
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of)

@@ -155,6 +155,9 @@ class Panel:
     extents : elements per dimension of the panel.
     loops : the loops that fill the panel, outermost first; their bodies are empty.
     in_lanes : lanes read neighbours along the last dimension; otherwise they share one element.
+    shared : how many of the loops, from the outermost, the threads share to fill it together; 0 where it belongs to
+        one thread.
+    outer : C texts of the extents in front of the others of a shared panel, for the loops around its tiles.
     """
 
     name: str
@@ -164,9 +167,17 @@ class Panel:
     extents: tuple[int, ...]
     loops: tuple[For, ...]
     in_lanes: bool
+    shared: int = 0
+    outer: tuple[str, ...] = ()
+
+    @property
+    def bytes_text(self) -> str:
+        """C text of all its bytes."""
+        return " * ".join([*self.outer, f"{self.bytes}ul"])
 
     @property
     def bytes(self) -> int:
+        """For one value of the loops around the tiles."""
         size = self.value.dtype.bytes
         for extent in self.extents:
             size *= extent

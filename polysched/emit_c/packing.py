@@ -30,6 +30,8 @@ from polysched.scop.scop import Access, Scop
 
 LARGEST_PANEL_BYTES = 1 << 20
 FEWEST_REUSES = 4
+ROW_GRID_BYTES = 1024   # rows that far apart, or a multiple of it, share a quarter of the sets of a first cache
+LINE_BYTES = 64
 _POINT = LoopMark(role=Role.POINT)
 _EMPTY = Block(())
 
@@ -66,12 +68,14 @@ class TileBlock:
         return frozenset(loop.variable for loop in loops) | {part.edge.variable for part in self.ranges}
 
 
-def panels_for(scop: Scop, tiles: TileBlock, facts: Facts, taken: TakenNames) -> tuple[Panel, ...]:
+def panels_for(scop: Scop, tiles: TileBlock, facts: Facts, taken: TakenNames, *,
+               most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
     """The operands of register tiles that are worth a panel around the loop over the tiles.
 
     Parameters
     ----------
     facts : what holds around the tile's loops, inside `tiles.reuse`.
+    most_bytes : of one panel.
     """
     if tiles.vector is None or not tiles.loops or _is_short(tiles.reuse):
         return ()
@@ -86,18 +90,18 @@ def panels_for(scop: Scop, tiles: TileBlock, facts: Facts, taken: TakenNames) ->
             if any(p.statement == instance.statement and p.value == value for p in packed):
                 continue
             panel = _panel(scop, instance, value, tiles, facts)
-            if panel is not None:
+            if panel is not None and panel.bytes <= most_bytes:
                 name = taken.fresh(panel.name, frozenset(p.name for p in packed))
                 panels.append(replace(panel, name=name))
     return tuple(panels)
 
 
 def _is_short(loop: For) -> bool:
-    found = _constant_extent(loop)
+    found = constant_extent(loop)
     return found is not None and -(-found[1] // loop.step) < FEWEST_REUSES
 
 
-def _constant_extent(loop: For) -> tuple[Linear, int] | None:
+def constant_extent(loop: For) -> tuple[Linear, int] | None:
     """A lower bound of the loop and a constant distance from it to the end."""
     best: tuple[Linear, int] | None = None
     for low in arms_of(loop.lower, "max"):
@@ -182,15 +186,18 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
         lanes = [r for r in order if r.variable == vector.variable]
         order = [*blocks, *points, *lanes]
         nested = [*blocks, *lanes, *points] if apart else [*points, *blocks, *lanes]
-    size = value.dtype.bytes
-    for part in order:
-        size *= part.count
-    if size > LARGEST_PANEL_BYTES:
-        return None
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
+    extents = [r.count for r in order]
+    if not in_lanes and len(extents) > 1:
+        extents[-1] = _off_the_grid(extents[-1], value.dtype.bytes)
     return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
                  subscripts=tuple(variable(r.variable) - r.origin for r in order),
-                 extents=tuple(r.count for r in order), loops=tuple(loops), in_lanes=in_lanes)
+                 extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
+
+
+def _off_the_grid(count: int, element_bytes: int) -> int:
+    """Elements from one row to the next; rows that tiles read side by side shall not share the sets of a cache."""
+    return count if count * element_bytes % ROW_GRID_BYTES else count + LINE_BYTES // element_bytes
 
 
 def _variables(access: Access, iterators: Mapping[str, Linear]) -> frozenset[str]:
@@ -214,7 +221,7 @@ def _ranges(tiles: TileBlock, used: frozenset[str], movers: list[For]) -> list[P
         return None  # nothing reuses the operand
     ranges = []
     for loop in movers:
-        extent = _constant_extent(loop)
+        extent = constant_extent(loop)
         if extent is None or loop.step != 1:
             return None
         ranges.append(PanelRange(variable=loop.variable, origin=extent[0], count=extent[1], lower=loop.lower,
@@ -222,7 +229,7 @@ def _ranges(tiles: TileBlock, used: frozenset[str], movers: list[For]) -> list[P
     blocks = frozenset(loop.variable for loop in movers)
     for loop in tiles.loops:
         if loop.variable in used:
-            extent = _constant_extent(loop)
+            extent = constant_extent(loop)
             if extent is None:
                 return None
             ranges.append(PanelRange(variable=loop.variable, origin=extent[0], count=extent[1], lower=loop.lower,
@@ -250,7 +257,7 @@ def _hull(part: EdgeRange, between: tuple[For, ...]) -> PanelRange | None:
         factor = origin.coefficient(Variable(loop.variable))
         if not depends_on(origin, frozenset({loop.variable})):
             continue
-        extent = _constant_extent(loop)
+        extent = constant_extent(loop)
         if extent is None or factor <= 0 or loop.step != 1:
             return None
         rest = origin - variable(loop.variable) * factor

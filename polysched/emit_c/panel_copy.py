@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import arms_of
-from polysched.emit_c.index import Comparison, Variable, junction, substitute, variable, variables
+from polysched.emit_c.index import Comparison, Linear, Variable, junction, substitute, variable, variables
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import For, PackedOperand, Panel
 from polysched.emit_c.names import TakenNames
@@ -20,6 +21,7 @@ from polysched.scop.body import Load, walk
 ALIGNMENT_BYTES = 64
 LARGEST_ON_STACK = 1 << 16
 MOST_UNROLLED = 8
+FEWEST_BYTES_FOR_THREADS = 1 << 18   # of a copy that is worth a team
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,8 @@ class PanelCopy:
     printer : prints the statement whose operand it is, with its iterators in terms of the panel's loops.
     types, taken, in_use : vector types; names that must not be made up; names of all loop variables.
     vector_bits : width of a vector register.
+    threads : a shared panel may be filled by a team of threads.
+    clears : rows that are cut off get zeros behind their end.
     """
 
     panel: Panel
@@ -40,20 +44,25 @@ class PanelCopy:
     taken: TakenNames
     in_use: frozenset[str]
     vector_bits: int
+    threads: bool = True
+    clears: bool = False
 
     @property
     def comment(self) -> str:
         """What is in the panel."""
         arrays = {self.printer.statement.access(e.reference).array for e in walk(self.panel.value)
                   if isinstance(e, Load)}
-        return f"/* {', '.join(sorted(arrays))}, packed */"
+        once = " once for all threads" if self.panel.shared else ""
+        return f"/* {', '.join(sorted(arrays))}, packed{once} */"
 
     def declaration(self) -> list[str]:
         """The buffer.
 
         A large one belongs to the thread, so that its memory is touched for the first time only once, and one that
-        is not always filled, so that tiles that are cut off find numbers in the rest.
+        is not always filled, so that tiles that are cut off find numbers in the rest.  A shared one is on the heap.
         """
+        if self.panel.shared:
+            return []
         bounds = (arms_of(loop.lower, "max") + arms_of(loop.upper, "min") for loop in self.panel.loops)
         lasting = self.panel.bytes > LARGEST_ON_STACK or any(len(arms) > 2 for arms in bounds)
         storage = "static _Thread_local " if lasting else ""
@@ -63,9 +72,11 @@ class PanelCopy:
 
     def lines(self) -> list[str]:
         """The loops that fill the buffer."""
+        if self.panel.shared:
+            return self._by_all_threads()
         *outer, last = self.panel.loops
         lanes = self.vector_bits // self.panel.value.dtype.bits if has_vectors(self.panel.value.dtype) else 0
-        single = self._around(outer, braced(loop_head(last, self.printer.index), self._move(0, 1)))
+        single = self._around(outer, self._one_by_one(last))
         count = self.panel.extents[-1]
         if lanes < 2 or not self._is_last(last) or count < lanes:
             return single
@@ -76,11 +87,59 @@ class PanelCopy:
         except NotVectorised:
             return single
 
+    def _by_all_threads(self) -> list[str]:
+        """The copy of a shared panel; the longest of the loops that the threads share is divided among them."""
+        loops = self._in_memory_order(self.panel.loops[:self.panel.shared])
+        part = replace(self, panel=replace(self.panel, loops=self.panel.loops[self.panel.shared:], shared=0),
+                       clears=not self._is_full() and self._ends_rows())
+        lines = part.lines()
+        start = [] if part.clears or self._is_full() else [
+            f"__builtin_memset({self.panel.name}, 0, {self.panel.bytes_text});"]
+        known = prod(int(extent) for extent in self.panel.outer if extent.isdecimal()) * self.panel.bytes
+        if not self.threads or (known < FEWEST_BYTES_FOR_THREADS and all(e.isdecimal() for e in self.panel.outer)):
+            return [*start, *self._around(list(loops), lines)]
+        divided = max(loops, key=_length)
+        for loop in reversed(loops):
+            pragma = "parallel for" if loop is loops[0] else "for nowait"
+            lines = [*([f"#pragma omp {pragma}"] if loop is divided else []),
+                     *braced(loop_head(loop, self.printer.index), lines)]
+        return [*start, *(lines if divided is loops[0] else ["#pragma omp parallel", *lines])]
+
+    def _in_memory_order(self, loops: tuple[For, ...]) -> tuple[For, ...]:
+        """The loops to share with those inmost that move the lanes: so that whole rows are read one after the other."""
+        *around, own = loops
+        used = variables(own.lower) | variables(own.upper)
+        along = [loop for loop in around if self.panel.in_lanes and loop.variable not in used
+                 and loop.variable in variables(self.panel.loops[-1].lower)]
+        return (*(loop for loop in around if loop not in along), own, *along)
+
+    def _is_full(self) -> bool:
+        """Whether every element of the panel is filled, whatever cuts off the tiles."""
+        return all(len(arms_of(loop.lower, "max")) == len(arms_of(loop.upper, "min")) == 1
+                   for loop in self.panel.loops)
+
+    def _ends_rows(self) -> bool:
+        """Whether the copy itself can clear what is behind the end of a row of lanes, which is all that tiles see."""
+        last = self.panel.loops[-1]
+        return self.panel.in_lanes and self._is_last(last) and last.lower == self._origin()
+
+    def _origin(self) -> Linear:
+        """The value of the last loop's variable at the beginning of a row."""
+        return variable(self.panel.loops[-1].variable) - self.panel.subscripts[-1]
+
+    def _rest_of_row(self, last: For) -> list[str]:
+        """Zeros behind the end of a row, where the copy has to clear it."""
+        if not self.clears:
+            return []
+        rest = replace(last, lower=last.upper, upper=self._origin() + self.panel.extents[-1])
+        operand = PackedOperand(self.panel.name, self.panel.subscripts, True)
+        return braced(loop_head(rest, self.printer.index), [f"{self.printer.panel_element(operand)} = 0;"])
+
     def _in_whole_rows(self, outer: list[For], last: For, lanes: int) -> list[str]:
         """Full rows in straight code."""
         count = self.panel.extents[-1]
         index = self.printer.index
-        one = braced(loop_head(last, index), self._move(0, 1))
+        one = self._one_by_one(last)
         moves = [line for offset in range(0, count, lanes) for line in self._move(offset, lanes)]
         start = f"const long {last.variable} = {index.bound(last.lower)};"
         ends = [(low, high) for low in arms_of(last.lower, "max") for high in arms_of(last.upper, "min")]
@@ -98,6 +157,8 @@ class PanelCopy:
         """Vectors along the row as long as they fit, then single elements."""
         index = self.printer.index
         name = last.variable
+        if self.clears:
+            return self._around(outer, self._one_by_one(last))
         end = self.taken.fresh(f"{name}_end", self.in_use)
         lines = [f"long {name} = {index.bound(last.lower)};",
                  *braced(f"for (; {name} + {lanes} <= {end}; {name} += {lanes})", self._move(0, lanes)),
@@ -106,6 +167,9 @@ class PanelCopy:
         if variables(last.upper) & {loop.variable for loop in outer}:
             return self._around(outer, [ends, *lines])
         return _scope([ends, *self._around(outer, lines)])
+
+    def _one_by_one(self, last: For) -> list[str]:
+        return [*braced(loop_head(last, self.printer.index), self._move(0, 1)), *self._rest_of_row(last)]
 
     def _around(self, loops: list[For], lines: list[str]) -> list[str]:
         for loop in reversed(loops):
@@ -141,6 +205,12 @@ class PanelCopy:
             return printer.value(self.panel.value)
         access = self.printer.statement.access(self.panel.value.reference)
         return printer.loaded(access, printer.reach(access), self.panel.value.dtype)
+
+
+def _length(loop: For) -> int:
+    """Most iterations of a loop; 0 where nothing constant bounds them."""
+    return min(((high - low).constant for low in arms_of(loop.lower, "max") for high in arms_of(loop.upper, "min")
+                if (high - low).is_constant), default=0)
 
 
 def _either(condition: CText, then: list[str], otherwise: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.heap import part_of_thread
 from polysched.emit_c.helper_macros import HelperMacros
-from polysched.emit_c.index import Comparison, variable
+from polysched.emit_c.index import Comparison, Linear, variable, variables
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import (
@@ -194,6 +194,14 @@ class RegionPrinter:
             return False
         return True
 
+    def size_text(self, form: Linear) -> str | None:
+        """A number of elements that only parameters decide, at least one; None where the text needs helpers."""
+        if variables(form) & self.loop_names:
+            return None
+        macros = HelperMacros(self.taken)
+        text = replace(self.index, macros=macros).bound(form)
+        return None if macros.definitions() else f"({text} > 0 ? {text} : 1)"
+
     def lanes_of(self, tile: RegisterTile) -> int:
         """Lanes of the vectors of a tile that has a form."""
         return self._tile_code(tile, Facts(context=self.scop.context)).lanes
@@ -254,7 +262,8 @@ class RegionPrinter:
     def _packed(self, node: Packed, place: Place) -> list[str]:
         """The panel's declaration, the loops that fill it, and the body."""
         copy = PanelCopy(panel=node.panel, printer=self._printer(node.source, Point(())), types=self.types,
-                         taken=self.taken, in_use=self.loop_names, vector_bits=self.options.vector_bits)
+                         taken=self.taken, in_use=self.loop_names, vector_bits=self.options.vector_bits,
+                         threads=self.options.openmp and not any(runs_on_threads(loop, ()) for loop in place.above))
         lines = [*copy.declaration(), *copy.lines(), *self.lines(node.body, place)]
         return [copy.comment, *lines] if self.options.comments else lines
 

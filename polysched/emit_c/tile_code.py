@@ -13,7 +13,7 @@ Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -23,7 +23,7 @@ from polysched.emit_c.c_text import CText
 from polysched.emit_c.cut_tiles import CutTile, sums_of
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
-from polysched.emit_c.index import Comparison, substitute, variable, variables
+from polysched.emit_c.index import Comparison, Variable, substitute, variable, variables
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import Partial, RegisterTile, StatementInstance, Temporary, instances
@@ -35,6 +35,7 @@ from polysched.emit_c.tile_accesses import (
     Point,
     Reach,
     iterators_at,
+    packed_at,
     packed_reach,
     points,
     private_reach,
@@ -52,6 +53,9 @@ from polysched.scop.scop import Access, Scop
 
 MOST_UNROLLED = 8    # iterations of a loop of a sum,
 MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
+LINE_BYTES = 64
+FEWEST_STREAMED_BYTES = 1 << 14    # of the rows of a panel that one tile reads; shorter ones stay in the first cache
+STREAM_BYTES_AHEAD = 3072
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +270,7 @@ class TileCode:
     def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
-            return body
+            return [*self._streams(), *body]
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
@@ -309,6 +313,22 @@ class TileCode:
             forms = tuple(substitute(form, further) for form in key.subscripts or ())
             if forms != key.subscripts:
                 yield f"__builtin_prefetch(&{self._place(replace(key, subscripts=forms))}, 1);"
+
+    def _streams(self) -> Iterator[str]:
+        """Rows of panels too long for the first cache, fetched into it while rows before them are used."""
+        edge = next((edge for edge in self.tile.edges if edge.simd), None)
+        for panel in self.tile.panels if edge is not None and self.tile.loops else ():
+            step = panel.subscripts[-2].coefficient(Variable(self.tile.loops[-1].variable)) if panel.in_lanes else 0
+            row = panel.extents[-1] * panel.value.dtype.bytes
+            if step != 1 or edge is None or row * panel.extents[-2] < FEWEST_STREAMED_BYTES:
+                continue
+            for instance in instances(self.tile.body):
+                if instance.statement != panel.statement:
+                    continue
+                operand = packed_at(self.tile, instance.statement, Point(()))[panel.value]
+                element = self.printer_for(instance, Point(())).panel_element(operand)
+                for line in range(0, edge.count * panel.value.dtype.bytes, LINE_BYTES):
+                    yield f"__builtin_prefetch((const char *)&{element} + {STREAM_BYTES_AHEAD + line});"
 
     def _place(self, key: Reach) -> CText:
         temporary = self._temporaries.get(key.array)

@@ -31,6 +31,8 @@ USABLE = 0.7            # share of a cache that a tile may fill; the rest is for
 ROW_CYCLES = 20         # what it costs to start an innermost loop, its bounds and its remainder
 USABLE_BY_PANELS = 0.9  # the same for the first cache and panels, which are contiguous
 CONTENDED = 4           # how much slower than alone a core is served by a cache that it shares
+HIDDEN = 0.6            # share of a step's arithmetic behind which rows of a panel come from the second cache
+UNHIDDEN = 0.25         # share of the time to fetch a shared panel, which lies in one piece, that threads wait for
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 LARGEST_NUMBER = 1 << 58
 SEARCH_SECONDS = 2.0    # of CP-SAT's own count of work, so a busy machine finds the same tiles
@@ -74,6 +76,8 @@ class TileProblem:
     work_lines : what all the work takes, in lines; threads wait for the last tile of it.
     wavefront : the first two loops are skewed, so both need enough tiles.
     cache : what a tile shall fit; None where its sets are of no matter.
+    streams : rows of operands in lanes come from the second cache as fast as a register block uses them up.
+    shares : operands that the first loop of an order leaves alone are packed once for all its tiles.
     """
 
     nest: Nest
@@ -89,6 +93,8 @@ class TileProblem:
     line_bytes: int
     work_lines: float = 0.0
     cache: CacheLevel | None = None
+    streams: bool = False
+    shares: bool = False
 
 
 def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
@@ -113,8 +119,19 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
         row_lines=lambda edge: row_cycles(nest, shape, innermost, edge, target) / line_cycles,
         orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(nest, parallel if not wavefront else ()),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
-        cache=None if shape is None else cache, work_lines=0.0 if shape is None else
+        cache=None if shape is None else cache, shares=shape is not None and nest.is_box and bool(parallel),
+        streams=shape is not None and nest.is_box and _streams(nest, shape, target),
+        work_lines=0.0 if shape is None else
         nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / contended)
+
+
+def _streams(nest: Nest, shape: RegisterShape, target: Target) -> bool:
+    """Whether the vectors of a step of a register block's loop arrive from the second cache behind its arithmetic."""
+    if target.cache(2) is None:
+        return False
+    arrival = shape.column_count * nest.element_bytes * target.frequency_hz / target.bandwidth(2)
+    operations = shape.row_count * shape.column_count / target.lanes(8 * nest.element_bytes)
+    return arrival <= HIDDEN * operations / target.ports.fma_pipes
 
 
 def row_cycles(nest: Nest, shape: RegisterShape | None, innermost: int, edge: int, target: Target) -> float:
@@ -269,12 +286,26 @@ class _Builder:
             inside[shape.rows] = _Quantity(shape.row_count, shape.row_count)
             inside[shape.columns] = _Quantity(shape.column_count, shape.column_count)
             limits.append(("capacity of the first cache for the panels of a register block",
-                           sum(self.packed(r, inside).value for r in self.problem.nest.references),
+                           sum(self.packed(r, inside).value for r in self.problem.nest.references
+                               if not self.is_streamed(r)),
                            self.problem.panel_bytes // line))
         limits += self.rows_in_sets()
         for _, lines, available in limits:
             self.model.add(lines <= available)
         return limits
+
+    def is_streamed(self, reference: Reference) -> bool:
+        """Whether an operand comes from its panel in vectors that need not stay in the first cache."""
+        shape = self.problem.shape
+        return (self.problem.streams and shape is not None and not reference.writes and not reference.whole
+                and reference.moves_with(shape.columns) and not reference.moves_with(shape.rows))
+
+    def is_shared(self, reference: Reference) -> bool:
+        """Whether an operand is packed once for all tiles of the first loop."""
+        shape = self.problem.shape
+        written = {r.array for r in self.problem.nest.references if r.writes}
+        return (self.problem.shares and shape is not None and not reference.whole and reference.array not in written
+                and not reference.moves_with(self.order[0]) and any(reference.moves_with(k) for k in shape.inner))
 
     def rows_in_sets(self) -> list[tuple[str, Any, int]]:
         """The rows of what is written, which no panel holds, against the sets that they share."""
@@ -313,8 +344,17 @@ class _Builder:
                  for edge, _ in candidate_edges(self.problem, self.problem.innermost, self.order)]
         overhead = self.model.new_int_var(0, max(lines for _, lines in pairs), "overhead")
         self.model.add_allowed_assignments([self.edges[self.problem.innermost].value, overhead], pairs)
-        moved = sum(transfers(r) * self.moved(r).value for r in self.problem.nest.references)
+        moved = sum(transfers(r) * self.fetched(r).value for r in self.problem.nest.references)
         return moved + overhead + self.waiting()
+
+    def fetched(self, reference: Reference) -> _Quantity:
+        """Lines of one reference for which a thread waits."""
+        moved = self.moved(reference)
+        if not self.is_shared(reference):
+            return moved
+        parts = round(1 / UNHIDDEN)
+        return self.equal_to(moved.most // parts, lambda value: self.model.add_division_equality(
+            value, moved.value, parts))
 
     def waiting(self) -> Any:
         """What the other threads could move while the last one is busy.

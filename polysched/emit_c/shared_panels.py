@@ -1,0 +1,227 @@
+"""Panels that the threads share: what every iteration of a parallel loop would pack anew is packed once before it.
+
+Rewrite:  parallel for i_block: for k_block: { copy B(k_block) to B_panel;  tiles reading B_panel }
+      ->  for k_block: copy B(k_block) to B_panel[k_block];
+          parallel for i_block: for k_block: tiles reading B_panel[k_block]
+
+The threads share the work of the copy, and smaller pieces of the parallel loop cost no further copies.
+
+Source: T. M. Smith, R. van de Geijn, M. Smelyanskiy, J. R. Hammond, F. G. Van Zee, "Anatomy of High-Performance
+Many-Threaded Matrix Multiplication", IPDPS 2014, section 3 (one packed panel for all threads).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+from polysched.emit_c.expressions import linear_form
+from polysched.emit_c.facts import Facts, arms_of, depends_on
+from polysched.emit_c.heap import ALIGNMENT_BYTES, Memory
+from polysched.emit_c.index import Comparison, Linear, junction, variable, variables
+from polysched.emit_c.loops import (
+    Block,
+    For,
+    If,
+    Let,
+    Local,
+    Node,
+    Packed,
+    Panel,
+    RegisterTile,
+    ThreadReduction,
+    instances,
+    walk_nodes,
+)
+from polysched.emit_c.packing import constant_extent
+from polysched.emit_c.tile_accesses import Point, iterators_at
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scop.body import Load, walk
+from polysched.scop.scop import Scop
+
+LARGEST_SHARED_BYTES = 1 << 27
+_POINT = LoopMark(role=Role.POINT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sharing:
+    """What the rewrite asks of others.
+
+    Parameters
+    ----------
+    scop : holds the bodies.
+    fresh : makes a C name that nothing in the region has.
+    size : the C text of a number that only parameters decide, at least one; None where it has none.
+    """
+
+    scop: Scop
+    fresh: Callable[[str], str]
+    size: Callable[[Linear], str | None]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A panel inside a parallel loop, the loops between the two, outermost first, and the variables declared there."""
+
+    node: Packed
+    between: tuple[For, ...]
+    declared: frozenset[str]
+
+
+def share_panels(node: Node, facts: Facts, how: Sharing) -> Node:
+    """Move the panels that a parallel loop leaves alone in front of it, with all the values of the loops between."""
+    match node:
+        case For():
+            if node.mark.parallel and node.is_canonical:
+                return _shared(node, facts, how)
+            return replace(node, body=share_panels(node.body, facts.inside(node), how))
+        case Block():
+            return Block(tuple(share_panels(child, facts, how) for child in node.children))
+        case If():
+            otherwise = None if node.otherwise is None else share_panels(node.otherwise, facts, how)
+            return replace(node, then=share_panels(node.then, facts.given(node.condition), how), otherwise=otherwise)
+        case Let():
+            return replace(node, body=share_panels(node.body, facts.where(node), how))
+        case Local() | Packed():
+            return replace(node, body=share_panels(node.body, facts, how))
+        case _:
+            return node
+
+
+def shared_panels(node: Node) -> tuple[Panel, ...]:
+    """The shared panels of a region."""
+    return tuple(n.panel for n in walk_nodes(node) if isinstance(n, Packed) and n.panel.shared)
+
+
+def memory_of(panel: Panel) -> Memory:
+    """The memory of a shared panel."""
+    c_name = panel.value.dtype.c_name
+    rows = "".join(f"[{extent}]" for extent in (*panel.outer, *map(str, panel.extents))[1:])
+    size = f"({panel.bytes_text} + {ALIGNMENT_BYTES - 1}) / {ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
+    return Memory(array=panel.name, name=panel.name,
+                  declaration=f"{c_name} (*{panel.name}){rows} = aligned_alloc({ALIGNMENT_BYTES}, {size});")
+
+
+def _shared(loop: For, facts: Facts, how: Sharing) -> Node:
+    extent = constant_extent(loop)
+    if extent is not None and extent[1] <= loop.step:
+        return loop   # nothing would be packed twice
+    written = {access.array for i in instances(loop) for access in how.scop.statement(i.statement).writes}
+    node, moved, runs = loop, list[Packed](), [loop]
+    while True:
+        found = next(((f, panel) for f in _panels(node.body, (), frozenset())
+                      if (panel := _panel(node, f, written, how)) is not None), None)
+        if found is None:
+            break
+        place, panel = found
+        node = replace(node, body=_reading(node.body, place.node, panel))
+        moved.append(replace(place.node, panel=panel))
+        runs += place.between
+    result: Node = node
+    for packed in reversed(moved):
+        result = replace(packed, body=result)
+    unsure = dict.fromkeys(c for f in runs for c in _runs(f) if not facts.imply(c))
+    return If(junction("&&", [*unsure]), result) if moved and unsure else result
+
+
+def _runs(loop: For) -> Iterator[Comparison]:
+    """The conditions under which a loop runs at all."""
+    return (Comparison("<", low, high) for low in arms_of(loop.lower, "max") for high in arms_of(loop.upper, "min"))
+
+
+def _panels(node: Node, between: tuple[For, ...], declared: frozenset[str]) -> Iterator[_Found]:
+    """The panels below a node that are filled whenever the loops around them run."""
+    match node:
+        case Packed():
+            yield _Found(node, between, declared)
+            yield from _panels(node.body, between, declared)
+        case For() if node.is_canonical and node.step == 1:
+            yield from _panels(node.body, (*between, node), declared)
+        case Block():
+            for child in node.children:
+                yield from _panels(child, between, declared)
+        case Let():
+            yield from _panels(node.body, between, declared | {node.variable})
+        case Local():
+            yield from _panels(node.body, between, declared)
+
+
+def _panel(loop: For, found: _Found, written: set[str], how: Sharing) -> Panel | None:
+    """The panel for all values of the loops between; None where it cannot be filled before the parallel loop."""
+    panel, source = found.node.panel, found.node.source
+    statement = how.scop.statement(panel.statement)
+    arrays = {statement.access(e.reference).array for e in walk(panel.value) if isinstance(e, Load)}
+    if arrays & (written | {temporary.array for temporary in source.temporaries}):
+        return None
+    names = _names(found.node, how.scop)
+    inner = frozenset(f.variable for f in found.between)
+    if names & (found.declared | {loop.variable}):
+        return None
+    moving = [f for f in found.between if f.variable in names]
+    fixed = found.declared | {loop.variable} | inner
+    if any(depends_on(bound, fixed) for f in found.between for bound in (f.lower, f.upper)):
+        return None
+    places = [_place(f, how) for f in moving]
+    known = [place for place in places if place is not None]
+    shared = len(moving) + (len(panel.loops) > 1)
+    blocks = prod(int(size) if size.isdecimal() else 1 for _, size in known)
+    if not shared or len(known) < len(places) or panel.bytes * blocks > LARGEST_SHARED_BYTES:
+        return None
+    around = [replace(f, body=Block(()), mark=_POINT) for f in moving]
+    return replace(
+        panel, name=how.fresh(panel.name), loops=(*around, *panel.loops), shared=shared,
+        outer=tuple(size for _, size in known),
+        subscripts=(*(variable(f.variable) - low for f, (low, _) in zip(moving, known, strict=True)),
+                    *panel.subscripts))
+
+
+def _place(loop: For, how: Sharing) -> tuple[Linear, str] | None:
+    """The first value of a loop and the C text of its number of iterations."""
+    found = constant_extent(loop)
+    if found is not None:
+        return found[0], str(found[1])
+    size = how.size(loop.upper - loop.lower)
+    return None if size is None else (loop.lower, size)
+
+
+def _names(node: Packed, scop: Scop) -> frozenset[str]:
+    """The variables from around a panel that decide where it is and what is in it."""
+    panel = node.panel
+    statement = scop.statement(panel.statement)
+    iterators = iterators_at(scop, node.source, Point(()))
+    forms = [linear_form(s, iterators) for e in walk(panel.value) if isinstance(e, Load)
+             for s in statement.access(e.reference).subscripts]
+    forms += [*panel.subscripts, *(bound for loop in panel.loops for bound in (loop.lower, loop.upper))]
+    used = frozenset().union(*(variables(form) for form in forms if form is not None))
+    return used - {loop.variable for loop in panel.loops}
+
+
+def _reading(node: Node, old: Packed, panel: Panel) -> Node:
+    """The node without the copy `old`, its tiles reading the shared panel."""
+    match node:
+        case Packed() if node is old:
+            return _renamed(node.body, old.panel, panel)
+        case For() | Let() | Local() | Packed():
+            return replace(node, body=_reading(node.body, old, panel))
+        case Block():
+            return Block(tuple(_reading(child, old, panel) for child in node.children))
+        case _:
+            return node
+
+
+def _renamed(node: Node, old: Panel, new: Panel) -> Node:
+    match node:
+        case RegisterTile():
+            return replace(node, panels=tuple(new if p == old else p for p in node.panels))
+        case For() | Let() | Local() | Packed():
+            return replace(node, body=_renamed(node.body, old, new))
+        case ThreadReduction():
+            return replace(node, loop=_renamed(node.loop, old, new))
+        case Block():
+            return Block(tuple(_renamed(child, old, new) for child in node.children))
+        case If():
+            otherwise = None if node.otherwise is None else _renamed(node.otherwise, old, new)
+            return replace(node, then=_renamed(node.then, old, new), otherwise=otherwise)
+        case _:
+            return node
