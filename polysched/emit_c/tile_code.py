@@ -317,10 +317,13 @@ class TileCode:
     def _streams(self) -> Iterator[str]:
         """Rows of panels too long for the first cache, fetched into it while rows before them are used."""
         edge = next((edge for edge in self.tile.edges if edge.simd), None)
-        for panel in self.tile.panels if edge is not None and self.tile.loops else ():
+        around = frozenset(loop.variable for loop in self.tile.loops)
+        for panel in self.tile.panels if edge is not None and around else ():
             step = panel.subscripts[-2].coefficient(Variable(self.tile.loops[-1].variable)) if panel.in_lanes else 0
-            row = panel.extents[-1] * panel.value.dtype.bytes
-            if step != 1 or edge is None or row * panel.extents[-2] < FEWEST_STREAMED_BYTES:
+            inside = panel.subscripts[len(panel.subscripts) - len(panel.extents):]
+            rows = prod(n for n, form in zip(panel.extents, inside, strict=True) if depends_on(form, around))
+            if step != 1 or edge is None or (
+                    rows * panel.extents[-1] * panel.value.dtype.bytes < FEWEST_STREAMED_BYTES):
                 continue
             for instance in instances(self.tile.body):
                 if instance.statement != panel.statement:

@@ -126,7 +126,9 @@ def volume_formula(nest: Nest, reference: Reference, order: tuple[int, ...] | ra
 
 
 def _word(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name).strip("_") or "c"
+    """The name of a loop as part of a symbol's; a loop along a sum of iterators is not one along their difference."""
+    signs = {"+": "p", "-": "m", " ": ""}
+    return "".join(c if c.isalnum() else signs.get(c, "_") for c in name).strip("_") or "c"
 
 
 def explain_text(explanation: BandExplanation) -> str:

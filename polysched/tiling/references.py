@@ -155,10 +155,12 @@ def timed_relation(statement: Statement, access: Access, path: tuple[isl.UnionPw
 
 
 def _moves(timed: isl.Map, loop: int, reach: tuple[int, ...]) -> _Move | None:
-    """How far each subscript moves when the loop advances by one; None when that is no constant integer.
+    """How far each subscript moves when the loop advances by one; None when that is no constant.
 
-    A loop that has one iteration moves nothing.
+    A loop that has one iteration moves nothing.  A step that is no integer (loops at an angle to those of the
+    program) counts as the next larger one, so that footprints are never too small.
     """
+    rounded: _Move | None = None
     space = timed.get_space().domain()
     for step in range(1, LARGEST_STEP + 1):
         shift = isl.MultiAff.identity(space.map_from_set())
@@ -169,7 +171,9 @@ def _moves(timed: isl.Map, loop: int, reach: tuple[int, ...]) -> _Move | None:
             return None
         if move.by and all(d % step == 0 for d in move.by):
             return replace(move, by=tuple(d // step for d in move.by))
-    return _Move((0,) * int(timed.dim(isl.dim_type.out)))
+        if move.by:
+            rounded = replace(move, by=tuple(-(-d // step) if d > 0 else d // step for d in move.by))
+    return rounded or _Move((0,) * int(timed.dim(isl.dim_type.out)))
 
 
 def _move(apart: isl.Set, reach: tuple[int, ...]) -> _Move | None:

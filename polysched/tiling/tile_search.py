@@ -301,11 +301,10 @@ class _Builder:
                 and reference.moves_with(shape.columns) and not reference.moves_with(shape.rows))
 
     def is_shared(self, reference: Reference) -> bool:
-        """Whether an operand is packed once for all tiles of the first loop."""
-        shape = self.problem.shape
+        """Whether an operand whose vectors are streamed is packed once for all tiles of the first loop."""
         written = {r.array for r in self.problem.nest.references if r.writes}
-        return (self.problem.shares and shape is not None and not reference.whole and reference.array not in written
-                and not reference.moves_with(self.order[0]) and any(reference.moves_with(k) for k in shape.inner))
+        return (self.problem.shares and self.is_streamed(reference) and reference.array not in written
+                and not reference.moves_with(self.order[0]))
 
     def rows_in_sets(self) -> list[tuple[str, Any, int]]:
         """The rows of what is written, which no panel holds, against the sets that they share."""

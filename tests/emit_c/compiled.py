@@ -10,7 +10,7 @@ from pathlib import Path
 from polysched.target import find_compiler
 
 STRICT = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-parameter",
-          "-Wno-unused-variable", "-Wno-unused-function", "-Wno-psabi")
+          "-Wno-unused-variable", "-Wno-unused-function", "-Wno-psabi", "-Wno-misleading-indentation")
 
 
 def load(text: str, folder: Path, *, flags: Sequence[str] = ("-O1",), strict: bool = True) -> ctypes.CDLL:

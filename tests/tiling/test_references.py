@@ -98,3 +98,10 @@ def test_a_rounded_subscript_does_not_go_round():
                       "{ S[i] -> [i] }")
     found = {r.array: r for r in nest_references(scop, ("S",), path_of(scop, "S", "i"), {"N": 100})}
     assert found["x"].whole
+
+
+def test_loops_at_an_angle_move_by_halves_which_count_as_whole_steps():
+    """A step of `t - i` alone moves i by half an element: more is counted than is touched, never nothing."""
+    scop = kernels.gauss_seidel()
+    (reference,) = nest_references(scop, ("S",), path_of(scop, "S", "t - i", "t + i", "j"), {"N": 100, "T": 5})
+    assert reference.coefficients == ((-1, 1, 0), (0, 0, 1))
