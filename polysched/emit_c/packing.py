@@ -28,7 +28,7 @@ from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
 
-LARGEST_PANEL_BYTES = 1 << 20
+LARGEST_PANEL_BYTES = 1 << 21
 FEWEST_REUSES = 4
 ROW_GRID_BYTES = 1024   # rows that far apart, or a multiple of it, share a quarter of the sets of a first cache
 LINE_BYTES = 64

@@ -33,6 +33,8 @@ USABLE_BY_PANELS = 0.9  # the same for the first cache and panels, which are con
 CONTENDED = 4           # how much slower than alone a core is served by a cache that it shares
 HIDDEN = 0.6            # share of a step's arithmetic behind which rows of a panel come from the second cache
 UNHIDDEN = 0.25         # share of the time to fetch a shared panel, which lies in one piece, that threads wait for
+FEWEST_BLOCKS = 8       # of rows in a tile, so that the panel of its columns is read that often
+PACKING_TRANSFERS = 3   # lines that move for a line that is packed: it is read, its place is fetched and written
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 LARGEST_NUMBER = 1 << 58
 SEARCH_SECONDS = 2.0    # of CP-SAT's own count of work, so a busy machine finds the same tiles
@@ -210,6 +212,8 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
     edges = sorted({granule * step for step in steps if granule * step < extent})
     if not edges or plain:
         edges.append(-(-extent // granule) * granule)
+    if problem.streams and problem.shape is not None and loop == problem.shape.rows:
+        edges = [edge for edge in edges if edge >= FEWEST_BLOCKS * granule] or edges[-1:]
     pairs = [(edge, -(-extent // edge)) for edge in edges]
     shared = order[:2] if problem.wavefront else order[:1]
     if problem.threads > 1 and loop in shared:
@@ -351,9 +355,12 @@ class _Builder:
         moved = self.moved(reference)
         if not self.is_shared(reference):
             return moved
+        whole = [_Quantity(extent, extent) for extent in self.problem.nest.extents]
+        packing = PACKING_TRANSFERS * self.footprint(reference, whole).most
         parts = round(1 / UNHIDDEN)
-        return self.equal_to(moved.most // parts, lambda value: self.model.add_division_equality(
+        rest = self.equal_to(moved.most // parts, lambda value: self.model.add_division_equality(
             value, moved.value, parts))
+        return _Quantity(packing + rest.value, packing + rest.most)
 
     def waiting(self) -> Any:
         """What the other threads could move while the last one is busy.
