@@ -34,6 +34,7 @@ CONTENDED = 4           # how much slower than alone a core is served by a cache
 HIDDEN = 0.6            # share of a step's arithmetic behind which rows of a panel come from the second cache
 UNHIDDEN = 0.25         # share of the time to fetch a shared panel, which lies in one piece, that threads wait for
 FEWEST_BLOCKS = 8       # of rows in a tile, so that the panel of its columns is read that often
+FEWEST_COLUMNS = 4      # blocks of columns in a tile; start values and last steps keep the panel of its rows inside
 PACKING_TRANSFERS = 3   # lines that move for a line that is packed: it is read, its place is fetched and written
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 LARGEST_NUMBER = 1 << 58
@@ -213,7 +214,10 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
     if not edges or plain:
         edges.append(-(-extent // granule) * granule)
     if problem.streams and problem.shape is not None and loop == problem.shape.rows:
-        edges = [edge for edge in edges if edge >= FEWEST_BLOCKS * granule] or edges[-1:]
+        least = FEWEST_BLOCKS * granule
+        edges = edges if _rows_conflict(problem, least) else [edge for edge in edges if edge >= least] or edges[-1:]
+    if problem.streams and problem.shape is not None and loop == problem.shape.columns:
+        edges = [edge for edge in edges if edge >= FEWEST_COLUMNS * granule] or edges[-1:]
     pairs = [(edge, -(-extent // edge)) for edge in edges]
     shared = order[:2] if problem.wavefront else order[:1]
     if problem.threads > 1 and loop in shared:
@@ -223,6 +227,13 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
                     if -(-side // edge) >= least and (problem.wavefront or idle_share(n, problem.threads) <= 0.13)]
         pairs = balanced or [max(pairs, key=lambda pair: pair[1])]
     return pairs
+
+
+def _rows_conflict(problem: TileProblem, rows: int) -> bool:
+    """Whether so many rows of what is written would not find room in the sets that they share."""
+    most = [most_rows(r, problem.cache) for r in problem.nest.references
+            if problem.cache is not None and r.writes and not r.whole]
+    return any(m is not None and m < rows for m in most)
 
 
 def unskewed_extent(nest: Nest, loop: int) -> int:
