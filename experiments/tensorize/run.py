@@ -85,7 +85,7 @@ class Row:
 
     workload: str
     intrinsic: str
-    rates: tuple[float | None, float | None, float | None]
+    rates: tuple[float | None, ...]
     share: tuple[float, Interval] | None
     plain: tuple[float, Interval] | None
     onednn: tuple[float, Interval] | None
@@ -110,7 +110,7 @@ def rows_of(record: Record) -> list[Row]:
         found.append(Row(
             workload=record.case, intrinsic=about["intrinsic"] + (" (asked)" if about["asked"] else ""),
             rates=tuple(operations.get(v.name, work) / v.seconds / GIGA if v is not None and v.timed else None
-                        for v in own),  # type: ignore[arg-type]
+                        for v in own),
             share=scaled(standings.speed_up(mine, over=about["peak"]), work / about["peak_operations"]),
             plain=standings.speed_up(mine, over=PLAIN), onednn=over_best(standings, mine, onednn),
             narrow=over_best(standings, mine, [n for n in names if NARROW in n] if not limit else []),

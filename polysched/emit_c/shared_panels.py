@@ -197,31 +197,29 @@ def _names(node: Packed, scop: Scop) -> frozenset[str]:
     return used - {loop.variable for loop in panel.loops}
 
 
-def _reading(node: Node, old: Packed, panel: Panel) -> Node:
-    """The node without the copy `old`, its tiles reading the shared panel."""
+def _reading(node: Node, old: Packed, panel: Panel, *, below: bool = False) -> Node:
+    """The node without the copy `old`, the tiles below it reading the shared panel.
+
+    Parameters
+    ----------
+    below : the node stands below the copy.
+    """
+    def changed(child: Node) -> Node:
+        return _reading(child, old, panel, below=below)
+
     match node:
         case Packed() if node is old:
-            return _renamed(node.body, old.panel, panel)
+            return _reading(node.body, old, panel, below=True)
+        case RegisterTile() if below:
+            return replace(node, panels=tuple(panel if p == old.panel else p for p in node.panels))
         case For() | Let() | Local() | Packed():
-            return replace(node, body=_reading(node.body, old, panel))
-        case Block():
-            return Block(tuple(_reading(child, old, panel) for child in node.children))
-        case _:
-            return node
-
-
-def _renamed(node: Node, old: Panel, new: Panel) -> Node:
-    match node:
-        case RegisterTile():
-            return replace(node, panels=tuple(new if p == old else p for p in node.panels))
-        case For() | Let() | Local() | Packed():
-            return replace(node, body=_renamed(node.body, old, new))
+            return replace(node, body=changed(node.body))
         case ThreadReduction():
-            return replace(node, loop=_renamed(node.loop, old, new))
+            return replace(node, loop=changed(node.loop))
         case Block():
-            return Block(tuple(_renamed(child, old, new) for child in node.children))
+            return Block(tuple(map(changed, node.children)))
         case If():
-            otherwise = None if node.otherwise is None else _renamed(node.otherwise, old, new)
-            return replace(node, then=_renamed(node.then, old, new), otherwise=otherwise)
+            return replace(node, then=changed(node.then),
+                           otherwise=None if node.otherwise is None else changed(node.otherwise))
         case _:
             return node

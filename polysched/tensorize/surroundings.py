@@ -8,7 +8,7 @@ iterator is a parameter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -207,7 +207,7 @@ def _one_iteration(statement: Statement, loops: tuple[KeptLoop, ...]) -> Stateme
                    body=tuple(_rebuilt(b, change) for b in statement.body))
 
 
-def _rebuilt(item: BodyStatement, change) -> BodyStatement:  # type: ignore[no-untyped-def]
+def _rebuilt(item: BodyStatement, change: Callable[[Expr], Expr]) -> BodyStatement:
     match item:
         case Assign():
             return replace(item, value=rebuild(item.value, change))
