@@ -6,7 +6,7 @@ import argparse
 
 from polysched.cli.instructions import show_instructions
 from polysched.cli.json_report import file_report
-from polysched.cli.options import add_source, add_transformation, pipeline_options, size
+from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options, size
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.progress import progress
@@ -45,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         transformed = transform_file(arguments.source, pipeline_options(arguments))
+        if not arguments.autodetect:  # regions that were left alone there have parameters, too
+            known_sizes(arguments.size, (region.scop for region in transformed.regions), arguments.source)
         show_instructions(arguments, transformed.regions)
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:

@@ -58,15 +58,20 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="polysched", description=DESCRIPTION, epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"polysched {__version__}")
+    _add_loudness(parser, default=0)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         sub = commands.add_parser(command.NAME, help=command.HELP, description=command.HELP, epilog=command.EPILOG,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
         command.add_arguments(sub)
-        sub.add_argument("-v", "--verbose", action="count", default=0, help="say what happens; twice: in detail")
-        sub.add_argument("-q", "--quiet", action="count", default=0, help="say nothing but results and errors")
+        _add_loudness(sub, default=argparse.SUPPRESS)   # what stands in front of the command holds where it is silent
         sub.set_defaults(run=command.run)
     return parser
+
+
+def _add_loudness(parser: argparse.ArgumentParser, default: int | str) -> None:
+    parser.add_argument("-v", "--verbose", action="count", default=default, help="say what happens; twice: in detail")
+    parser.add_argument("-q", "--quiet", action="count", default=default, help="say nothing but results and errors")
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

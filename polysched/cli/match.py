@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.options import numerics, size
+from polysched.cli.options import known_sizes, numerics, size
 from polysched.cli.progress import progress
 from polysched.errors import UsageError
 
@@ -77,12 +77,13 @@ def run(arguments: argparse.Namespace) -> int:
     with progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.what}")
         scops, left = programs(arguments, sizes)
+        known_sizes(tuple(left.items()), scops, arguments.what)
         for scop in scops:
             shown.step(f"matching {scop.name}")
             known = {p.name for p in scop.parameters}
             dependences = analysed(scop).dependences   # of the program with expanded temporaries, as c2c takes it
-            found.append(match(dependences.scop, intrinsic, options, dependences=dependences, sizes={
-                n: v for n, v in left.items() if len(scops) == 1 or n in known}))
+            found.append(match(dependences.scop, intrinsic, options, dependences=dependences,
+                               sizes={n: v for n, v in left.items() if n in known}))
     if arguments.json:
         values = [f.to_json() for f in found]
         print(json.dumps(values[0] if len(values) == 1 else values, indent=2))

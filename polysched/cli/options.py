@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -175,6 +175,15 @@ def size(text: str) -> tuple[str, int]:
     if not name or not equals or number is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a whole number")
     return name, number
+
+
+def known_sizes(sizes: Sequence[tuple[str, int]], scops: Iterable[Scop], where: str) -> dict[str, int]:
+    """The values of `--size` by name, each of a parameter that at least one of the Scops has."""
+    names = {parameter.name for scop in scops for parameter in scop.parameters}
+    if unknown := sorted({name for name, _ in sizes} - names):
+        raise UsageError(f"no parameter {unknown[0]}", where=where,
+                         hint=f"parameters are {', '.join(sorted(names)) or 'none'}")
+    return dict(sizes)
 
 
 def separate_sizes(argv: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from polysched.cli.options import (
     add_scheduling,
     add_source,
     add_tiling,
+    known_sizes,
     read_regions,
     size,
     tensorize_options,
@@ -47,7 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Tile every region and print what was decided."""
     from dataclasses import replace
 
-    from polysched.errors import UsageError
     from polysched.pipeline import analysed, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
@@ -55,11 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
         scops = read_regions(arguments)
-        sizes = dict(arguments.size)
-        known = {parameter.name for scop in scops for parameter in scop.parameters}
-        if unknown := sorted(set(sizes) - known):
-            raise UsageError(f"no parameter {unknown[0]}", where=arguments.source,
-                             hint=f"parameters are {', '.join(sorted(known)) or 'none'}")
+        sizes = known_sizes(arguments.size, scops, arguments.source)
         options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments))
         tiling = replace(options.tiling_options(), parameters=sizes)
         every = []

@@ -78,7 +78,7 @@ def test_no_match_explains_and_ends_with_two(tmp_path: Path, capsys: pytest.Capt
     (("polysched.tensorize.operators:gmx", *UNIT), "has no operator 'gmx'"),
     (("polysched.tensorize.operators:gmm", "--intrinsic", "x"), "no intrinsic is called 'x'"),
     (("polysched.tensorize.operators:gmm", *UNIT, "--allow", "everything"), "--allow knows no 'everything'"),
-    (("polysched.tensorize.operators:gmm", *UNIT, "--size", "q=3"), "has no parameter q"),
+    (("polysched.tensorize.operators:gmm", *UNIT, "--size", "q=3"), "no parameter q"),
 ])
 def test_refusals(words: tuple[str, ...], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
@@ -93,3 +93,21 @@ def test_operators_of_the_current_folder_are_found(tmp_path: Path) -> None:
     done = polysched("match", "mylayers:mm", "--intrinsic", "cblas_sgemm", folder=tmp_path)
     assert "the module mylayers cannot be imported" not in done.stderr
     assert done.returncode == 0, done.stderr
+
+
+def test_sizes_may_belong_to_one_of_several_regions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "products.c"
+    file.write_text("""\
+void f(int n, float A[n][n], float B[n][n], float C[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+void g(int m, float x[m]) {
+#pragma scop
+  for (int i = 0; i < m; i++) x[i] = 0;
+#pragma endscop
+}
+""")
+    assert run(str(file), "--intrinsic", "cblas_sgemm", "--size", "n=64", "--size", "m=3") == 0
+    assert "f on cblas_sgemm, rule exact: 1 match" in capsys.readouterr().out
