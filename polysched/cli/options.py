@@ -179,7 +179,7 @@ def size(text: str) -> tuple[str, int]:
 
 def known_sizes(sizes: Sequence[tuple[str, int]], scops: Iterable[Scop], where: str) -> dict[str, int]:
     """The values of `--size` by name, each of a parameter that at least one of the Scops has."""
-    names = {parameter.name for scop in scops for parameter in scop.parameters}
+    names = {name for scop in scops for p in scop.parameters for name in (p.name, p.spelling)}
     if unknown := sorted({name for name, _ in sizes} - names):
         raise UsageError(f"no parameter {unknown[0]}", where=where,
                          hint=f"parameters are {', '.join(sorted(names)) or 'none'}")
