@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import own
 import suite
-from tools import REPORT
+from tools import REPORT, tool_versions
 
 from polysched.errors import PolyschedError, UsageError
 from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, Standings, run_contest
@@ -99,7 +99,9 @@ def measure_in(folder: Path, case: Case, settings: Settings, report: Report) -> 
                   tolerance=tolerance, limit_factor=config["limit_factor"], limit_seconds=config["limit_seconds"],
                   pin=settings.pin, cold_cache=settings.cold_cache)
     contest = run_contest(made, rules, folder, report).to_json()
-    return {"contest": contest, "threads": list(threads), **about, **transformation(folder, max(threads))}
+    tools = tool_versions({c.name.partition("@")[0] for c in made}, folder)
+    return {"contest": contest, "threads": list(threads), "tools": tools, **about,
+            **transformation(folder, max(threads))}
 
 
 def seconds_to_make(made: Sequence[Contender], report: Report) -> dict[str, float | str]:
@@ -161,7 +163,9 @@ def speed_table(records: Sequence[Record]) -> str:
     parts += ["", "Without a time:", "", *untimed] if untimed else []
     missing = sorted({f"{v.name.partition('@')[0]} ({v.problem})" for r in records for v in standings_of(r).variants
                       if v.status.value == "missing"})
-    return "\n".join([*parts, *(f"- not measured: {m}" for m in missing)])
+    versions = sorted({f"{name}: {found['version']} (file {found['sha256'][:12]})" for r in records
+                       for name, found in r.values.get("tools", {}).items()})
+    return "\n".join([*parts, *(f"- not measured: {m}" for m in missing), *(f"- {v}" for v in versions)])
 
 
 def variants(records: Sequence[Record]) -> list[str]:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +156,20 @@ def translation(name: str, source: Path, output: Path, include: Sequence[str], o
 def tool_key(name: str) -> str:
     """Which version of a tool it is: its file (of a script not what it calls), or polysched's own sources."""
     return polysched_key() if name == "polysched" else digest(Path(tool(SOURCE_TO_SOURCE[name])).read_bytes())
+
+
+def tool_versions(names: Collection[str], folder: Path) -> dict[str, dict[str, str]]:
+    """What those of these translators that are on the PATH say of their version, and the digest of the file."""
+    return {name: {"version": stated_version(found, folder), "sha256": digest(Path(found).read_bytes())}
+            for name, command in SOURCE_TO_SOURCE.items()
+            if name in names and (found := shutil.which(command)) is not None}
+
+
+def stated_version(command: str, folder: Path) -> str:
+    """The first line that `--version` prints; polycc prints it and fails."""
+    done = subprocess.run([command, "--version"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          errors="replace", timeout=WALL_SECONDS, check=False)
+    return f"{done.stdout}\n{done.stderr}".strip().partition("\n")[0]
 
 
 def respelled(text: str) -> str:

@@ -77,11 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
     with progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.what}")
         scops, left = programs(arguments, sizes)
-        known_sizes(tuple(left.items()), scops, arguments.what)
+        left = known_sizes(tuple(left.items()), scops, arguments.what)
         for scop in scops:
             shown.step(f"matching {scop.name}")
             known = {p.name for p in scop.parameters}
-            dependences = analysed(scop).dependences   # of the program with expanded temporaries, as c2c takes it
+            dependences = analysed(scop, for_instructions=True).dependences   # of the program that c2c looks at
             found.append(match(dependences.scop, intrinsic, options, dependences=dependences,
                                sizes={n: v for n, v in left.items() if n in known}))
     if arguments.json:

@@ -62,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
         instructions: list[str] = []
         if (wanted := options.tensorize) is not None:
             shown.step("choosing instructions")
-            scops = tuple(analysed(scop, expand=options.expand).dependences.scop for scop in scops)   # as c2c does
+            scops = tuple(analysed(scop, expand=options.expand, for_instructions=True).dependences.scop   # as c2c does
+                          for scop in scops)
             decided = [decide(scop, wanted, tiling.target) for scop in scops]
             instructions = [line for d in decided for line in instruction_lines(d, explain=arguments.explain)]
             scops = tuple(part for scop, d in zip(scops, decided, strict=True) for part in d.rest(scop))

@@ -102,6 +102,7 @@ def test_a_kernel_of_a_suite_is_verified_and_timed(suite: Path, tmp_path: Path) 
     assert record.values["flop_count"] == 2 * 40 * 40
     assert record.values["bytes_moved"] == 8 * (40 * 40 + 2 * 40)
     assert "x[i]" in unpack(record.values["listings"])[0].transformed
+    assert [*record.values["tools"]] == ["pluto"], "what is missing has no version"
     standings = standings_of(record)
     status = {v.name: v.status for v in standings.variants}
     assert status == {"gcc": Status.VERIFIED, "polysched@1": Status.VERIFIED, "polysched@2": Status.VERIFIED,
