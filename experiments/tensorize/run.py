@@ -119,6 +119,14 @@ def rows_of(record: Record) -> list[Row]:
     return found
 
 
+def over_other_peaks(record: Record) -> list[tuple[str, str, str]]:
+    """The program's choice beside the peaks of the instructions that were asked for: what a wider unit buys."""
+    standings, work, rows = standings_of(record), record.values["flop_count"], record.values["rows"]
+    return [(own["intrinsic"], other["intrinsic"], in_words(scaled(
+                standings.speed_up(own["ours"], over=other["peak"]), work / other["peak_operations"])))
+            for own in rows if not own["asked"] for other in rows if other["asked"]]
+
+
 def scaled(ratio: tuple[float, Interval] | None, factor: float) -> tuple[float, Interval] | None:
     """A ratio of seconds as one of rates, where one call does more than the other."""
     if ratio is None:
@@ -142,6 +150,8 @@ def table(records: Sequence[Record]) -> str:
     for record in records:
         if not any(not row["asked"] for row in record.values["rows"]):
             lines.append(f"- {record.case}: no instruction that runs here")
+        lines += [f"- {record.case}: {own} runs at {ratio} of the peak of {other}"
+                  for own, other, ratio in over_other_peaks(record)]
         lines += [f"- {record.case}, {name}: skipped: {first_line(why)}"
                   for name, why in record.values["skipped"].items()]
         lines += [f"- {record.case}, {v.name}: {v.status.value}: {first_line(v.problem)}"
