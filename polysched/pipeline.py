@@ -13,6 +13,7 @@ from polysched.dependence import analyse
 from polysched.dependence.collapsing import CollapsedLoops, collapse_rows
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
+from polysched.dependence.substitution import substitute_temporaries
 from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, EmitOptions, crossover, emit, guarded, original_when_small, splice
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
@@ -300,6 +301,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         scop, expand=options.expand, vector_bytes=options.collapses_for()))
     source = _emitted(expansion.dependences, options, seconds)
     too_large = {a for a in source.allocated if not is_affordable(source.scop, a)}
+    kept: frozenset[str] = frozenset()
     if too_large:
         kept = frozenset(a.before for a in expansion.arrays if a.name in too_large)
         expansion = _timed(seconds, "dependences", lambda: analysed(
@@ -307,8 +309,9 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         source = _emitted(expansion.dependences, options, seconds)
     reasons: tuple[str, ...] = ()
     if options.tensorize is not None:
-        source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(
-            expansion.dependences.scop, source, options))
+        source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(analysed(
+            scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(),
+            for_instructions=True).dependences.scop, source, options))
     kept_below = 0
     if options.safe and scop.source is not None:
         kept_below, source = crossover(source), original_when_small(source)
@@ -351,7 +354,7 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
 
 def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,
              reductions: Literal["keep", "exact", "reassociate"] = "keep", vector_bytes: int = 0,
-             but: frozenset[str] = frozenset()) -> Expansion:
+             but: frozenset[str] = frozenset(), for_instructions: bool = False) -> Expansion:
     """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
 
     The options are those of `analyse`; memory-based dependences say too little to expand anything.
@@ -360,6 +363,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     ----------
     vector_bytes : loops over rows that end within a vector of so many bytes are collapsed first; 0 for none.
     but : temporaries to leave as they are.
+    for_instructions : scalars are replaced by their values, so that a body is one statement, and loops stay loops.
 
     Raises
     ------
@@ -368,8 +372,11 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     plain = not inputs and reductions == "keep"
     if not expand or not value_based:
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
-    dependences, collapsed = collapse_rows(analyse(scop), vector_bytes)
-    expansion = replace(expand_temporaries(dependences, but=but), collapsed=collapsed)
+    dependences = analyse(scop)
+    if for_instructions:
+        dependences = substitute_temporaries(dependences)
+    dependences, collapsed = collapse_rows(dependences, vector_bytes)
+    expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed)
     return expansion if plain else replace(expansion, dependences=analyse(
         expansion.dependences.scop, inputs=inputs, reductions=reductions))
 

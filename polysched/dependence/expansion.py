@@ -76,7 +76,8 @@ class Expansion:
     collapsed: tuple[CollapsedLoops, ...] = ()
 
 
-def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozenset()) -> Expansion:
+def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozenset(),
+                       write_out: bool = True) -> Expansion:
     """Expand every temporary that holds iterations in an order they do not need.
 
     Temporaries are the arrays and scalars that nothing reads after the region (`Array.is_temporary`).  One that
@@ -87,6 +88,7 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
     Parameters
     ----------
     but : arrays to leave as they are.
+    write_out : short loops around private accumulators are written out first (`unrolling`).
 
     Raises
     ------
@@ -96,7 +98,7 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
     if not dependences.value_based:
         return Expansion(dependences=dependences)
     given = dependences
-    dependences, moved = _coalesced(_written_out(dependences, but), but)
+    dependences, moved = _coalesced(_written_out(dependences, but) if write_out else dependences, but)
     scop = dependences.scop
     done: list[ExpandedArray] = []
     for array in (a for a in dependences.scop.arrays if a.name not in but):

@@ -15,11 +15,19 @@ from typing import TypeGuard
 
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
 from polysched.scop.dtypes import INT32, INT64, DType, usual_conversion
-from polysched.tensorize.clamps import plain, without_clamp
+from polysched.tensorize.clamps import Clamp, plain, without_clamp
 from polysched.tensorize.equality import Outcome, Verdict, same_function
 from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.exact_arithmetic import FUSED
-from polysched.tensorize.facts import Fact, Numerics, clamp_facts, dtype_fact, memory_fact, numeric_facts
+from polysched.tensorize.facts import (
+    Fact,
+    Numerics,
+    clamp_facts,
+    dtype_fact,
+    memory_fact,
+    numeric_facts,
+    witness_text,
+)
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.ideal import ideal_form, ideal_text
 from polysched.tensorize.intrinsic import Intrinsic
@@ -138,7 +146,7 @@ def _folded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
     return tuple(replace(a, correction=correction) for a in plain if not a.facts) or hindered
 
 
-def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, clamp: tuple[int, int] | None,
+def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, clamp: Clamp | None,
                 update: Expr, chosen: Mapping[str, Expr], *, fused: bool) -> Assignment:
     contraction, facts = intrinsic.contraction, []
     operands = {}
@@ -180,7 +188,7 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
                               "allow it (reassociate), or group the factors as the instruction does"))
         if outcome.verdict is not Verdict.EQUAL:
             facts.append(Fact("arithmetic", f"the program's update is not {intrinsic.name}'s in its own arithmetic"
-                              + (f" ({outcome.witness})" if outcome.witness else f" ({outcome.verdict.value})"),
+                              f" ({witness_text(fragment, outcome.witness) or outcome.verdict.value})",
                               "compute the product in the accumulator's type"))
     if dtype.is_float and contraction.reductions:
         assumptions.append("float additions may be reordered")
@@ -204,7 +212,7 @@ def _same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[st
     return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
 
 
-def _same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: tuple[int, int]) -> Outcome:
+def _same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome:
     """Whether the program's clamped sum is the instruction's: the sums, and then what is done to any such sum."""
     if same_function(Cast(inner, INT64), mine, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL:
         anything = Load("the sum", inner.dtype)
@@ -229,8 +237,10 @@ def _wide(e: Expr) -> Expr:
     return Cast(rebuild(e, change), INT64)
 
 
-def _clamped(e: Expr, clamp: tuple[int, int]) -> Expr:
-    low, high = (Literal(f"{v}L", v, INT64) for v in clamp)
+def _clamped(e: Expr, clamp: Clamp) -> Expr:
+    assert clamp.low is not None   # a bound on one side only is a fact against the match
+    assert clamp.high is not None
+    low, high = (Literal(f"{v}L", v, INT64) for v in (clamp.low, clamp.high))
     above = Select(Binary(">", e, high, INT32), high, e, INT64)
     return Select(Binary("<", above, low, INT32), low, above, INT64)
 

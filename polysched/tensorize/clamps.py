@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Select, Unary
 from polysched.tensorize.equality.normal_form import widens
 
 
-def without_clamp(update: Expr) -> tuple[Expr, tuple[int, int] | None]:
-    """The sum inside `clamp(sum, low, high)`, in every spelling that nests one minimum and one maximum.
+@dataclass(frozen=True)
+class Clamp:
+    """The least and the greatest value that is left; None where that side has no bound."""
+
+    low: int | float | None
+    high: int | float | None
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"at most {self.high}" if self.low is None else f"at least {self.low}"
+        return f"{self.low} .. {self.high}"
+
+
+def without_clamp(update: Expr) -> tuple[Expr, Clamp | None]:
+    """The sum inside `clamp(sum, low, high)`, in every spelling that nests a minimum and a maximum, or one of them.
 
     Bounds that the type of the sum cannot leave clamp nothing.
     """
-    inner, bounds = update, {}
+    inner: Expr = update
+    bounds: dict[str, int | float] = {}
     for _ in range(4):
         while isinstance(inner, Cast):
             inner = inner.operand
         step = _extremum(inner)
-        if step is None:
+        if step is None or step[0] in bounds:
             break
         kind, value, literal = step
         bounds[kind] = literal
         inner = value
-    if set(bounds) == {"min", "max"}:
-        inside = plain(inner).dtype
-        if inside.is_integer and bounds["max"] <= inside.value_range()[0] and inside.value_range()[1] <= bounds["min"]:
+    if not bounds:
+        return update, None
+    inside = plain(inner).dtype
+    if inside.is_integer:
+        least, greatest = inside.value_range()
+        if bounds.get("max", least) <= least and greatest <= bounds.get("min", greatest):
             return plain(inner), None
-        return inner, (bounds["max"], bounds["min"])
-    return update, None
+    return inner, Clamp(bounds.get("max"), bounds.get("min"))
 
 
 def plain(e: Expr) -> Expr:
@@ -36,7 +54,7 @@ def plain(e: Expr) -> Expr:
     return e
 
 
-def _extremum(e: Expr) -> tuple[str, Expr, int] | None:
+def _extremum(e: Expr) -> tuple[str, Expr, int | float] | None:
     """`(min, x, c)` for a choice or call that is the smaller of x and the constant c; the same for max."""
     if isinstance(e, Call) and e.function in ("min", "max") and len(e.arguments) == 2:
         for x, c in (e.arguments, e.arguments[::-1]):
@@ -69,11 +87,11 @@ def _same_or_nested(e: Expr, compared: Expr) -> bool:
     return nested is not None and _same_or_nested(nested[1], compared)
 
 
-def _constant(e: Expr) -> int | None:
+def _constant(e: Expr) -> int | float | None:
     if isinstance(e, Cast):
         return _constant(e.operand)
     if isinstance(e, Literal):
-        return int(e.value)
+        return e.value
     if isinstance(e, Unary) and e.op == "-":
         inner = _constant(e.operand)
         return None if inner is None else -inner

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from polysched.scop.body import Binary, Cast, Expr, Load
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.serialise import expression_text
+from polysched.tensorize.clamps import Clamp
 from polysched.tensorize.exact_arithmetic import FUSED
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
@@ -86,20 +88,35 @@ def _zero_point(e: Expr, wanted: DType) -> tuple[str, Expr] | None:
     return None
 
 
-def clamp_facts(intrinsic: Intrinsic, clamp: tuple[int, int] | None) -> list[Fact]:
+def clamp_facts(intrinsic: Intrinsic, clamp: Clamp | None) -> list[Fact]:
     """Saturation on one side only, or to other bounds."""
     saturates = intrinsic.contraction.finish is not None
     if saturates and clamp is None:
         return [Fact("saturation", f"{intrinsic.name} saturates its result, the program wraps",
                      "clamp the sum to the range of the accumulator in a wider type, if that is meant")]
-    if clamp is not None and not saturates:
-        return [Fact("saturation", f"the program clamps every sum to {clamp[0]} .. {clamp[1]}, {intrinsic.name} wraps",
-                     "use the saturating form of the instruction")]
-    if clamp is not None and clamp != intrinsic.contraction.output_dtype.value_range():
-        return [Fact("saturation", f"the program clamps to {clamp[0]} .. {clamp[1]}, {intrinsic.name} to the range of "
+    if clamp is None:
+        return []
+    dtype = intrinsic.contraction.output_dtype
+    whole = dtype.is_integer and (clamp.low, clamp.high) == dtype.value_range()
+    if not saturates:
+        return [Fact("saturation", f"the program clamps every sum to {clamp}, {intrinsic.name} "
+                     + ("wraps" if dtype.is_integer else "does not"),
+                     "use the saturating form of the instruction" if whole else
+                     "clamp in a statement of its own, behind the loop that adds, if only the whole sum is meant")]
+    if not whole:
+        return [Fact("saturation", f"the program clamps to {clamp}, {intrinsic.name} to the range of "
                      f"{intrinsic.contraction.output_dtype}",
                      "clamp to the range of the accumulator")]
     return []
+
+
+def witness_text(fragment: Fragment, witness: str) -> str:
+    """A counterexample with the program's elements in the place of references."""
+    for access in fragment.statement.accesses:
+        if access.reference in witness:
+            element = expression_text(fragment.scop, fragment.statement, Load(access.reference, fragment.update.dtype))
+            witness = re.sub(rf"\b{access.reference}\b", element.replace("\\", ""), witness)
+    return witness
 
 
 def numeric_facts(intrinsic: Intrinsic, numerics: Numerics, *, fused: bool) -> list[Fact]:

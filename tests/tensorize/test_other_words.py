@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysched.pipeline import analysed
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
-from polysched.tensorize import MatchOptions, find_intrinsic, match
+from polysched.tensorize import Matches, MatchOptions, find_intrinsic, match
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from polysched.tensorize.facts import Numerics
 from tests.tensorize.compiled import call, compiled
@@ -33,6 +34,12 @@ void f({c} C[{M}][{N}], {a} A[{M}][{K}], {b} B[{K}][{N}]) {{
 #pragma endscop
 }}
 """)
+
+
+def matched(scop: Scop, name: str) -> Matches:
+    """As the commands do it: scalars are replaced by their values."""
+    dependences = analysed(scop, for_instructions=True).dependences
+    return match(dependences.scop, find_intrinsic(name), dependences=dependences)
 
 
 def wrapped(bits: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -62,6 +69,12 @@ EQUAL: list[tuple[str, str, str, str, Term]] = [
     ("$C -= $A * $B;", "int8_t", "int8_t", "vpdpwssd", lambda a, b: -a * b),
     ("$C += ($A * $B << 1) + $A * $B;", "int8_t", "int8_t", "vpdpwssd", lambda a, b: 3 * a * b),
     ("$C += ($A > 0) * $B;", "int16_t", "int16_t", "vpdpwssd", lambda a, b: (a > 0) * b),
+    ("int t = $A * $B; int s = $C + t; $C = s;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: a * b),
+    ("int16_t a = $A; int b; b = $B; b *= a; $C += b;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: a * b),
+    ("int t = $A; if (t < 0) t = -t; if (t > 100) t = 100; else t += 1; $C += t * $B;", "int8_t", "int8_t", "vpdpbusd",
+     lambda a, b: np.where(abs(a) > 100, 100, abs(a) + 1) * b),
+    ("uint8_t t = $A; $C += t * (int8_t)($B >> 8);", "int16_t", "int16_t", "vpdpbusd",
+     lambda a, b: (a & 255) * (b >> 8)),
 ]
 
 
@@ -82,7 +95,7 @@ def test_other_words_are_the_same_function(corners: Callable[[str, tuple[int, in
                                            tmp_path: Path) -> None:
     emitted = []
     for at, (statement, a, b, name, term) in enumerate(EQUAL):
-        found = match(program(statement, a, b), find_intrinsic(name))
+        found = matched(program(statement, a, b), name)
         assert found.count, (statement, *map(str, found.explanations))
         emitted += [(at, term, emit_match(m, f"m{at}_{i}", EmissionOptions(emulated=True, parallel=False)))
                     for i, m in enumerate(found.with_mirrors)]
@@ -118,15 +131,41 @@ ALMOST = [
     ("$C = $C > $A * $B ? $C : $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "has not the form"),
     ("if ($A > 3) $C += $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "let the condition choose an operand"),
     ("C[i][B[k][j] & 7] += $A;", "uint8_t", "int8_t", "vpdpbusd", "depends on data"),
+    ("int8_t t = $A * $B; $C += t;", "uint8_t", "int8_t", "vpdpbusd", "A[i][k] = 255, B[k][j] = -128: "),
+    ("int t = $C; $C = 0; $C += t + $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "no match"),
+    ("int s = $C + $A * $B; $C = s > 127 ? 127 : s;", "uint8_t", "int8_t", "vpdpbusd", "every sum to at most 127"),
+    ("int s = $C + $A * $B; if (s > 127) s = 127; $C = s;", "uint8_t", "int8_t", "vpdpbusds", "to the range of int32"),
 ]
 
 
 @pytest.mark.parametrize("case", ALMOST, ids=lambda case: case[0])
 def test_what_is_almost_the_same_is_refused_with_its_reason(case: tuple[str, str, str, str, str]) -> None:
     statement, a, b, name, reason = case
-    found = match(program(statement, a, b), find_intrinsic(name))
+    found = matched(program(statement, a, b), name)
     assert found.count == 0, str(found.matches[0])
     assert reason in "\n".join(map(str, found.explanations))
+
+
+SATURATED = [
+    "int64_t t = (int64_t)$C + $A * $B; if (t > INT32_MAX) t = INT32_MAX; if (t < INT32_MIN) t = INT32_MIN; $C = t;",
+    "int64_t t = $A * $B; t += $C; t = t < INT32_MIN ? INT32_MIN : t; $C = t > INT32_MAX ? INT32_MAX : t;",
+]
+
+
+def test_a_saturating_sum_through_a_named_scalar(corners: Callable[[str, tuple[int, int]], np.ndarray],
+                                                 tmp_path: Path) -> None:
+    found = [matched(program(s, "uint8_t", "int8_t"), "vpdpbusds") for s in SATURATED]
+    functions = [emit_match(m, f"s{at}_{i}", EmissionOptions(emulated=True, parallel=False))
+                 for at, f in enumerate(found) for i, m in enumerate(f.with_mirrors)]
+    assert all(f.count for f in found)
+    library = compiled(functions, tmp_path, "saturated")
+    for function in functions:
+        a, b, c = corners("uint8_t", (M, K)), corners("int8_t", (K, N)), corners("int32_t", (M, N))
+        wanted = c.astype(np.int64)
+        for k in range(K):
+            wanted = np.clip(wanted + a[:, k, None].astype(int) * b[k], -1 << 31, (1 << 31) - 1)
+        call(library, function, {"A": a, "B": b, "C": c})
+        np.testing.assert_array_equal(c, wanted)
 
 
 def test_a_fused_product_is_what_a_fused_instruction_computes() -> None:

@@ -1,0 +1,97 @@
+"""Branches that choose the value of one element become choices of that value.
+
+    if (t > 127) t = 127;    ->    t = t > 127 ? 127 : t;
+
+Only the chosen side of a choice is evaluated, so nothing is read that was not read before.  The element is always
+written then, which nobody sees where it is a scalar of the region, or where the condition reads it anyway.
+
+Source: J. R. Allen, K. Kennedy, C. Porterfield, J. Warren, "Conversion of control dependence to data dependence",
+POPL 1983.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    BodyStatement,
+    Cast,
+    Expr,
+    If,
+    Load,
+    Select,
+    assignments,
+    walk,
+)
+from polysched.scop.dtypes import DType, promote, usual_conversion
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
+
+
+def without_branches(scop: Scop) -> Scop:
+    """The program with every such branch as one assignment; the same object where there is none."""
+    statements = tuple(_converted(scop, s) or s for s in scop.statements)
+    return scop if statements == scop.statements else replace(scop, statements=statements)
+
+
+def _converted(scop: Scop, statement: Statement) -> Statement | None:
+    """The statement as one assignment; None where it is none, or its element may not always be written."""
+    if len(statement.body) != 1 or not isinstance(branch := statement.body[0], If):
+        return None
+    targets = [statement.access(a.target) for a in assignments(statement.body)]
+    if not targets or not all(_same_element(t, targets[0]) for t in targets):
+        return None
+    twins = [a for a in statement.reads if _same_element(a, targets[0])]
+    named = {e.reference for e in walk(branch.condition) if isinstance(e, Load)}
+    array = scop.array(targets[0].array)
+    if not (array.is_scalar and array.is_temporary) and not any(a.reference in named for a in twins):
+        return None
+    old = twins[0] if twins else replace(targets[0], reference=f"{targets[0].reference}_old", kind=AccessKind.READ)
+    dtype = next(assignments(statement.body)).dtype
+    value = _chosen((branch,), Load(old.reference, dtype))
+    if value is None:
+        return None
+    written = replace(targets[0], kind=AccessKind.MUST_WRITE)
+    used = {e.reference for e in walk(value) if isinstance(e, Load)}
+    used |= {r for a in statement.accesses if a.reference in used for r in _named_in_subscripts(a)}
+    reads = [a for a in (*statement.reads, *(() if twins else (old,))) if a.reference in used]
+    return replace(statement, body=(Assign(written.reference, value, dtype),), accesses=(*reads, written))
+
+
+def _named_in_subscripts(access: Access) -> Iterator[str]:
+    for subscript in access.subscripts:
+        yield from (e.reference for e in walk(subscript) if isinstance(e, Load))
+
+
+def _same_element(access: Access, other: Access) -> bool:
+    return access.array == other.array and access.exact and other.exact and bool(
+        access.relation.is_equal(other.relation))
+
+
+def _chosen(items: tuple[BodyStatement, ...], old: Load) -> Expr | None:
+    """The element's value behind some items of a body; None where there are several of them, or loops."""
+    match items:
+        case ():
+            return old
+        case (Assign() as item,):
+            return assigned_value(item, old)
+        case (If() as branch,):
+            then, otherwise = _chosen(branch.then, old), _chosen(branch.otherwise, old)
+            if then is None or otherwise is None:
+                return None
+            return Select(branch.condition, then, otherwise, old.dtype)
+    return None
+
+
+def assigned_value(item: Assign, old: Expr) -> Expr:
+    """What an assignment writes, in the type of its element."""
+    value = item.value
+    if item.op is not None:
+        value = Binary(item.op, old, value, _common(item.op, item.dtype, value.dtype))
+    return value if value.dtype == item.dtype else Cast(value, item.dtype)
+
+
+def _common(op: str, old: DType, value: DType) -> DType:
+    return promote(old) if op in ("<<", ">>") else usual_conversion(old, value)
