@@ -15,8 +15,9 @@ from polysched.emit_c.original_code import inside
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Scop, Storage
-from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match, library_call
+from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
 from polysched.tensorize.emission.function import operand_sources
+from polysched.tensorize.emission.library import library_arrays, library_call
 from polysched.tensorize.emission.packing import condition_c
 from polysched.tensorize.program import TensorizedProgram
 from polysched.tensorize.semantics import C_NAMES
@@ -48,7 +49,8 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
         arrays, own = emitted.arrays, preamble(emitted)
         prologue = list(_preparations(program, emitted))
     prologue += [line for part in parts for line in part.prologue]
-    lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name} */"]
+    folded = f", {program.scale.statement} as its {program.match.intrinsic.contraction.scale}" if program.scale else ""
+    lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name}{folded} */"]
     call = _guarded_call(program, _call(scop, name, arrays, [loop.name for loop in program.loops]))
     lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_nested(program, parts, call, prologue),
               *(f"free({m.name});" for m in memories)]
@@ -146,9 +148,9 @@ def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
 
 def _library(program: TensorizedProgram, name: str) -> tuple[tuple[str, ...], str]:
     """The arrays, and the function that calls the library with the headers that it needs."""
-    text = library_call(program.match, name)
+    text = library_call(program.match, name, program.scale)
     headers = "".join(f"#include <{h}>\n" for h in ("stdint.h", *program.match.intrinsic.isa.headers))
-    return tuple(dict.fromkeys(v.array for v in program.match.layouts)), f"{headers}static {text}"
+    return library_arrays(program.match, program.scale), f"{headers}static {text}"
 
 
 def _block(part: CSource) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TypeGuard
 
@@ -30,7 +31,7 @@ from polysched.tensorize.facts import (
 )
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.ideal import ideal_form, ideal_text
-from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.zero_points import Correction, factored, without_zero_points
 
 FUSED_CALLS = ("fma", "fmaf")
@@ -75,17 +76,14 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     update, clamp = without_clamp(unfused)
     names = [e.array for e in contraction.inputs]
     candidates = _candidates(update, fragment.target)
-    if not intrinsic.library:
-        candidates += _scaled(update, fragment.target, candidates)
     wanted = ideal_text(contraction.update, {})
     if wanted is None:
         return ()
     goal = ideal_text(update, {})
     possible = _same_variables(intrinsic, update, fragment.target)
     found: list[tuple[Expr, ...]] = []
-    one = Literal("1", 1, contraction.input_dtypes[0])
-    for pool in (candidates, [*candidates, one]):
-        for chosen in itertools.product(pool, repeat=len(names)):
+    for pools in _pools(intrinsic, update, fragment.target, candidates):
+        for chosen in itertools.product(*pools):
             if all(isinstance(c, Literal) for c in chosen) or not possible(chosen):
                 continue
             given = {str(e): c for e, c in zip(contraction.inputs, chosen, strict=True)}
@@ -94,12 +92,57 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
                 found.append(chosen)
         if found:
             break
+    found = _least_varying(fragment, intrinsic, found)
+    several = any(isinstance(c, Literal) for chosen in found for c, n in zip(chosen, names, strict=True)
+                  if intrinsic.operand(n).mode is not LoadMode.VALUE)
     made = [_assignment(replace(fragment, update=unfused), intrinsic, numerics, clamp, update,
                         dict(zip(names, chosen, strict=True)), fused=unfused is not fragment.update)
             for chosen in found]
     folded = _folded(fragment, intrinsic, numerics, _without_repeats(made))
-    several = pool is not candidates and _products_added(update, fragment.target) > 1
+    several = several and _products_added(update, fragment.target) > 1
     return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
+
+
+def _pools(intrinsic: Intrinsic, update: Expr, target: str,
+           candidates: list[Expr]) -> Iterator[list[list[Expr]]]:
+    """What every input may hold, the likeliest first; the next are tried where nothing fits.
+
+    Of a library function memory holds matrices, and numbers are whatever the program computes.
+    """
+    contraction = intrinsic.contraction
+    one: Expr = Literal("1", 1, contraction.input_dtypes[0])
+    count = len(contraction.inputs)
+    if not intrinsic.library:
+        alone = [*candidates, *_scaled(update, target, candidates)]
+        yield [alone] * count
+        yield [[*alone, one]] * count
+        return
+    by_value = [intrinsic.operand(e.array).mode is LoadMode.VALUE for e in contraction.inputs]
+    loads: list[Expr] = [e for e in candidates if isinstance(e, Load)]
+    factor = _constant_factor(update, target, contraction.output_dtype)
+    numbers = [*factor, one]
+    yield [numbers if n else loads for n in by_value]
+    scaled = [*_scaled(update, target, candidates), *(Binary("*", f, e, f.dtype) for f in factor for e in candidates)]
+    yield [[*candidates, *scaled] if n else loads for n in by_value]
+    yield [numbers if n else candidates for n in by_value]
+    yield [[*candidates, one]] * count
+
+
+def _least_varying(fragment: Fragment, intrinsic: Intrinsic, found: list[tuple[Expr, ...]]) -> list[tuple[Expr, ...]]:
+    """The assignments whose numbers change with the fewest loops: each of these has to run around the calls."""
+    by_value = [k for k, e in enumerate(intrinsic.contraction.inputs)
+                if intrinsic.operand(e.array).mode is LoadMode.VALUE]
+    loops = [len(frozenset().union(*(fragment.loops_of(chosen[k]) for k in by_value))) for chosen in found]
+    return [chosen for chosen, count in zip(found, loops, strict=True) if count == min(loops)]
+
+
+def _constant_factor(update: Expr, target: str, dtype: DType) -> list[Expr]:
+    """The constant that the one product of the update is multiplied by, where it is a number of this type."""
+    form = ideal_form(update, {})
+    products = [c for m, c in form.terms if target not in m] if form is not None else []
+    if len(products) != 1 or products[0] == 1 or not dtype.is_float or Fraction(float(products[0])) != products[0]:
+        return []
+    return [Literal(repr(float(products[0])), float(products[0]), dtype)]
 
 
 def _same_variables(intrinsic: Intrinsic, update: Expr, target: str) -> Callable[[tuple[Expr, ...]], bool]:
@@ -152,8 +195,9 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
     operands = {}
     for element, wanted in zip(contraction.inputs, contraction.input_dtypes, strict=True):
         e = chosen[element.array]
-        operands[element.array] = e if not isinstance(e, Literal) else Literal("1", 1, wanted)
-        if intrinsic.library and not (isinstance(e, Load) and e.dtype == wanted):
+        by_value = intrinsic.operand(element.array).mode is LoadMode.VALUE
+        operands[element.array] = e if not isinstance(e, Literal) or by_value else Literal("1", 1, wanted)
+        if intrinsic.library and not by_value and not (isinstance(e, Load) and e.dtype == wanted):
             facts.append(memory_fact(fragment, intrinsic, element.array, e, wanted))
         elif not isinstance(e, Literal) and not _fits(e, wanted):
             facts.append(dtype_fact(fragment, intrinsic, element.array, e, wanted))
@@ -192,6 +236,8 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
                               "compute the product in the accumulator's type"))
     if dtype.is_float and contraction.reductions:
         assumptions.append("float additions may be reordered")
+        numbers = [n for n in operands if intrinsic.operand(n).mode is LoadMode.VALUE]
+        assumptions += [f"the whole sum is multiplied by {n}" for n in numbers if operands[n] != Literal("1", 1, dtype)]
     return Assignment(tuple(operands.items()), tuple(facts), tuple(dict.fromkeys(assumptions)))
 
 

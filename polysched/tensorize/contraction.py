@@ -42,6 +42,7 @@ class Contraction:
     update : new value of the output; reads the output by `Load(str(output))`.
     accumulates : the old value of the output counts; otherwise the sum starts from zero.
     finish : name of the function that ends the sum (saturation), or None.
+    scale : name of the operand that the old value of the output is multiplied by ahead of the sum (BLAS's beta), or "".
     traits : what somebody who expects the ideal update accepts, in words.
     """
 
@@ -54,6 +55,7 @@ class Contraction:
     accumulates: bool
     finish: str | None
     traits: tuple[str, ...]
+    scale: str = ""
 
     def indexes(self, dimension: str) -> frozenset[str]:
         """Names of the operands that a dimension indexes."""
@@ -78,7 +80,7 @@ def derive(semantics: Semantics) -> Contraction:
     """
     operands = {o.name for o in semantics.operands}
     written = {u.target.array for _, u in _updates(semantics.body)} & operands
-    nests = list(_updates(semantics.body))
+    scale, nests = _scaled(semantics, written)
     cores = [(loops, u) for loops, u in nests if any(e.array in operands - written for e in u.elements)]
     if len(cores) != 1:
         raise SourceSyntaxError("the text of an intrinsic has one statement that reads its inputs",
@@ -102,7 +104,19 @@ def derive(semantics: Semantics) -> Contraction:
     return Contraction(
         tuple(Dimension(loop.name, loop.extent) for loop in loops), output, dtype, inputs,
         tuple(semantics.operand(e.array).dtype for e in inputs), update, accumulates,
-        clamps[0] if clamps else None, traits)
+        clamps[0] if clamps else None, traits, scale)
+
+
+def _scaled(semantics: Semantics, written: set[str]) -> tuple[str, list[tuple[tuple[Loop, ...], Update]]]:
+    """The operand that a first statement multiplies the result by, or ""; and the other statements."""
+    nests = list(_updates(semantics.body))
+    first, numbers = nests[0][1], {o.name for o in semantics.operands if not o.shape}
+    if len(nests) > 1 and isinstance(first.value, Binary) and first.value.op == "*" and first.target.array in written:
+        sides = [e.reference for e in (first.value.left, first.value.right) if isinstance(e, Load)]
+        scale = [r for r in sides if r in numbers]
+        if len(sides) == 2 and str(first.target) in sides and scale:
+            return scale[0], nests[1:]
+    return "", nests
 
 
 def _updates(items: tuple[Item, ...], loops: tuple[Loop, ...] = ()) -> Iterator[tuple[tuple[Loop, ...], Update]]:
@@ -156,8 +170,20 @@ def same_function(semantics: Semantics, contraction: Contraction, *, seed: int =
         body = Loop(dimension.name, dimension.extent, False, (body,))
     operands = {o.name for o in semantics.operands}
     start = initial if contraction.accumulates else (lambda k: 0 if k[0] == contraction.output.array else initial(k))
-    _run((body,), {}, extents, ideal, start)
+    _run((*_scaling(contraction), body), {}, extents, ideal, start)
     return {k: v for k, v in exact.items() if k[0] in operands} == ideal
+
+
+def _scaling(contraction: Contraction) -> tuple[Item, ...]:
+    """The loops that multiply every element of the result by the scale."""
+    if not contraction.scale:
+        return ()
+    output, dtype = contraction.output, contraction.output_dtype
+    value = Binary("*", Load(contraction.scale, dtype), Load(str(output), dtype), dtype)
+    item: Item = Update(output, dtype, value, (output, Element(contraction.scale)))
+    for dimension in reversed([d for d in contraction.dimensions if d.name in output.names]):
+        item = Loop(dimension.name, dimension.extent, False, (item,))
+    return (item,)
 
 
 def _run(items, values, sizes, memory, initial) -> None:  # type: ignore[no-untyped-def]

@@ -135,6 +135,9 @@ def numeric_facts(intrinsic: Intrinsic, numerics: Numerics, *, fused: bool) -> l
         if not allowed:
             facts.append(Fact("numerics", f"{intrinsic.name}: {trait}, which is not allowed here",
                               "allow it with --allow"))
+    if intrinsic.library and not (numerics.contract or fused):
+        facts.append(Fact("numerics", f"{intrinsic.name} may round a product and its addition once, which is not "
+                          "allowed here", "allow it with --allow contract"))
     if not numerics.reassociate and intrinsic.contraction.reductions:
         facts.append(Fact("numerics", f"{intrinsic.name} reorders float additions, which is not allowed here",
                           "allow it with --allow reassociate"))

@@ -298,7 +298,7 @@ def fragments(scop: Scop, *, sizes: Mapping[str, int] | None = None) -> tuple[Fr
     UsageError : a size names no parameter, or the context forbids the sizes.
     """
     values = sample_sizes(scop, sizes or {})
-    found = [_fragment(scop, statement, values) for statement in scop.statements]
+    found = [statement_fragment(scop, statement, values) for statement in scop.statements]
     return tuple(f for f in found if f is not None)
 
 
@@ -315,7 +315,8 @@ def sample_sizes(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
     return values
 
 
-def _fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
+def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
+    """One statement at these sizes; None when it is no assignment with exact accesses, or never runs."""
     if len(statement.body) != 1 or not isinstance(assign := statement.body[0], Assign):
         return None
     if not all(a.exact for a in statement.accesses):

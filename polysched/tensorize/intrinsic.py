@@ -24,6 +24,7 @@ class LoadMode(Enum):
     TILE = "tile register"     # rows of a two-dimensional register, with a stride
     SCRATCHPAD = "scratchpad"  # moved into a scratchpad by an instruction of its own
     MEMORY = "memory"          # the callee reads memory (library functions)
+    VALUE = "value"            # one number, handed over by value (library functions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +148,8 @@ class Intrinsic:
         named, declared = [o.name for o in self.operands], [v.name for v in self.parsed.operands]
         if named != declared:
             raise ValueError(f"{self.name}: operands {named} do not name the parameters {declared} of the text")
+        if not self.library and (by_value := [o.name for o in self.operands if o.mode is LoadMode.VALUE]):
+            raise ValueError(f"{self.name}: operand {by_value[0]} is handed over by value, which only functions do")
         pads = [s.name for s in self.scratchpads]
         lying = [o for o in self.operands if o.mode is LoadMode.SCRATCHPAD]
         if pads and (wrong := [o.name for o in lying if self.pad(o) not in pads]):

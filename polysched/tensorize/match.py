@@ -165,10 +165,10 @@ class Match:
 
         What a plan of the nest really costs, `emission.cost.plan_cycles`, is not less.
         """
-        work = self.executions * self.intrinsic.cost.issue_cycles
+        work = self.executions * self.intrinsic.cost.issue_cycles + self.intrinsic.cost.latency_cycles
         if self.intrinsic.library:
-            work = self.fragment.work / 16
-        return (work + self.intrinsic.cost.latency_cycles) * self.fragment.times \
+            work = self.fragment.work / 16 + self.executions * self.intrinsic.cost.latency_cycles
+        return work * self.fragment.times \
             + COPIED_ELEMENT_CYCLES * self.table.least_elements(self.assignment.held, self.loops)
 
     @property

@@ -82,9 +82,10 @@ class LayoutTable:
 
     @cached_property
     def operands(self) -> tuple[DescribedOperand, ...]:
-        """The operands of the instruction, the result first."""
+        """The operands of the instruction that lie in memory, the result first."""
         elements = {e.array: e for e in (self.intrinsic.contraction.output, *self.intrinsic.contraction.inputs)}
-        return tuple(DescribedOperand(self, v, elements[v.name]) for v in self.intrinsic.parsed.operands)
+        return tuple(DescribedOperand(self, v, elements[v.name]) for v in self.intrinsic.parsed.operands
+                     if self.intrinsic.operand(v.name).mode is not LoadMode.VALUE)
 
     def layout(self, operand: DescribedOperand, e: Expr, loops: tuple[tuple[str, ...], ...]) -> OperandLayout:
         """The layout of an operand that holds an expression, with these loops in the groups."""

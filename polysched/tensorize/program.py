@@ -16,12 +16,13 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
-from polysched.scop.body import Assign, Cast, Expr, Literal, Load, walk
+from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
 from polysched.tensorize.emission.plan import PlanChoice
 from polysched.tensorize.isl_check import loops_kept_outside, padding_counts
 from polysched.tensorize.match import Match
+from polysched.tensorize.scaling import Scale, clearing_statement, scaling_statement
 from polysched.tensorize.surroundings import KeptLoop, kept_loop, surroundings
 
 TEAM_CYCLES = 20_000.0   # several times what it takes to start threads that wait for work and to wait for the last
@@ -43,6 +44,7 @@ class TensorizedProgram:
     Parameters
     ----------
     zero : the statement that cleared the result is gone from `before`: the nest starts its sums at zero.
+    scale : the statement that a library function's factor of the old result stands for, gone from `before`, too.
     choice : of the plan, where it was measured; None for the models' best.
     outside : loops that are there already, around the whole program.
     around : loops that the program gets around the three parts, outermost first.
@@ -53,6 +55,7 @@ class TensorizedProgram:
     before: Scop | None
     after: Scop | None
     zero: bool = False
+    scale: Scale | None = None
     choice: PlanChoice | None = None
     outside: tuple[KeptLoop, ...] = ()
     around: tuple[LoopAround, ...] = ()
@@ -122,10 +125,13 @@ def tensorize(match: Match, *, dependences: Dependences | None = None,
     around, names = _loops_around(match, outside)
     at = names.index(own)
     first = len(outside)
-    clears = None if match.intrinsic.library else clearing_statement(match, names)   # a call adds to what is there
+    library = match.intrinsic.library   # a call adds to what is there, or multiplies it first
+    clears, scale = (None, scaling_statement(match, names)) if library else (clearing_statement(match, names), None)
+    gone = {clears, scale.statement if scale is not None else None}
     return TensorizedProgram(
-        match=match, before=part(scop, [n for n in names[:at] if n != clears]), after=part(scop, names[at + 1:]),
-        zero=clears is not None, outside=outside, around=around, carried=_carried(match, dependences, around, first))
+        match=match, before=part(scop, [n for n in names[:at] if n not in gone]), after=part(scop, names[at + 1:]),
+        zero=clears is not None, scale=scale, outside=outside, around=around,
+        carried=_carried(match, dependences, around, first))
 
 
 def packed_once(match: Match, written: Sequence[Collection[str]]) -> dict[str, int]:
@@ -196,43 +202,6 @@ def _carried(match: Match, dependences: Dependences, around: tuple[LoopAround, .
             if not relation.is_empty():
                 found.add(pair.array)
     return frozenset(found)
-
-
-def clearing_statement(match: Match, names: Sequence[str]) -> str | None:
-    """The statement that sets exactly the result's elements to zero, ahead of everything that uses them; or None.
-
-    Parameters
-    ----------
-    names : of the statements that run in one iteration of the kept loops, in textual order.
-    """
-    fragment = match.fragment
-    array = fragment.statement.access(fragment.target).array
-    users = [s for s in map(fragment.scop.statement, names[: names.index(fragment.statement.name)])
-             if any(a.array == array for a in s.accesses)]
-    if len(users) != 1 or len(users[0].body) != 1:
-        return None
-    assign = users[0].body[0]
-    if not isinstance(assign, Assign) or assign.op is not None or not _is_zero(assign.value):
-        return None
-    cleared = users[0].access(assign.target)
-    depth = len(fragment.kept)
-    written = fix_parameters(cleared.relation, fragment.sizes).intersect_domain(
-        fix_parameters(users[0].domain, fragment.sizes))
-    summed = fragment.relation(fragment.target)
-    same = _per_iteration(written, depth).is_equal(_per_iteration(summed, depth))
-    return users[0].name if cleared.exact and same else None
-
-
-def _per_iteration(relation: isl.Map, depth: int) -> isl.Map:
-    """The elements of every iteration of the outer loops."""
-    inner = relation.dim(isl.dim_type.in_) - depth
-    return relation.project_out(isl.dim_type.in_, depth, inner).reset_tuple_id(isl.dim_type.in_)
-
-
-def _is_zero(e: Expr) -> bool:
-    while isinstance(e, Cast):
-        e = e.operand
-    return isinstance(e, Literal) and e.value == 0 and not e.text.startswith("-")
 
 
 def part(scop: Scop, names: Collection[str]) -> Scop | None:

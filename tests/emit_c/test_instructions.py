@@ -92,6 +92,6 @@ def test_a_product_becomes_a_library_call(tmp_path: Path) -> None:
     path = tmp_path / "product.c"
     path.write_text(text)
     done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic="cblas_dgemm", sizes={"n": 37})))
-    assert "cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 37, 37, 37, 1, A, 37, B, 37, 1, C, 37);" in done.text
+    assert "cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 37, 37, 37, 1, A, 37, B, 37, 0, C, 37);" in done.text
     assert done.text.startswith("#include <stdint.h>\n#include <cblas.h>\n")
     assert "emulator" not in "".join(done.regions[0].instructions)

@@ -6,13 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysched.pipeline import analysed
 from polysched.scop import from_c_text
-from polysched.scop.interpreter import extents_of
+from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler
-from polysched.tensorize import Match, find_intrinsic, match
+from polysched.tensorize import Match, MatchOptions, find_intrinsic, match
 from polysched.tensorize.emission import library_call
+from polysched.tensorize.emission.library import library_arrays
 from polysched.tensorize.exact_arithmetic import PRELUDE
+from polysched.tensorize.facts import Numerics
+from polysched.tensorize.program import tensorize
 
 
 def program(parameters: str, body: str) -> Scop:
@@ -175,3 +179,68 @@ for (int i = 0; i < 9; i++)
     assert found.count == 0
     assert "operand A: the program has float32, cblas_dgemm wants float64" in str(found.explanations[0])
     assert "store the operand in an array of float64 first" in str(found.explanations[0])
+
+
+FACTORS = {   # body, the call, whether the statement that scales the result is part of it
+    "alpha and beta": ("for (int i = 0; i < m; i++) { for (int j = 0; j < n; j++) C[i][j] *= beta;"
+                       "for (int k = 0; k < q; k++) for (int j = 0; j < n; j++)"
+                       "C[i][j] += alpha * A[i][k] * B[k][j]; }",
+                       "5, 7, 3, alpha[0], A, 3, B, 7, beta[0], C, 7", True),
+    "other words": ("for (int j = 0; j < n; j++) for (int i = 0; i < m; i++) { C[i][j] = (beta + 1) * C[i][j];"
+                    "for (int k = 0; k < q; k++) { double p = A[i][k] * B[k][j];"
+                    "C[i][j] = C[i][j] - 2 * alpha * p; } }",
+                    "7, 3, (-2.0 * alpha[0]), A, 3, B, 7, (beta[0] + 1), C, 7", True),
+    "cleared": ("for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) { C[i][j] = 0;"
+                "for (int k = 0; k < q; k++) C[i][j] -= A[i][k] * B[k][j]; }", "-1.0, A, 3, B, 7, 0, C, 7", True),
+    "two calls add to one element": (
+        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) C[i][j] *= beta;"
+        "for (int p = 0; p < 2; p++)" + NEST.format("C[i][j] += D[p] * A[i][k] * B[k][j]"), "B, 7, 1, C, 7", False),
+    "a factor that changes": ("for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) C[i][j] *= D[j];"
+                              + NEST.format("C[i][j] += A[i][k] * B[k][j]"), "B, 7, 1, C, 7", False),
+    "a factor that is written": ("for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) C[i][j] *= D[0];"
+                                 + NEST.format("C[i][j] += A[i][k] * B[k][j]") + "D[0] = 3;", "B, 7, 1, C, 7", False),
+    "not all elements": ("for (int i = 1; i < m; i++) for (int j = 0; j < n; j++) C[i][j] *= beta;"
+                         + NEST.format("C[i][j] += A[i][k] * B[k][j]"), "B, 7, 1, C, 7", False),
+    "twice": ("for (int p = 0; p < 2; p++) for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) C[i][j] *= beta;"
+              + NEST.format("C[i][j] += A[i][k] * B[k][j]"), "B, 7, 1, C, 7", False),
+}
+
+
+def test_alpha_and_beta_are_given_to_the_call(tmp_path: Path) -> None:
+    functions, programs = [], []
+    for at, (body, call, folded) in enumerate(FACTORS.values()):
+        scop = program("int m, int n, int q, double alpha, double beta, double C[m][n], double A[m][q], double B[q][n],"
+                       "double D[n]", body)
+        dependences = analysed(scop, for_instructions=True).dependences
+        found = match(dependences.scop, find_intrinsic("cblas_dgemm"), sizes=SIZES, dependences=dependences)
+        assert found.count == 1, (body, found.explanations)
+        whole = tensorize(found.matches[0], dependences=dependences)
+        functions.append(library_call(found.matches[0], f"call{at}", whole.scale))
+        assert call in functions[-1], functions[-1]
+        assert (whole.scale is not None, whole.before is None) == (folded, folded)
+        programs.append((scop, whole))
+    source, library = tmp_path / "calls.c", tmp_path / "calls.so"
+    source.write_text(f"#include <cblas.h>\n{PRELUDE}" + "".join(functions))
+    done = find_compiler().run(["-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(library), "-lopenblas"])
+    if done.returncode:
+        pytest.skip(f"no OpenBLAS to link with: {done.stderr.strip().splitlines()[0]}")
+    calls = ctypes.CDLL(str(library))
+    for at, (scop, whole) in enumerate(programs):
+        arrays = filled(scop, SIZES)
+        wanted = {n: x.copy() for n, x in arrays.items()}
+        execute(scop, SIZES, wanted)
+        if whole.before is not None:
+            execute(whole.before, SIZES, {a.name: arrays[a.name] for a in whole.before.arrays})
+        order = library_arrays(whole.match, whole.scale)
+        getattr(calls, f"call{at}")(*(ctypes.c_void_p(arrays[a].ctypes.data) for a in order))
+        np.testing.assert_array_equal(arrays["C"], wanted["C"], err_msg=list(FACTORS)[at])
+
+
+def test_a_call_that_would_round_otherwise_says_so() -> None:
+    scop = program("int m, int n, int q, double alpha, double C[m][n], double A[m][q], double B[q][n]",
+                   NEST.format("C[i][j] += alpha * A[i][k] * B[k][j]"))
+    for numerics, why in ((Numerics(reassociate=False), "cblas_dgemm reorders float additions, which is not allowed"),
+                          (Numerics(contract=False), "cblas_dgemm may round a product and its addition once")):
+        found = match(scop, find_intrinsic("cblas_dgemm"), MatchOptions(numerics=numerics), sizes=SIZES)
+        assert found.count == 0
+        assert why in str(found.explanations[0])

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from polysched.scop.body import Load
+from dataclasses import replace
+
+from polysched.scop.body import Load, walk
 from polysched.tensorize.conformance import fill_in
-from polysched.tensorize.emission.nest import content_of, first_element, kept_parameters, moving_terms
+from polysched.tensorize.emission.nest import (
+    argument_name,
+    content_of,
+    first_element,
+    kept_parameters,
+    moving_terms,
+)
+from polysched.tensorize.emission.packing import value_c
+from polysched.tensorize.intrinsic import LoadMode
 from polysched.tensorize.match import Match
 from polysched.tensorize.operand_layout import OperandLayout
+from polysched.tensorize.scaling import Scale
 from polysched.tensorize.semantics import C_NAMES
 
 
-def library_call(match: Match, name: str) -> str:
+def library_arrays(match: Match, scale: Scale | None = None) -> tuple[str, ...]:
+    """The arrays that the function takes: the result's first, then those of the inputs and of the numbers."""
+    statement = match.fragment.statement
+    read = [statement.access(x.reference).array for _, e in match.assignment.operands for x in walk(e)
+            if isinstance(x, Load)]
+    return tuple(dict.fromkeys([match.layouts[0].array, *read, *(scale.arrays if scale is not None else ())]))
+
+
+def library_call(match: Match, name: str, scale: Scale | None = None) -> str:
     """A C function that runs the fragment's whole statement by calls of the library.
 
-    Its arguments are the arrays: the result's first, then those of the inputs.
+    Its arguments are `library_arrays`.
+
+    Parameters
+    ----------
+    scale : what the result is multiplied by ahead of the sum.
     """
     fragment = match.fragment
     words: dict[str, str] = {}
@@ -23,13 +46,23 @@ def library_call(match: Match, name: str) -> str:
                 words[dimension.extent] = str(match.fused_extent(group))
     for layout in match.layouts:
         words |= _operand_words(match, layout)
+    numbers = {o.name: match.assignment.expression(o.name) for o in match.intrinsic.operands
+               if o.mode is LoadMode.VALUE and o.name in match.assignment.held}
+    words |= {n: value_c(match, e, match.intrinsic.output.dtype) for n, e in numbers.items()}
+    if match.intrinsic.contraction.scale:
+        words[match.intrinsic.contraction.scale] = "1" if scale is None else value_c(
+            replace(match, fragment=scale.fragment), scale.value, match.intrinsic.output.dtype)
     lines = []
     outer = [loop for loop in match.outer if loop not in fragment.kept]
     for depth, loop in enumerate(outer):
         extent = fragment.loop(loop).extent
         lines.append("    " * (depth + 1) + f"for (long o_{loop} = 0; o_{loop} < {extent}; o_{loop}++)")
-    lines.append("    " * (len(outer) + 1) + fill_in(match.intrinsic.template, **words))
-    arrays = list(dict.fromkeys(layout.array for layout in match.layouts))
+    chosen_by = sorted({n for e in numbers.values() for n in fragment.loops_of(e)})
+    iterators = [f"long {n} = {argument_name(n) if n in fragment.kept else f'o_{n} + {fragment.loop(n).lower}'};"
+                 for n in chosen_by]
+    body = " ".join([*iterators, fill_in(match.intrinsic.template, **words)])
+    lines.append("    " * (len(outer) + 1) + (f"{{ {body} }}" if iterators else body))
+    arrays = library_arrays(match, scale)
     written = match.layouts[0].array
     parameters = ", ".join([*(f"{'' if a == written else 'const '}{C_NAMES[fragment.scop.array(a).dtype.name]} *{a}"
                               for a in arrays), *kept_parameters(match)])
