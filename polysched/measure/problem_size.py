@@ -89,7 +89,8 @@ def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -
     most_instances = MOST_INSTANCES if edges else MOST_INSTANCES_WITHIN_ARRAYS
     values = dict(fixed)
     cap = None
-    for edge, count in _candidates(bool(edges or bounded), bool(counts)):
+    for wanted, count in _candidates(bool(edges or bounded), bool(counts)):
+        edge = _largest_together(valid, edges, wanted) if edges else wanted
         guess = dict(fixed) | dict.fromkeys(edges, edge) | dict.fromkeys(counts, count)
         remaining = at_sizes(valid, guess)
         if remaining.is_empty():
@@ -158,6 +159,19 @@ def _largest(valid: isl.Set, name: str) -> int | None:
         return None
     largest = values.dim_max_val(names.index(name))
     return int(largest.to_python()) if largest.is_int() else None
+
+
+def _largest_together(valid: isl.Set, names: Sequence[str], most: int) -> int:
+    """The largest value up to `most` that all these parameters can have at once; `most` where there is none.
+
+    A program whose statements all run at odd sizes only is not measured at a tiny one.
+    """
+    values, order = _as_tuple_set(valid)
+    first = order.index(names[0])
+    for name in names[1:]:
+        values = values.equate(DIM.set, first, DIM.set, order.index(name))
+    largest = values.upper_bound_val(DIM.set, first, isl.Val(most)).dim_max_val(first)
+    return int(largest.to_python()) if largest.is_int() else most
 
 
 def _balanced_largest(valid: isl.Set, names: list[str], *, cap: int | None) -> dict[str, int]:

@@ -18,7 +18,7 @@ from polysched.scop.scop import Scop, Statement
 from polysched.tiling.distribute import sets_of, statement_names
 from polysched.tiling.loops import has_loops
 from polysched.tiling.position import Position, branch, inside, is_independent
-from polysched.tiling.strides import Stride, advance, strides
+from polysched.tiling.strides import Stride, advance, kind_of, movements
 
 LINE_BYTES = 64
 VECTOR_BYTES = 32
@@ -75,15 +75,14 @@ def _ranges_differ(position: Position) -> bool:
 
 
 def _statement_cost(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...], independent: bool) -> float:
-    moved = strides(scop, statement, path)
+    moved = movements(scop, statement, path)
     lines = 0.0
     lanes = VECTOR_BYTES
     for access in statement.accesses:
         size = scop.array(access.array).dtype.bytes
         lanes = min(lanes, VECTOR_BYTES // min(size, VECTOR_BYTES))
-        if moved[access.reference] is Stride.UNIT:
-            lines += size / LINE_BYTES
-        elif moved[access.reference] is Stride.OTHER:
-            lines += 1.0
-    operations = 1.0 / lanes if independent and Stride.OTHER not in moved.values() else 1.0
+        elements = moved[access.reference]
+        lines += 1.0 if elements is None else min(1.0, elements * size / LINE_BYTES)
+    alike = all(kind_of(elements) is not Stride.OTHER for elements in moved.values())
+    operations = 1.0 / lanes if independent and alike else 1.0
     return lines + operations

@@ -47,17 +47,21 @@ def _shift(space: isl.Space, dim: int, step: int) -> isl.Map:
     return isl.Map.from_multi_aff(shift.set_at(dim, moved))
 
 
-def stride_of(access: Access, successor: isl.Map) -> Stride:
-    """How far the access moves along `successor`, a relation made by `advance`."""
+def elements_moved(access: Access, successor: isl.Map) -> int | None:
+    """How many elements of its row the access moves by along `successor`, a relation made by `advance`.
+
+    None where it leaves the row or moves by one number here and by another there.
+    """
     if not access.exact:
-        return Stride.OTHER
+        return None
     moves = access.relation.reverse().apply_range(successor).apply_range(access.relation).deltas()
     rank = int(moves.dim(isl.dim_type.set))
     if not all(_moves_by(moves, dim, 0) for dim in range(rank - 1)):
-        return Stride.OTHER
+        return None
     if rank == 0 or _moves_by(moves, rank - 1, 0):
-        return Stride.INVARIANT
-    return Stride.UNIT if _moves_by(moves, rank - 1, 1) or _moves_by(moves, rank - 1, -1) else Stride.OTHER
+        return 0
+    step = moves.dim_max_val(rank - 1)
+    return abs(int(step.to_python())) if step.is_int() and _moves_by(moves, rank - 1, int(step.to_python())) else None
 
 
 def _moves_by(moves: isl.Set, dim: int, step: int) -> bool:
@@ -65,14 +69,24 @@ def _moves_by(moves: isl.Set, dim: int, step: int) -> bool:
     return bool(moves.is_subset(fixed))
 
 
-def strides(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...]) -> dict[str, Stride]:
-    """The stride of every access of the statement under the last loop of the path, by reference.
+def movements(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...]) -> dict[str, int | None]:
+    """By how many elements of its row every access moves under the last loop of the path, by reference.
 
-    A statement for which that loop has one iteration is invariant in it.
+    0 for what stays, as everything does in a statement for which that loop has one iteration; None for anything else.
     """
     arrays = {a.reference: scop.array(a.array) for a in statement.accesses}
     successor = advance(statement, path, len(path) - 1)
     if successor is None:
-        return dict.fromkeys(arrays, Stride.INVARIANT)
-    return {a.reference: Stride.INVARIANT if arrays[a.reference].is_scalar else stride_of(a, successor)
+        return dict.fromkeys(arrays, 0)
+    return {a.reference: 0 if arrays[a.reference].is_scalar else elements_moved(a, successor)
             for a in statement.accesses}
+
+
+def strides(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...]) -> dict[str, Stride]:
+    """The stride of every access of the statement under the last loop of the path, by reference."""
+    return {reference: kind_of(moved) for reference, moved in movements(scop, statement, path).items()}
+
+
+def kind_of(moved: int | None) -> Stride:
+    """The stride of an access that moves by so many elements of its row."""
+    return {0: Stride.INVARIANT, 1: Stride.UNIT}.get(-1 if moved is None else moved, Stride.OTHER)

@@ -89,3 +89,13 @@ def test_valid_sizes_are_exact() -> None:
     valid = valid_sizes(scop, stray_accesses(scop))
     for n, fits in ((1, True), (77, True), (78, False)):
         assert valid.fix_val(isl.dim_type.param, 0, isl.Val(n)).is_empty() is not fits
+
+
+def test_statements_that_run_at_odd_sizes_only_do_not_make_it_tiny() -> None:
+    scop = scop_of("int h, int w, double A[h][w]",
+                   "for (int i = 0; i < h; i++) for (int j = 0; j < w; j++) { A[i][j] += 1;\n"
+                   "  if (2 * i == h - 1 || 2 * j == w - 1) A[i][j] += 2; }")
+    chosen = choose_size([scop], {}).values
+    assert chosen["h"] == chosen["w"]
+    assert chosen["h"] > 500
+    assert chosen["h"] % 2

@@ -3,7 +3,7 @@
 import islpy as isl
 import pytest
 
-from polysched.tiling.strides import Stride, advance, strides
+from polysched.tiling.strides import Stride, advance, movements, strides
 from tests.scop_builder import build_scop
 
 
@@ -35,3 +35,11 @@ def test_strides_under_the_last_loop(functions, expected):
 def test_a_loop_with_one_iteration_has_no_successor():
     assert advance(SCOP.statement("S"), path_of("i", "j", "0"), 2) is None
     assert set(strides(SCOP, SCOP.statement("S"), path_of("i", "j", "0")).values()) == {Stride.INVARIANT}
+
+
+def test_elements_of_a_row_between_iterations():
+    scop = build_scop([("S", "{ S[i, j] : 0 <= i < N and 0 <= j < N and (i + j) mod 2 = 0 }",
+                        ["{ S[i, j] -> A[i, j] }", "{ S[i, j] -> B[i - 3j] }"], ["{ S[i, j] -> A[j, i + 1] }"])],
+                      "{ S[i, j] -> [i, j] }")
+    moved = movements(scop, scop.statement("S"), path_of("i", "j"))
+    assert [moved[a.reference] for a in scop.statement("S").accesses] == [2, 6, None]
