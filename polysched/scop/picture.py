@@ -10,13 +10,13 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import hypot, prod
+from math import hypot
 
 import islpy as isl
 
 from polysched.errors import UsageError
 from polysched.scop.html import SHRINKS, drawing
-from polysched.scop.points import fix_parameters, points_of
+from polysched.scop.points import box_size, fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.shown import Shown
 
@@ -295,7 +295,7 @@ def slice_points(statement: Statement, parameters: Mapping[str, int], axes: tupl
     UsageError : more instances than a picture can hold.
     """
     domain = fix_parameters(statement.domain, parameters)
-    points = sorted(points_of(domain)) if _box_size(domain) <= MOST_POINTS_OF_BOX else []
+    points = sorted(points_of(domain)) if box_size(domain) <= MOST_POINTS_OF_BOX else []
     if len(points) > MOST_POINTS or (not points and not domain.is_empty()):
         count = str(len(points)) if points else f"more than {MOST_POINTS}"
         raise UsageError(f"{count} instances of {statement.name} are too many to draw",
@@ -309,14 +309,6 @@ def slice_points(statement: Statement, parameters: Mapping[str, int], axes: tupl
     chosen = {p: (p[horizontal], p[vertical] if vertical is not None else 0) for p in points if in_slice(p, fixed)}
     names = (statement.iterators[horizontal], statement.iterators[vertical] if vertical is not None else "")
     return chosen, names, {statement.iterators[d]: value for d, value in fixed.items()}
-
-
-def _box_size(domain: isl.Set) -> int:
-    """Points of the bounding box; `points_of` refuses what has none."""
-    if domain.is_empty() or not domain.is_bounded():
-        return 0
-    return prod(int(domain.dim_max_val(d).sub(domain.dim_min_val(d)).to_python()) + 1
-                for d in range(domain.dim(isl.dim_type.set)))
 
 
 def draw_domains(scop: Scop, *, parameters: Mapping[str, int] | None = None,

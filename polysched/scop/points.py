@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import TypeVar
 
 import islpy as isl
@@ -32,6 +33,14 @@ def points_of(domain: isl.Set) -> list[tuple[int, ...]]:
     # No Python runs inside: what a signal raised there (Ctrl-C), isl would replace by an error of its own.
     domain.foreach_point(points.append)
     return [tuple(point.get_coordinate_val(isl.dim_type.set, d).to_python() for d in range(depth)) for point in points]
+
+
+def box_size(domain: isl.Set) -> int:
+    """Points of the smallest box around a bounded set without parameters; 0 where it is empty or unbounded."""
+    if domain.is_empty() or not domain.is_bounded():
+        return 0
+    return prod(int(domain.dim_max_val(d).sub(domain.dim_min_val(d)).to_python()) + 1
+                for d in range(domain.dim(isl.dim_type.set)))
 
 
 def pairs_of(relation: isl.Map) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

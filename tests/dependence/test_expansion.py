@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from polysched.dependence import analyse
+from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependence
 from polysched.dependence.expansion import expand_temporaries
 from polysched.scop import from_c_text
@@ -200,3 +201,24 @@ def test_the_iterations_are_independent_afterwards() -> None:
     before = analyse(from_c_text(BLUR))
     assert crosses(before.pairs)
     assert not crosses(expand_temporaries(before).dependences.pairs)
+
+
+def test_loops_up_to_parameters_are_found_too_long_without_going_through_their_points() -> None:
+    scop = from_c_text("""
+void f(int n, int m, int P[n], unsigned char Q[n][m], unsigned char R[m][n + 3])
+{
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    int acc = 0;
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < n + 3; k++)
+        acc += Q[i][j] * R[j][k];
+    P[i] = acc;
+  }
+#pragma endscop
+}
+""")
+    dependences = analyse(scop)
+    expanded = with_budget(2_000_000, lambda: expand_temporaries(dependences))
+    assert expanded is not None
+    assert [s.name for s in expanded.dependences.scop.statements] == ["S0", "S1"]
