@@ -66,7 +66,7 @@ def batch_text(versions: Sequence[Version]) -> str:
     parts = ["#pragma GCC visibility push(default)", recorder(max((v.traced for v in versions), default=0))]
     for version in versions:
         macros = dict.fromkeys(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", version.text, re.MULTILINE))
-        own = dict.fromkeys(re.findall(r"^static\b[^;{=(]*?\b(\w+)\(", version.text, re.MULTILINE))
+        own = dict.fromkeys(re.findall(r"^static\b[^;{=(]*?\b(\w+)(?:\(|;| =)", version.text, re.MULTILINE))
         renamed = {version.function: version.label} | {name: f"{version.label}__{name}" for name in own}
         parts += [*(f"#define {name} {label}" for name, label in renamed.items()), version.text.rstrip("\n"),
                   *(f"#undef {name}" for name in (*renamed, *macros))]
