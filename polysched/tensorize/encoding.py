@@ -93,6 +93,7 @@ class Encoding:
     fixed_outside : loops that have to stay around the instruction, with the reason.
     partial_sums : a reduction may fill lanes of the result, which are added up at the end.
     halves : two halves of one loop, which have to go into different groups; alike they would be the loop unsplit.
+    mirrored : positions of assignments that are left out, since each of their solutions is another's mirror image.
     """
 
     fragment: Fragment
@@ -103,6 +104,7 @@ class Encoding:
     fixed_outside: dict[str, str] = field(default_factory=dict)
     partial_sums: bool = False
     halves: tuple[str, str] | None = None
+    mirrored: frozenset[int] = frozenset()
     learned: list[list[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -111,7 +113,7 @@ class Encoding:
         mine = self.fragment.loops[len(self.fragment.kept):]
         self.loops = tuple(loop.name for loop in mine if keep or loop.extent > 1)
         pairs = itertools.product(self.loops, range(len(self.groups)))
-        self.x = {pair: i + 1 for i, pair in enumerate(pairs)}
+        self.x = {pair: i + 1 for i, pair in enumerate(pairs)}   # in this order, see `_place`
         top = len(self.x)
         self.chosen = [top + 1 + i for i in range(len(self.assignments))]
         facts = dict.fromkeys(f for a in self.assignments for f in a.facts)
@@ -166,6 +168,7 @@ class Encoding:
 
     def _clauses(self) -> Iterator[list[int]]:
         yield list(self.chosen)
+        yield from ([-self.chosen[at]] for at in self.mirrored)
         yield from ([-a, -b] for a, b in itertools.combinations(self.chosen, 2))
         for loop in self.loops:
             mine = [self.x[loop, g] for g in range(len(self.groups))]
@@ -256,13 +259,18 @@ class Encoding:
 
     def _decoded(self, model: Sequence[int]) -> Choice:
         """The choice of a model: variables are numbered by loop and group, then come the assignments."""
-        placed, parts = len(self.x), len(self.groups)
+        placed = len(self.x)
+        *inside, assignment = [v for v in model if v > 0]   # one at least is true
         members: list[list[str]] = [[] for _ in self.groups]
-        for literal in [v for v in model if v > 0]:
-            if literal > placed:
-                return Choice(literal - placed - 1, tuple(map(tuple, members)))
-            members[(literal - 1) % parts].append(self.loops[(literal - 1) // parts])
-        raise ValueError("a model without an assignment")
+        for literal in inside:
+            loop, group = self._place[literal - 1]
+            members[group].append(loop)
+        return Choice(assignment - placed - 1, tuple(map(tuple, members)))
+
+    @cached_property
+    def _place(self) -> list[tuple[str, int]]:
+        """Loop and group of every variable, from the first."""
+        return list(self.x)
 
     def learn(self, choice: Choice, loops: frozenset[str]) -> None:
         """isl refused: these loops, in these groups, never again (supersets included)."""

@@ -133,6 +133,8 @@ class Fragment:
     @cached_property
     def is_box(self) -> bool:
         """The domain has no holes and no slanted sides."""
+        if not self.kept and self.domain.is_box():   # as it is written down
+            return True
         return bool(self.box.is_subset(self.domain))
 
     def loops_of(self, e: Expr) -> frozenset[str]:

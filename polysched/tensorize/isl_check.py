@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import islpy as isl
@@ -21,7 +21,8 @@ from polysched.scop.points import fix_parameters
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.surroundings import surroundings
 
-Hiding: TypeAlias = tuple[tuple[tuple[str, tuple[str, ...], tuple[int, ...]], ...], tuple[int, ...]]
+Hidden: TypeAlias = tuple[tuple[str, ...], ...]
+Hiding: TypeAlias = tuple[tuple[tuple[str, tuple[str, ...], tuple[int, ...], dict[Hidden, bool]], ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,9 @@ class IslCheck:
 
     fragment: Fragment
     answers: dict[tuple[str, frozenset[str]], bool] = field(default_factory=dict)
-    asked: dict[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]], bool] = field(default_factory=dict)
+    asked: dict[tuple[str, ...], dict[Hidden, bool]] = field(default_factory=dict)
     apart: dict[tuple[tuple[str, ...], ...], bool] = field(default_factory=dict)
     told_apart: dict[tuple[str, ...], bool] = field(default_factory=dict)
-    steps: dict[int, bool] = field(default_factory=dict)
     unnamed: dict[str, frozenset[str]] = field(default_factory=dict)
     read: dict[int, tuple[Expr, tuple[str, ...]]] = field(default_factory=dict)
     hidings: dict[int, tuple[Mapping[str, Expr], Hiding]] = field(default_factory=dict)
@@ -73,9 +73,12 @@ class IslCheck:
         if len(set(names)) != len(names) or not all(map(self.recoverable, loops)):
             return Refusal("two iterations fall on the same place of the instruction", frozenset(names))
         hiding, shown = self._hiding(operands, output, indexes)
-        for operand, used, groups in hiding:
+        for operand, used, groups, known in hiding:
             hidden = tuple([loops[g] for g in groups])
-            if not self.agree(used, hidden):
+            agree = known.get(hidden)
+            if agree is None:
+                agree = known[hidden] = all(self.independent(r, _together(hidden)) for r in used)
+            if not agree:
                 return Refusal(f"operand {operand} would need two elements at one place", _together(hidden))
         lanes = tuple([loops[g] for g in shown])
         if not self.differ(lanes):
@@ -89,20 +92,15 @@ class IslCheck:
         return _padding(self.fragment, [*views, self.written | kept], frozenset(names))
 
     def _hiding(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]]) -> Hiding:
-        """Per operand the accesses that it reads and the groups that do not index it; the groups of the result."""
+        """Per operand its accesses, the groups that do not index it, and whether its elements are the same in every
+        iteration of these groups' loops, as far as that was asked; and the groups of the result."""
         if id(operands) not in self.hidings:   # the same for all mappings of one assignment
             read = (*((o, self.references(e)) for o, e in operands.items()), (output, self.own))
-            hiding = tuple((o, used, tuple(g for g, i in enumerate(indexes) if o not in i)) for o, used in read)
+            hiding = tuple((o, used, tuple(g for g, i in enumerate(indexes) if o not in i),
+                            self.asked.setdefault(used, {})) for o, used in read)
             shown = tuple(g for g, i in enumerate(indexes) if output in i)
             self.hidings[id(operands)] = (operands, (hiding, shown))
         return self.hidings[id(operands)][1]
-
-    def agree(self, references: tuple[str, ...], hidden: tuple[tuple[str, ...], ...]) -> bool:
-        """The elements of all these accesses are the same in every iteration of the hidden loops."""
-        key = (references, hidden)
-        if key not in self.asked:
-            self.asked[key] = all(self.independent(r, _together(hidden)) for r in references)
-        return self.asked[key]
 
     def differ(self, lanes: tuple[tuple[str, ...], ...]) -> bool:
         """Lanes hold different elements, apart from those of partial sums, which are added."""
@@ -134,14 +132,8 @@ class IslCheck:
         `0 <= i < E` loses nothing, which isl decides once per extent E.
         """
         if loops not in self.told_apart:
-            self.told_apart[loops] = all(self._step_recoverable(self.fragment.loop(name).extent) for name in loops)
+            self.told_apart[loops] = all(_step_recoverable(self.fragment.loop(name).extent) for name in loops)
         return self.told_apart[loops]
-
-    def _step_recoverable(self, extent: int) -> bool:
-        if extent not in self.steps:
-            text = f"{{ L[f, i] -> F[f * {extent} + i] : 0 <= i < {extent} }}"
-            self.steps[extent] = bool(isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).is_injective())
-        return self.steps[extent]
 
     def independent(self, reference: str, hidden: frozenset[str]) -> bool:
         """The element of an access is a function of the loops that are not hidden.
@@ -190,6 +182,12 @@ class IslCheck:
         """Pairs of iterations that write the same element."""
         relation = self.fragment.relation(self.fragment.target)
         return relation.apply_range(relation.reverse())
+
+
+@lru_cache(maxsize=4096)
+def _step_recoverable(extent: int) -> bool:
+    text = f"{{ L[f, i] -> F[f * {extent} + i] : 0 <= i < {extent} }}"
+    return bool(isl.Map.read_from_str(isl.DEFAULT_CONTEXT, text).is_injective())
 
 
 def _together(groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:

@@ -7,8 +7,8 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
@@ -130,8 +130,9 @@ class Match:
     def executions(self) -> int:
         """How often the instruction is executed in one iteration of the kept loops."""
         total = self.fragment.work
-        for part, count in zip(self.groups, self._fused_extents, strict=True):
-            total = total // count * -(-count // (part.extent or count))
+        for group, members in enumerate(self.loops):
+            count, tiles = self.table.tiles(group, members)
+            total = total // count * tiles
         return total
 
     @property
@@ -279,7 +280,7 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
         if mine:
             explanations = [e for e in explanations if e.statement != fragment.statement.name]
         found += mine
-    ranked = sorted(_up_to_symmetry(found, intrinsic), key=lambda m: m.cost_cycles)
+    ranked = sorted(_up_to_symmetry(found, intrinsic), key=lambda m: (m.cost_cycles, -sum(map(len, m.loops))))
     return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
                    explanations=tuple(explanations), refused=tuple(refused),
                    milliseconds=1000 * (time.perf_counter() - started))
@@ -337,19 +338,22 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     if overlapping and ordered:
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
+    images = _mirror_images(table, intrinsic)
     encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside,
                         partial_sums=options.partial_sums and (
-                            fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves)
+                            fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves,
+                        mirrored=frozenset(at for found in images.values() for at, _ in found))
     extents = [g.extent for g in encoding.groups]
     indexes = [g.indexes for g in encoding.groups]
     count = 0
     before = len(refused)
     layouts = LayoutTable(fragment, intrinsic, encoding.groups)
     own = own_dependences(fragment, dependences, ordered=ordered) if table else []
-    for choice in encoding.solutions() if table and not impossible else ():
+    output = intrinsic.output.name
+    for choice in _with_images(encoding.solutions(), images) if table and not impossible else ():
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
                           assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered)
-        refusal = checker.refusal(candidate.assignment.held, intrinsic.output.name, indexes, choice.loops) \
+        refusal = checker.refusal(candidate.assignment.held, output, indexes, choice.loops) \
             or same_tile_dependence(fragment, own, extents, choice.loops)
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
@@ -363,7 +367,37 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
         if options.limit is not None and count >= options.limit:
             break
     if not count:
-        explanations.append(explain(encoding, impossible=impossible, refused=tuple(refused[before:])))
+        whole = replace(encoding, mirrored=frozenset())   # for the explanation every assignment counts
+        explanations.append(explain(whole, impossible=impossible, refused=tuple(refused[before:])))
+
+
+Images: TypeAlias = Mapping[int, list[tuple[int, tuple[int, ...]]]]   # assignment -> others, and the order of groups
+
+
+def _mirror_images(table: tuple[Assignment, ...], intrinsic: Intrinsic) -> Images:
+    """Per assignment those that an automorphism of the instruction makes of it, and where their groups come from.
+
+    Only those that nothing hinders; an assignment stands in one list at most, and has none of its own then.
+    """
+    free = {tuple(sorted(a.texts.items())): at for at, a in enumerate(table) if not a.facts}
+    found: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+    known: set[int] = set()
+    for at in free.values():
+        for operands, places in automorphisms(intrinsic) if at not in known else ():
+            image = free.get(tuple(sorted((operands[n], t) for n, t in table[at].texts.items())), at)
+            if image != at and image not in known:
+                known.add(image)
+                found.setdefault(at, []).append((image, tuple(places.index(g) for g in range(len(places)))))
+        known.add(at)
+    return found
+
+
+def _with_images(choices: Iterator[Choice], images: Images) -> Iterator[Choice]:
+    """Every solution, and behind it its mirror images."""
+    for choice in choices:
+        yield choice
+        for at, order in images.get(choice.assignment, ()):
+            yield Choice(at, tuple([choice.loops[g] for g in order]))
 
 
 def _up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]:
@@ -374,19 +408,22 @@ def _up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]
         return
     sources = [tuple([places.index(g) for g in range(len(places))]) for _, places in symmetries]
     texts: dict[int, list[tuple[tuple[str, str], ...]]] = {}   # of an assignment under every symmetry
+    numbers: dict[object, int] = {}   # of loops in a group, and of operands: they compare faster
     classes: dict[object, list[Match]] = {}
     for m in found:
         renamed = texts.get(id(m.assignment))
         if renamed is None:
             renamed = texts[id(m.assignment)] = [
                 tuple(sorted((operands[n], t) for n, t in m.assignment.texts.items())) for operands, _ in symmetries]
-        images = [(tuple([m.loops[g] for g in order]), text)
+        places = [numbers.setdefault(members, len(numbers)) for members in m.loops]
+        images = [(numbers.setdefault(text, len(numbers)), *[places[g] for g in order])
                   for text, order in zip(renamed, sources, strict=True)]
         classes.setdefault((m.fragment.statement.name, min(images)), []).append(m)
     for members in classes.values():
         yield min(members, key=lambda m: m.cost_cycles)
 
 
+@lru_cache(maxsize=512)
 def automorphisms(intrinsic: Intrinsic) -> list[tuple[dict[str, str], tuple[int, ...]]]:
     """Exchanges of input operands, with the exchange of groups they force, that leave the instruction as it is."""
     contraction, parts = intrinsic.contraction, groups(intrinsic)

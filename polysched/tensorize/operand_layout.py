@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from polysched.scop.body import Expr, Load
 from polysched.tensorize.encoding import Group
@@ -79,6 +79,8 @@ class LayoutTable:
     touched: dict[str, int] = field(default_factory=dict, repr=False)
     parts: dict[object, tuple[int, int, int]] = field(default_factory=dict, repr=False)
     chosen: dict[int, int] = field(default_factory=dict, repr=False)
+    copied: dict[int, tuple[Mapping[str, Expr], Copies]] = field(default_factory=dict, repr=False)
+    counts: dict[object, tuple[int, int]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def operands(self) -> tuple[DescribedOperand, ...]:
@@ -112,21 +114,56 @@ class LayoutTable:
     def least_elements(self, held: Mapping[str, Expr], loops: tuple[tuple[str, ...], ...]) -> int:
         """Elements that a mapping copies at least, as its layouts have them, without making these."""
         total = 0
-        for operand in self.operands:
-            e = held.get(operand.name, self.fragment.result)
-            copied, full = self._elements(e), True
-            for g in operand.groups:
-                count, padded, own = self._part(e, g, loops[g])
-                copied, full = copied // own * padded, full and count == padded
-            if not (isinstance(e, Load) and operand.may_lie_right(full=full) and operand.mode_of(
-                    self._strides(operand, e, loops), full=full) in (LoadMode.DIRECT, LoadMode.BROADCAST)):
-                total += min(copied, self._touched(e.reference)) if isinstance(e, Load) else copied
+        for operand, e, groups, known in self._copies(held):
+            key = tuple([loops[g] for g in groups])
+            least = known.get(key)
+            if least is None:
+                least = known[key] = self._least_elements(operand, e, loops)
+            total += least
         return total
+
+    def _copies(self, held: Mapping[str, Expr]) -> Copies:
+        """Per operand what it holds, the groups that index it, and what it copies with the loops that were asked."""
+        if id(held) not in self.copied:   # the same for all mappings of one assignment
+            contents = [(o, held.get(o.name, self.fragment.result)) for o in self.operands]
+            self.copied[id(held)] = (held, [(o, e, o.groups, {}) for o, e in contents])
+        return self.copied[id(held)][1]
+
+    def _least_elements(self, operand: DescribedOperand, e: Expr, loops: tuple[tuple[str, ...], ...]) -> int:
+        """Those of one operand, which depend on the loops of the groups that index it."""
+        copied, full = self._elements(e), True
+        for g in operand.groups:
+            count, padded, own = self._part(e, g, loops[g])
+            copied, full = copied // own * padded, full and count == padded
+        if not isinstance(e, Load):
+            return copied
+        right = operand.may_lie_right(full=full) and self._lies_right(operand, e, loops)
+        return 0 if right else min(copied, self._touched(e.reference))
+
+    def _lies_right(self, operand: DescribedOperand, e: Load, loops: tuple[tuple[str, ...], ...]) -> bool:
+        """Whether `mode_of` is no copy where the shape allows that; stops at the first stride that is another."""
+        if self.intrinsic.library:
+            return False
+        tiles, natural = operand.described is LoadMode.TILE, operand.natural
+        for at in reversed(range(len(natural))):
+            group, factor = operand.subscripts[at]
+            stride = 0 if group is None else self._stride(e, group, factor, loops[group])
+            if stride != natural[at] and not (tiles and at == 0 and stride is not None):
+                return False
+        return True
 
     def _strides(self, operand: DescribedOperand, e: Expr,
                  loops: tuple[tuple[str, ...], ...]) -> tuple[int | None, ...]:
         return tuple([0 if group is None else self._stride(e, group, factor, loops[group])
                       if isinstance(e, Load) else None for group, factor in operand.subscripts])
+
+    def tiles(self, group: int, loops: tuple[str, ...]) -> tuple[int, int]:
+        """Iterations of a group's loops, and executions that it takes for them."""
+        key = (group, loops)
+        if key not in self.counts:
+            count, extent = self.fragment.iterations(loops), self.groups[group].extent
+            self.counts[key] = (count, -(-count // (extent or count)))
+        return self.counts[key]
 
     def _elements(self, e: Expr) -> int:
         """Iterations of the loops that choose the value of an expression; no loop of a group that hides it does."""
@@ -160,6 +197,9 @@ class LayoutTable:
                 1 + sum(abs(c) * (self.fragment.loop(n).extent - 1) for n, c in index.coefficients)
                 for index in self.fragment.indices[reference])
         return self.touched[reference]
+
+
+Copies: TypeAlias = "list[tuple[DescribedOperand, Expr, tuple[int, ...], dict[tuple[tuple[str, ...], ...], int]]]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,11 +241,13 @@ class DescribedOperand:
         return self.variable.written and all(len(self.table.groups[g].dimensions) == 1 for g in self.groups)
 
     @cached_property
-    def _natural(self) -> tuple[int, ...]:
+    def natural(self) -> tuple[int, ...]:
+        """Strides of the operand as the instruction reads it from memory; 0 along one element."""
         return _natural(self.variable.shape)
 
     @cached_property
-    def _described(self) -> LoadMode:
+    def described(self) -> LoadMode:
+        """The mode that the description gives it."""
         return self.table.intrinsic.operand(self.name).mode
 
     def may_lie_right(self, *, full: bool) -> bool:
@@ -214,11 +256,11 @@ class DescribedOperand:
 
     def mode_of(self, strides: tuple[int | None, ...], *, full: bool) -> LoadMode:
         """DIRECT or BROADCAST where the array lies as the instruction reads it, otherwise PACKED."""
-        described = self._described
+        described = self.described
         if self.table.intrinsic.library:
             return described if strides and None not in strides else LoadMode.PACKED   # or transposed by a flag
-        fits = strides == self._natural or (described is LoadMode.TILE and None not in strides
-                                            and strides[1:] == self._natural[1:])
+        fits = strides == self.natural or (described is LoadMode.TILE and None not in strides
+                                            and strides[1:] == self.natural[1:])
         if (full or self._ragged) and fits:
             return LoadMode.BROADCAST if described is LoadMode.BROADCAST else LoadMode.DIRECT
         return LoadMode.PACKED
