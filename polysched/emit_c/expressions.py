@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
-from polysched.emit_c.index import Linear, constant, variable
+from polysched.emit_c.index import (
+    Linear,
+    SourceOperation,
+    Variable,
+    constant,
+    source_operation,
+    variable,
+    variables,
+)
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import PackedOperand, Temporary
 from polysched.emit_c.python_operators import python_call
@@ -198,23 +206,38 @@ def linear_form(expr: Expr, iterators: Mapping[str, Linear]) -> Linear | None:
             return form if form is None or expr.op == "+" else form * -1
         case Binary(op="+" | "-" | "*"):
             return _linear_binary(expr, iterators)
+        case Binary(op=op, left=left, right=Literal(value=int(number))) if _divides(op, number):
+            divided = linear_form(left, iterators)
+            return None if divided is None else source_operation(op, divided, number)
         case Cast(operand=operand, dtype=dtype) if dtype == INT64:
             return linear_form(operand, iterators)
         case _:
             return None
 
 
+def _divides(op: str, number: int) -> bool:
+    """Whether an operation with this number on its right divides its left side, or cuts it off, by a constant."""
+    if op == "&":
+        return number > 0 and number & (number + 1) == 0
+    return (op in ("/", "%") and number > 0) or (op == ">>" and 0 <= number < INT32.bits)
+
+
 def _linear_binary(expr: Binary, iterators: Mapping[str, Linear]) -> Linear | None:
     left, right = linear_form(expr.left, iterators), linear_form(expr.right, iterators)
     if left is None or right is None:
         return None
-    if expr.op == "+":
-        return left + right
-    if expr.op == "-":
-        return left - right
+    if expr.op in "+-":
+        total = left + right if expr.op == "+" else left - right
+        return total if _moves_plainly(total) else None
     if left.is_constant:
         return right * left.constant
     return left * right.constant if right.is_constant else None
+
+
+def _moves_plainly(form: Linear) -> bool:
+    """Whether no variable stands both by itself and in an operation: its coefficient tells how it moves the form."""
+    plain = {atom.name for atom, _ in form.terms if isinstance(atom, Variable)}
+    return not any(variables(atom.operand) & plain for atom, _ in form.terms if isinstance(atom, SourceOperation))
 
 
 def _without_loads(expr: Expr) -> list[Expr]:

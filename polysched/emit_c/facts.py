@@ -20,7 +20,10 @@ from polysched.emit_c.index import (
     Linear,
     Quotient,
     Remainder,
+    SourceOperation,
     Variable,
+    constant,
+    source_operations,
     variable,
     variables,
 )
@@ -84,7 +87,8 @@ class Facts:
 
     def exclude(self, *conditions: Comparison) -> bool:
         """Whether the conditions certainly never hold together; False when that cannot be decided."""
-        names = IslNames(self.context)
+        names = IslNames(self.context, frozenset(atom for c in conditions for atom in source_operations(c)
+                                                 if self.imply(Comparison(">=", atom.operand, constant(0)))))
         texts = [text for c in _flat(self.constraints) if (text := names.comparison(c)) is not None]
         asked = [names.comparison(c) for c in conditions]
         if None in asked:
@@ -126,9 +130,11 @@ class IslNames:
     Attributes
     ----------
     parameters : names of the context's parameters.
+    natural : operations of the program on numbers that are not negative, which round as isl does.
     """
 
-    def __init__(self, context: isl.Set) -> None:
+    def __init__(self, context: isl.Set, natural: frozenset[SourceOperation] = frozenset()) -> None:
+        self.natural = natural
         count = context.dim(isl.dim_type.param)
         self.parameters: list[str] = [str(context.get_dim_name(isl.dim_type.param, i)) for i in range(count)]
         self._loops: dict[str, str] = {}
@@ -168,6 +174,16 @@ class IslNames:
             pieces.append(f"{factor}*{text}")
         return "(" + " + ".join(pieces) + ")"
 
+    def _natural(self, atom: SourceOperation) -> str | None:
+        """An operation on a number that is not negative."""
+        inner = self.form(atom.operand)
+        if inner is None:
+            return None
+        if atom.op == "&":   # a number of ones: the lowest bits
+            return f"({inner} mod {atom.number + 1})"
+        divisor = atom.number if atom.op in ("/", "%") else 1 << atom.number
+        return f"({inner} mod {divisor})" if atom.op == "%" else f"floor({inner}/{divisor})"
+
     def _atom(self, atom: Atom) -> str | None:
         match atom:
             case Variable(name=name):
@@ -178,6 +194,8 @@ class IslNames:
             case Remainder():
                 inner = self.form(atom.numerator)
                 return None if inner is None else f"({inner} mod {atom.divisor})"
+            case SourceOperation() if atom in self.natural:
+                return self._natural(atom)
             case Extreme():
                 arms = [self.form(arm) for arm in atom.arms]
                 known = [arm for arm in arms if arm is not None]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import gcd
 from typing import TypeAlias
 
 
@@ -40,6 +41,15 @@ class Remainder:
 
     numerator: Linear
     divisor: int
+
+
+@dataclass(frozen=True)
+class SourceOperation:
+    """`operand op number` as the program has it (`t % 2` in a subscript), with C's rounding and for either sign."""
+
+    op: str
+    operand: Linear
+    number: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ class ToBoundary:
     boundary_bytes: int
 
 
-Atom: TypeAlias = Variable | Quotient | Remainder | Extreme | Choice | ToBoundary
+Atom: TypeAlias = Variable | Quotient | Remainder | SourceOperation | Extreme | Choice | ToBoundary
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +160,25 @@ def remainder(numerator: Linear, divisor: int) -> Linear:
     if numerator.is_constant:
         return constant(numerator.constant % divisor)
     return of_atom(Remainder(numerator, divisor))
+
+
+def source_operation(op: str, operand: Linear, number: int) -> Linear:
+    """What an operation of the program gives, evaluated where the operand is constant; `number` is positive."""
+    if not operand.is_constant:
+        return of_atom(SourceOperation(op, operand, number))
+    value = operand.constant
+    towards_zero = abs(value) // number * (1 if value >= 0 else -1)
+    match op:
+        case "/":
+            return constant(towards_zero)
+        case "%":
+            return constant(value - number * towards_zero)
+        case "&":
+            return constant(value & number)
+        case ">>":
+            return constant(value >> number)
+        case _:
+            raise ValueError(f"no operation {op!r} of subscripts")
 
 
 def extreme(kind: str, arms: Iterable[Linear]) -> Linear:
@@ -239,6 +268,8 @@ def _substitute_atom(atom: Atom, values: Mapping[str, Linear]) -> Linear:
             return quotient(substitute(atom.numerator, values), atom.divisor, truncates=atom.truncates)
         case Remainder():
             return remainder(substitute(atom.numerator, values), atom.divisor)
+        case SourceOperation():
+            return source_operation(atom.op, substitute(atom.operand, values), atom.number)
         case Extreme():
             return extreme(atom.kind, (substitute(a, values) for a in atom.arms))
         case ToBoundary():
@@ -258,6 +289,31 @@ def substitute_condition(condition: Condition, values: Mapping[str, Linear]) -> 
 def variables(form: Linear | Condition) -> frozenset[str]:
     """The names of all variables that occur anywhere in the form."""
     return frozenset(atom.name for atom in _atoms(form) if isinstance(atom, Variable))
+
+
+def source_operations(form: Linear | Condition) -> Iterator[SourceOperation]:
+    """The operations of the program, anywhere in the form."""
+    return (atom for atom in _atoms(form) if isinstance(atom, SourceOperation))
+
+
+def differ(first: Linear, second: Linear) -> bool:
+    """Whether two forms certainly never have the same value, whatever their variables are.
+
+    What they differ by is no multiple of the greatest common divisor of its coefficients (the test of Banerjee and
+    Towle), or both are the same remainder, of numbers whose distance is no multiple of the divisor.
+    """
+    difference = first - second
+    if difference.constant % gcd(*(factor for _, factor in difference.terms)) if difference.terms else (
+            difference.constant):
+        return True
+    match first.terms, second.terms:
+        case ((SourceOperation() as one, factor),), ((SourceOperation() as other, same),):
+            apart = one.operand - other.operand
+            alike = (one.op, one.number, factor, first.constant) == (other.op, other.number, same, second.constant)
+            period = one.number + (one.op == "&")
+            return alike and one.op in ("%", "&") and apart.is_constant and bool(apart.constant % period)
+        case _:
+            return False
 
 
 def numerators(form: Linear | Condition) -> Iterator[Linear]:
@@ -308,6 +364,8 @@ def _forms_in(atom: Atom) -> tuple[Linear | Condition, ...]:
             return ()
         case Quotient() | Remainder():
             return (atom.numerator,)
+        case SourceOperation():
+            return (atom.operand,)
         case Extreme():
             return atom.arms
         case ToBoundary():

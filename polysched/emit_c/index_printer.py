@@ -23,6 +23,7 @@ from polysched.emit_c.index import (
     Linear,
     Quotient,
     Remainder,
+    SourceOperation,
     ToBoundary,
     Variable,
 )
@@ -100,6 +101,8 @@ class IndexPrinter:
                 numerator = self.form(atom.numerator)
                 return TypedText(binary("%", numerator.text, CText(str(atom.divisor))), numerator.dtype,
                                  (-atom.divisor, atom.divisor))
+            case SourceOperation():
+                return self._source_operation(atom)
             case Extreme():
                 return self._extreme(atom)
             case ToBoundary():
@@ -123,6 +126,11 @@ class IndexPrinter:
         if atom.truncates:
             return TypedText(binary("/", numerator.text, divisor), numerator.dtype, values)
         return TypedText(call(self.macros.use("floordiv"), [numerator.text, divisor]), numerator.dtype, values)
+
+    def _source_operation(self, atom: SourceOperation) -> TypedText:
+        operand = self.form(atom.operand)
+        most = atom.number if atom.op in ("%", "&") else max(map(abs, operand.values))
+        return TypedText(binary(atom.op, operand.text, CText(str(atom.number))), operand.dtype, (-most, most))
 
     def _extreme(self, atom: Extreme) -> TypedText:
         macro = self.macros.use(atom.kind)

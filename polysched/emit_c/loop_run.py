@@ -17,6 +17,7 @@ from polysched.emit_c.index import (
     Linear,
     Quotient,
     Remainder,
+    SourceOperation,
     ToBoundary,
     Variable,
 )
@@ -121,8 +122,8 @@ def _atom(atom: Atom, names: _Names) -> str:
         case Choice():
             return (f"(({_value(atom.then, names)}) if {_condition(atom.condition, names)} else "
                     f"({_value(atom.otherwise, names)}))")
-        case ToBoundary():
-            raise ValueError("loops as they are generated know no addresses")
+        case SourceOperation() | ToBoundary():
+            raise ValueError("loops as they are generated know neither subscripts nor addresses")
 
 
 def _condition(condition: Condition, names: _Names) -> str:

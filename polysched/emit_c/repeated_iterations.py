@@ -5,37 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polysched.emit_c.expressions import element_template, linear_form
-from polysched.emit_c.index import ToBoundary
+from polysched.emit_c.facts import depends_on
+from polysched.emit_c.index import Linear, ToBoundary, differ
 from polysched.emit_c.loops import For, StatementInstance, instances, straight
 from polysched.emit_c.tile_accesses import Lanes, reach
 from polysched.scop.scop import Access, Scop
+
+_Forms = tuple[Linear | None, ...]
 
 
 def anchor(scop: Scop, local_names: Mapping[str, str], loop: For, width: int) -> ToBoundary | None:
     """How far the first element that is written at the loop's variable is from a boundary of `width` elements.
 
-    None when an iteration that runs a second time would give something else: when the loop reads an array that it
-    writes; when something is written that no vector is stored to; and for temporaries, which have a place of their
-    own.
+    None when an iteration that runs a second time would give something else: when the loop reads what it writes (two
+    places of an array that differ in a subscript which the loop leaves alone, like two buffers, are told apart); when
+    something is written that no vector is stored to; and for temporaries, which have a place of their own.
     """
     plain = straight(loop.body)
     if plain is None:
         return None
     own = {temporary.array for temporary in plain[1]}
     places: list[ToBoundary] = []
-    read: set[str] = set()
-    written: set[str] = set()
+    read: list[tuple[str, _Forms]] = []
+    written: list[tuple[str, _Forms]] = []
     for instance in instances(loop.body):
         for access in scop.statement(instance.statement).accesses:
             if access.array in own:
                 continue
-            (written if access.is_write else read).add(access.array)
+            (written if access.is_write else read).append((access.array, _still(scop, loop, instance, access)))
             if access.is_write:
                 place = _place(scop, local_names, loop, instance, access, width)
                 if place is None:
                     return None
                 places.append(place)
-    return places[0] if places and not written & read else None
+    meet = any(name == other and not any(
+        a is not None and b is not None and differ(a, b) for a, b in zip(first, second, strict=True))
+        for name, first in written for other, second in read)
+    return places[0] if places and not meet else None
+
+
+def _still(scop: Scop, loop: For, instance: StatementInstance, access: Access) -> _Forms:
+    """The subscripts of an access that are the same in all iterations of a loop; None for the others."""
+    statement = scop.statement(instance.statement)
+    iterators = dict(zip(statement.iterators, instance.iterators, strict=True))
+    forms = (linear_form(subscript, iterators) for subscript in access.subscripts)
+    return tuple(None if form is None or depends_on(form, frozenset({loop.variable})) else form for form in forms)
 
 
 def _place(scop: Scop, local_names: Mapping[str, str], loop: For, instance: StatementInstance, access: Access,

@@ -24,6 +24,7 @@ from polysched.emit_c.index import (
     Linear,
     Quotient,
     Remainder,
+    SourceOperation,
     ToBoundary,
     Variable,
 )
@@ -197,5 +198,5 @@ def _atom(atom: Atom, known: dict[str, str]) -> str:
             return f"({_text(atom.numerator, known)} mod {atom.divisor})"
         case Extreme():
             return f"{atom.kind}({', '.join(_text(arm, known) for arm in atom.arms)})"
-        case Choice() | ToBoundary():
+        case Choice() | ToBoundary() | SourceOperation():
             raise _NoText

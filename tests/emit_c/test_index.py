@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from polysched.emit_c.index import (
@@ -13,6 +14,7 @@ from polysched.emit_c.index import (
     Quotient,
     Variable,
     constant,
+    differ,
     direction,
     extreme,
     junction,
@@ -20,6 +22,7 @@ from polysched.emit_c.index import (
     quotient,
     remainder,
     shifted,
+    source_operation,
     substitute,
     variable,
     variables,
@@ -79,3 +82,31 @@ def test_where_a_form_goes_as_a_variable_grows() -> None:
     assert direction(half + I, "i") is None
     assert direction(remainder(I, 3), "i") is None
     assert direction(remainder(I, 3), "j") == 0
+
+
+@pytest.mark.parametrize(("op", "number"), [("%", 2), ("%", 3), ("/", 3), ("&", 1), ("&", 7), (">>", 2)])
+def test_operations_of_the_program_are_evaluated_as_c_does(op: str, number: int) -> None:
+    for value in range(-9, 10):
+        expected = {"%": int(np.fmod(value, number)), "/": int(value / number), "&": value & number,
+                    ">>": value >> number}[op]
+        assert substitute(source_operation(op, I + 1, number), {"i": constant(value - 1)}) == constant(expected)
+
+
+@pytest.mark.parametrize(("first", "second", "expected"), [
+    (source_operation("%", I + 1, 2), source_operation("%", I, 2), True),
+    (source_operation("%", I + 2, 2), source_operation("%", I, 2), False),
+    (source_operation("%", I - 1, 3), source_operation("%", I + 1, 3), True),
+    (source_operation("%", I, 3), source_operation("%", J, 3), False),
+    (source_operation("%", I + 1, 2), source_operation("%", I, 3), False),
+    (source_operation("/", I + 1, 2), source_operation("/", I, 2), False),
+    (source_operation("&", I + 4, 3), source_operation("&", I, 3), False),
+    (source_operation("&", I + 5, 3), source_operation("&", I, 3), True),
+    (source_operation("%", I, 2) * -1 + 1, source_operation("%", I, 2), True),
+    (source_operation("%", I, 2) * -1 + 2, source_operation("%", I, 2), False),
+    (I * 2, J * 4 + 1, True), (I * 2, J * 4 + 2, False), (I, I + 1, True), (I, I, False)])
+def test_forms_that_never_have_the_same_value(first: Linear, second: Linear, *, expected: bool) -> None:
+    assert differ(first, second) is expected
+    values = [(i, j) for i in range(-7, 8) for j in range(-3, 4)]
+    if expected:
+        assert all(substitute(first, {"i": constant(i), "j": constant(j)}) != substitute(
+            second, {"i": constant(i), "j": constant(j)}) for i, j in values)

@@ -209,3 +209,32 @@ void f(int n, float A[3 * n + 1], float B[2 * n]) {
         want[1:3 * n + 1:3] = np.exp(b[1::2])
         ours(n, *(ctypes.c_void_p(x.ctypes.data) for x in (a, b)))
         np.testing.assert_allclose(a, want, rtol=1e-6)
+
+
+TURNS = {
+    "a[(t + 1) % 2][i] = 0.5 * (a[t % 2][i - 1] + a[t % 2][i + 1]);": True,
+    "a[1 - (t & 1)][i] = a[t & 1][i] - a[t & 1][i - 1];": True,
+    "a[t % 3][i] += 2 * a[(t + 2) % 3][i + 1] - a[(t + 1) % 3][i];": False,
+    "a[(t - 3) % 2 + 1][i] = a[1][i] + a[t / 2 % 3][i];": False,     # the remainder is negative at first
+}
+
+
+@pytest.mark.parametrize("body", TURNS)
+def test_buffers_that_take_turns_are_told_apart(body: str, tmp_path: Path) -> None:
+    """Subscripts with a remainder that the lanes do not move; two that differ let iterations run twice."""
+    text = ("void f(int n, double a[3][n]) {\n#pragma scop\n  for (int t = 0; t < 5; t++)\n"
+            f"    for (int i = 1; i < n - 1; i++)\n      {body}\n#pragma endscop\n}}\n")
+    scop = from_c_text(text)
+    source = emit(marked(scop, (("t", LoopMark()), ("i", LoopMark(member=1, simd=body != list(TURNS)[3])))),
+                  options=EmitOptions(vector_bits=256))
+    assert ("vector_size" in source.text) is (body != list(TURNS)[3])
+    assert ("(unsigned long)&a" in source.text) is TURNS[body]
+    original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
+    for n in (2, 3, 5, 6, 7, 9, 10, 11, 19, 34):
+        given = np.random.default_rng(n).standard_normal((3, n))
+        results = []
+        for function in (original, ours):
+            copy = given.copy()
+            function(n, ctypes.c_void_p(copy.ctypes.data))
+            results.append(copy.tobytes())
+        assert results[0] == results[1], f"{n}\n{source.text}"
