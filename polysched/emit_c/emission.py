@@ -153,6 +153,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     if options.vector_bits and options.trace is None:
         loops = vectorise_loops(loops, facts, Vectorisation(taken=taken, width=printer.vector_width,
                                                              calls=printer.has_vector_calls,
+                                                             overlaps=printer.reads_overlap,
                                                              anchor=partial(anchor, scop, local_names)))
     if options.vector_bits and options.trace is None:
         loops = reduce_in_lanes(loops, facts, LaneReductions(

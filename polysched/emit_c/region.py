@@ -172,7 +172,8 @@ class RegionPrinter:
                 raise
             return self.lines(as_loops(tile), place)
         comment = []
-        if self.options.comments and tile.edges and (tile.loops or len(tile.edges) > 1):
+        row = len(tile.edges) == 1 and tile.edges[0].simd and tile.edges[0].is_own_variable
+        if self.options.comments and tile.edges and not row and (tile.loops or len(tile.edges) > 1):
             cut = ", cut off: computed in full on a copy" if tile.within else ""
             comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)}{cut} */"]
         if self.options.comments and tile.partials:
@@ -205,6 +206,10 @@ class RegionPrinter:
     def lanes_of(self, tile: RegisterTile) -> int:
         """Lanes of the vectors of a tile that has a form."""
         return self._tile_code(tile, Facts(context=self.scop.context)).lanes
+
+    def reads_overlap(self, tile: RegisterTile) -> bool:
+        """Whether a loop over vectors, which has a form, shares reads from one vector to the next."""
+        return self._tile_code(tile, Facts(context=self.scop.context)).reads_overlap()
 
     def promotes(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile has a form that holds an element in a register around all its loops."""

@@ -26,8 +26,9 @@ from polysched.emit_c.facts import Facts, depends_on
 from polysched.emit_c.index import Comparison, Variable, substitute, variable, variables
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
-from polysched.emit_c.loops import Partial, RegisterTile, StatementInstance, Temporary, instances
+from polysched.emit_c.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
 from polysched.emit_c.names import TakenNames, identifier_of
+from polysched.emit_c.overlapping_reads import OverlappingReads, overlapping_rows
 from polysched.emit_c.partial_results import PartialResults
 from polysched.emit_c.statements import braced
 from polysched.emit_c.tile_accesses import (
@@ -105,12 +106,16 @@ class TileCode:
                                lanes=lanes, element=self._element, math=self.math)
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
-        body += self._body(registers | own, frozenset(a.generic.array for a in accesses if a.writes), parts, cut)
+        overlap = self._overlap(accesses)
+        body += [*overlap.loads(), *self._body(registers | own | overlap.registers(), frozenset(
+            a.generic.array for a in accesses if a.writes), parts, cut), *overlap.ends()]
         written = frozenset(key for a in accesses if a.writes for key in a.keys)
         copies = {} if cut is None else {
             key: cut.element(array, point) for a in accesses if (array := a.generic.array) in cut.sums
             for key, point in zip(a.keys, points(self.tile.edges, lanes), strict=True)}
         nest = self._nest(0, body, _Held(registers, levels, written, copies), self.facts)
+        if overlap.rows:
+            nest = self._if_it_runs([*overlap.beginnings(), *nest], self.tile.loops[0], self.facts)
         lines = [*parts.beginnings(), *nest, *parts.combinations()]
         return lines if cut is None else [*cut.before(), *lines, *cut.after()]
 
@@ -282,10 +287,21 @@ class TileCode:
                  *self._prefetches(key for key, _ in around),
                  *lines,
                  *(f"{self._memory(key, piece, held)} = {piece.text};" for key, piece in around if key in held.written)]
-        if not facts.runs(loop):
-            condition = Comparison(">", loop.upper, loop.lower)
-            return braced(f"if ({self.index.condition(condition)})", lines)
-        return lines
+        return self._if_it_runs(lines, loop, facts)
+
+    def _if_it_runs(self, lines: list[str], loop: For, facts: Facts) -> list[str]:
+        if facts.runs(loop):
+            return lines
+        return braced(f"if ({self.index.condition(Comparison('>', loop.upper, loop.lower))})", lines)
+
+    def _overlap(self, accesses: Sequence[TileAccess]) -> OverlappingReads:
+        return OverlappingReads(tile=self.tile, rows=overlapping_rows(self.tile, accesses, self.lanes, self.scop),
+                                lanes=self.lanes, scop=self.scop, types=self.types, taken=self.taken,
+                                in_use=self.in_use, place=self._place)
+
+    def reads_overlap(self) -> bool:
+        """Whether the tile is a loop over vectors that shares reads from one to the next."""
+        return bool(overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop))
 
     def _unrolled(self, level: int) -> list[str]:
         """A pragma for short loops over which neighbouring points of the tile read the same elements."""

@@ -61,6 +61,7 @@ class Vectorisation:
     taken : names that must not be made up.
     width : iterations per vector step for a loop with this body and variable; 0 to leave the loop alone.
     calls : whether a body calls functions that have a vector form; single iterations then use the same form.
+    overlaps : whether the vectors that a loop over vectors reads overlap those of the iteration before.
     anchor : how far the element that the loop writes at its variable is from the next vector's boundary; None where
         iterations must not run twice.
     """
@@ -68,6 +69,7 @@ class Vectorisation:
     taken: TakenNames
     width: Callable[[For, Facts], int]
     calls: Callable[[Node], bool]
+    overlaps: Callable[[RegisterTile], bool]
     anchor: Callable[[For, int], ToBoundary | None]
 
 
@@ -137,8 +139,7 @@ def _repeated(loop: For, lower: Linear, upper: Linear, width: int, anchor: ToBou
     first = _tile(loop, Edge(variable=loop.variable, base=lower, count=width, simd=True))
     last = _tile(loop, Edge(variable=loop.variable, base=upper - width, count=width, simd=True))
     aligned = lower + substitute(of_atom(anchor), {loop.variable: lower})
-    between = replace(loop, lower=aligned, upper=upper - width, step=width, mark=replace(loop.mark, simd=False),
-                      body=one_vector(loop, width))
+    between = _vectors(loop, aligned, upper - width, width, how)
     length = upper - lower
     if length.is_constant and length.constant < width:
         return _cut(loop, lower, upper, width, how)
@@ -148,6 +149,19 @@ def _repeated(loop: For, lower: Linear, upper: Linear, width: int, anchor: ToBou
     if length.is_constant:
         return node
     return If(Comparison(">=", length, constant(width)), node, _cut(loop, lower, upper, width, how, short=True))
+
+
+def _vectors(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation) -> Node:
+    """One vector after the other; as one tile where what one reads of memory serves the next."""
+    plain = replace(loop, lower=lower, upper=upper, step=width, mark=replace(loop.mark, simd=False))
+    single = one_vector(loop, width)
+    row = replace(single, loops=(replace(plain, body=Block(())),))
+    if not how.overlaps(row):
+        return replace(plain, body=single)
+    if not any(isinstance(atom, ToBoundary) for atom, _ in lower.terms):
+        return row
+    name = how.taken.fresh(f"{loop.variable}_vectors", frozenset().union(*map(variables_of, walk_nodes(loop))))
+    return Let(name, lower, replace(row, loops=(replace(row.loops[0], lower=variable(name)),)))
 
 
 def _cut(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation, *, short: bool = False) -> Node:
@@ -160,9 +174,7 @@ def _cut(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation
     length = upper - lower
     if length.is_constant:
         return _cut_known(loop, lower, length.constant, width, how)
-    plain = replace(loop.mark, simd=False)
-    parts: list[Node] = [] if short else [replace(
-        loop, lower=lower, upper=upper - (width - 1), step=width, mark=plain, body=one_vector(loop, width))]
+    parts: list[Node] = [] if short else [_vectors(loop, lower, upper - (width - 1), width, how)]
     half = width // 2
     while half >= NARROWEST_TAIL:
         rest = of_atom(Remainder(length, 2 * half))
@@ -182,8 +194,7 @@ def _cut_known(loop: For, lower: Linear, length: int, width: int, how: Vectorisa
     if whole == 1:
         parts.append(_tile(loop, Edge(variable=loop.variable, base=lower, count=width, simd=True)))
     elif whole:
-        parts.append(replace(loop, lower=lower, upper=lower + done, step=width, mark=replace(loop.mark, simd=False),
-                             body=one_vector(loop, width)))
+        parts.append(_vectors(loop, lower, lower + done, width, how))
     half = width // 2
     while half >= NARROWEST_TAIL:
         if length - done >= half:

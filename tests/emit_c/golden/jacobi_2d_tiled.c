@@ -27,13 +27,21 @@
                     const polysched_f64x8 a_4 = *(polysched_f64x8 *)&a[i + 1][j];
                     *(polysched_f64x8 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
                   }
-                  for (long j = j_first + (long)((64 - (unsigned long)&b[i][j_first] % 64) / 8); j < j_end - 8; j += 8) {
-                    const polysched_f64x8 a_0 = *(polysched_f64x8 *)&a[i][j];
-                    const polysched_f64x8 a_1 = *(polysched_f64x8 *)&a[i][j - 1];
-                    const polysched_f64x8 a_2 = *(polysched_f64x8 *)&a[i][j + 1];
-                    const polysched_f64x8 a_3 = *(polysched_f64x8 *)&a[i - 1][j];
-                    const polysched_f64x8 a_4 = *(polysched_f64x8 *)&a[i + 1][j];
-                    *(polysched_f64x8 *)&b[i][j] = 0.2 * (a_0 + a_1 + a_2 + a_3 + a_4);
+                  {
+                    const long j_vectors = j_first + (long)((64 - (unsigned long)&b[i][j_first] % 64) / 8);
+                    if (j_end - 8 > j_vectors) {
+                      const polysched_f64x8 a_first = *(polysched_f64x8 *)&a[i][j_vectors - 1];
+                      polysched_f64x8 a_before = __builtin_shufflevector(a_first, a_first, 1, 2, 3, 4, 5, 6, 7, 0);
+                      for (long j = j_vectors; j < j_end - 8; j += 8) {
+                        const polysched_f64x8 a_here = *(polysched_f64x8 *)&a[i][j];
+                        const polysched_f64x8 a_back_1 = __builtin_shufflevector(a_before, a_here, 7, 8, 9, 10, 11, 12, 13, 14);
+                        const polysched_f64x8 a_0 = *(polysched_f64x8 *)&a[i][j + 1];
+                        const polysched_f64x8 a_1 = *(polysched_f64x8 *)&a[i - 1][j];
+                        const polysched_f64x8 a_2 = *(polysched_f64x8 *)&a[i + 1][j];
+                        *(polysched_f64x8 *)&b[i][j] = 0.2 * (a_here + a_back_1 + a_0 + a_1 + a_2);
+                        a_before = a_here;
+                      }
+                    }
                   }
                   {
                     const long j = j_end - 8;
@@ -71,13 +79,21 @@
                     const polysched_f64x8 b_4 = *(polysched_f64x8 *)&b[i][j];
                     *(polysched_f64x8 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
                   }
-                  for (long j = j_first + (long)((64 - (unsigned long)&a[i - 1][j_first] % 64) / 8); j < j_end - 8; j += 8) {
-                    const polysched_f64x8 b_0 = *(polysched_f64x8 *)&b[i - 1][j];
-                    const polysched_f64x8 b_1 = *(polysched_f64x8 *)&b[i - 1][j - 1];
-                    const polysched_f64x8 b_2 = *(polysched_f64x8 *)&b[i - 1][j + 1];
-                    const polysched_f64x8 b_3 = *(polysched_f64x8 *)&b[i - 2][j];
-                    const polysched_f64x8 b_4 = *(polysched_f64x8 *)&b[i][j];
-                    *(polysched_f64x8 *)&a[i - 1][j] = 0.2 * (b_0 + b_1 + b_2 + b_3 + b_4);
+                  {
+                    const long j_vectors = j_first + (long)((64 - (unsigned long)&a[i - 1][j_first] % 64) / 8);
+                    if (j_end - 8 > j_vectors) {
+                      const polysched_f64x8 b_first = *(polysched_f64x8 *)&b[i - 1][j_vectors - 1];
+                      polysched_f64x8 b_before = __builtin_shufflevector(b_first, b_first, 1, 2, 3, 4, 5, 6, 7, 0);
+                      for (long j = j_vectors; j < j_end - 8; j += 8) {
+                        const polysched_f64x8 b_here = *(polysched_f64x8 *)&b[i - 1][j];
+                        const polysched_f64x8 b_back_1 = __builtin_shufflevector(b_before, b_here, 7, 8, 9, 10, 11, 12, 13, 14);
+                        const polysched_f64x8 b_0 = *(polysched_f64x8 *)&b[i - 1][j + 1];
+                        const polysched_f64x8 b_1 = *(polysched_f64x8 *)&b[i - 2][j];
+                        const polysched_f64x8 b_2 = *(polysched_f64x8 *)&b[i][j];
+                        *(polysched_f64x8 *)&a[i - 1][j] = 0.2 * (b_here + b_back_1 + b_0 + b_1 + b_2);
+                        b_before = b_here;
+                      }
+                    }
                   }
                   {
                     const long j = j_end - 8;
