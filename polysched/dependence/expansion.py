@@ -15,6 +15,7 @@ and its use in array privatization", POPL 1993.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -28,12 +29,14 @@ from polysched.dependence.collapsing import CollapsedLoops
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.same_values import check_same_values
 from polysched.dependence.source_loops import SourceLoop, equal_counters, shared_loops, stays_inside
-from polysched.dependence.unrolling import write_out
-from polysched.errors import IllegalScheduleError
+from polysched.dependence.unrolling import is_short, write_out
+from polysched.errors import BudgetExceededError, IllegalScheduleError
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement, Storage
+
+logger = logging.getLogger(__name__)
 
 TYPICAL_SIZE = 1000
 """What a symbolic size is taken for when memory is compared."""
@@ -212,7 +215,12 @@ def _coalesced(dependences: Dependences, but: frozenset[str]) -> tuple[Dependenc
             loops = _loops_to_expand(dependences, web)
             if web.references in refused or not loops or max(s.depth for s in web.statements) <= len(loops):
                 continue
-            found = in_place_of_result(dependences, web.array.name, web.references, [loop.counters for loop in loops])
+            try:
+                found = in_place_of_result(dependences, web.array.name, web.references,
+                                           [loop.counters for loop in loops])
+            except BudgetExceededError as spent:
+                logger.info("%s stays a scalar: %s", web.array.name, spent.problem)
+                return dependences, tuple(moved)
             if found is not None:
                 dependences = found.dependences
                 moved.append((web.array.name, found.array))
@@ -223,7 +231,10 @@ def _coalesced(dependences: Dependences, but: frozenset[str]) -> tuple[Dependenc
 
 
 def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:
-    """The dependences with the short loops around private accumulators written out."""
+    """The dependences with the short loops around private accumulators written out.
+
+    Only where all loops inside the accumulator's own are short: one long loop left keeps it from being a register.
+    """
     scop, loops = dependences.scop, dict[str, tuple[int, ...]]()
     for web in (w for a in scop.arrays if a.name not in but for w in _webs(dependences, a)):
         if not _loops_to_expand(dependences, web):
@@ -231,12 +242,17 @@ def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:
         private = tuple(_private_loops(scop, web))
         inner = {s.name: tuple(k for k in range(s.depth) if k not in {loop.counters[s.name][0] for loop in private})
                  for s in web.statements}
-        if private and not all(inner.values()):
-            loops.update({name: positions for name, positions in inner.items() if positions})
+        long = {name: positions for name, positions in inner.items() if positions}
+        if private and len(long) < len(inner) and all(is_short(scop, scop.statement(n), p) for n, p in long.items()):
+            loops.update(long)
     written = write_out(scop, loops) if loops else None
     if written is None:
         return dependences
-    changed = analyse(written.scop, value_based=True, inputs=dependences.inputs)
+    try:
+        changed = analyse(written.scop, value_based=True, inputs=dependences.inputs)
+    except BudgetExceededError as spent:
+        logger.info("the short loops of %s stay loops: %s", ", ".join(loops), spent.problem)
+        return dependences
     if not changed.value_based:
         return dependences
     back = isl.UnionMap.from_union_pw_multi_aff(written.back)

@@ -60,6 +60,11 @@ def write_out(scop: Scop, loops: dict[str, tuple[int, ...]]) -> WrittenOut | Non
     return WrittenOut(replace(scop, statements=tuple(statements), schedule=schedule), back)
 
 
+def is_short(scop: Scop, statement: Statement, positions: Sequence[int]) -> bool:
+    """Whether the loops of a statement at these positions can be written out."""
+    return _points(scop, statement, positions) is not None
+
+
 def _points(scop: Scop, statement: Statement, positions: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
     """The values of the iterators at these positions; None when they are not a few constants."""
     domain = statement.domain.intersect_params(scop.context)

@@ -8,10 +8,11 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from polysched.dependence import analyse
+from polysched.dependence import analyse, coalescing, expansion
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependence
 from polysched.dependence.expansion import expand_temporaries
+from polysched.errors import BudgetExceededError
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 
@@ -222,3 +223,32 @@ void f(int n, int m, int P[n], unsigned char Q[n][m], unsigned char R[m][n + 3])
     expanded = with_budget(2_000_000, lambda: expand_temporaries(dependences))
     assert expanded is not None
     assert [s.name for s in expanded.dependences.scop.statements] == ["S0", "S1"]
+
+
+def test_one_long_loop_around_an_accumulator_leaves_the_short_ones_alone() -> None:
+    """Seventeen statements from each loop of `i` would not bring the sums into registers: the loop of `j` stays."""
+    scop = from_c_text("""void f(int n, int h[n][17], int W[17][17]) {
+#pragma scop
+  for (int t = 0; t < n; t++) {
+    int s[17];
+    for (int i = 0; i < 17; i++) {
+      s[i] = t;
+      for (int j = 0; j < 17; j++) s[i] += h[t][j] * W[i][j];
+    }
+    for (int i = 0; i < 17; i++) h[t][i] = s[i] >> 5;
+  }
+#pragma endscop
+}""")
+    assert len(expand_temporaries(analyse(scop)).dependences.scop.statements) == len(scop.statements) == 3
+
+
+def test_a_rewrite_that_takes_too_long_to_analyse_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    scop = from_c_text(BLUR)
+    given = analyse(scop)
+
+    def spent(*_: object, **__: object) -> None:
+        raise BudgetExceededError("the flow dependences need more than 3 isl operations")
+
+    monkeypatch.setattr(expansion, "analyse", spent)
+    monkeypatch.setattr(coalescing, "analyse", spent)
+    assert expansion._coalesced(expansion._written_out(given, frozenset()), frozenset()) == (given, ())
