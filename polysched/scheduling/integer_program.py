@@ -21,6 +21,8 @@ Terms: TypeAlias = Mapping[int, int]
 """A sparse linear expression: coefficient by variable."""
 
 WEIGHT_LIMIT = 1 << 60
+SOLVER_LIMIT = 1 << 62
+"""Of a sum; the solver computes with 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,16 @@ class OutOfBudget:
     Parameters
     ----------
     in_all : the limit is that of all programs of one schedule together.
+    too_large : the program was not tried: its numbers are beyond the solver's.
     """
 
     deterministic_seconds: float
     in_all: bool = False
+    too_large: bool = False
 
     def __str__(self) -> str:
+        if self.too_large:
+            return "numbers of more than the solver's 64 bits"
         return f"{self.deterministic_seconds:g} solver seconds{' for all programs of the schedule' * self.in_all}"
 
 
@@ -109,6 +115,11 @@ class IntegerProgram:
         ends = [(c * self.bounds[v][0], c * self.bounds[v][1]) for v, c in terms.items()]
         return sum(min(e) for e in ends), sum(max(e) for e in ends)
 
+    def fits(self) -> bool:
+        """Whether every sum of a row stays within what the solver adds."""
+        sums = [self.range_of(dict(row)) for row, _ in self.rows] + [*self.bounds, *((v, v) for v in self.rows.values())]
+        return all(-SOLVER_LIMIT < least and largest < SOLVER_LIMIT for least, largest in sums)
+
     def _never_negative(self, terms: Terms) -> bool:
         return self.range_of(terms)[0] >= 0
 
@@ -162,6 +173,8 @@ def solve(program: IntegerProgram, *, deterministic_seconds: float = 10.0, count
     try:
         if not program.feasible:
             return Infeasible()
+        if not program.fits():
+            return OutOfBudget(limit.seconds, too_large=True)
         outcome = OutOfBudget(limit.seconds) if left <= 0 else _solve_groups(program, _weighted_groups(program), limit)
         shared = isinstance(outcome, OutOfBudget) and left < deterministic_seconds
         return OutOfBudget(in_all, in_all=True) if shared else outcome

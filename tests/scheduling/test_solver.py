@@ -121,3 +121,12 @@ def test_components_are_ordered_and_keep_the_text_order_where_free() -> None:
     chain = tuple(f"s{i}" for i in range(3000))
     found = ordered_components(chain, [*pairwise(chain), (chain[-1], chain[0])])
     assert found == [chain]
+
+
+@pytest.mark.parametrize(("largest", "coefficient"), [(1 << 70, 1), (3, 1 << 62), (1 << 40, 1 << 40)])
+def test_numbers_beyond_the_solver_are_not_tried(largest: int, coefficient: int) -> None:
+    program = IntegerProgram()
+    program.add_row({program.variable(0, largest): coefficient}, 1)
+    outcome = solve(program)
+    assert isinstance(outcome, OutOfBudget)
+    assert "64 bits" in str(outcome)

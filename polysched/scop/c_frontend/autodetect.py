@@ -1,17 +1,21 @@
 """Regions without pragmas: the largest runs of statements around loops that can be represented.
 
-In every block the first loop starts a run, which grows statement by statement as long as the whole
-still is a static control part, and ends with a loop.  A loop that is none is searched inside.  Only in a
-file that has no loop to look at do statements without loops make regions.
+In every block the first loop starts a run, which grows statement by statement as long as the whole still is a static
+control part, and ends with a loop.  Pragmas for its first loop (`omp parallel for`) belong to it and are replaced with
+it.  A loop that is no static control part is searched inside.  Only in a file that has no loop to look at do
+statements without loops make regions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
+from polysched.scop.c_frontend.directives import goes_with_loop
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 from polysched.scop.c_frontend.preprocess import SourceFile
 from polysched.scop.c_frontend.regions import TextRegion
@@ -23,23 +27,49 @@ def detect(source: SourceFile, tree: c_ast.FileAST,
            extract: Callable[[SyntaxRegion], Scop]) -> tuple[tuple[Scop, ...], UnsupportedScopError | None]:
     """The Scops of every region that is found, in textual order, and the first refusal on the way."""
     search = _Search(source, extract)
-    functions = [f for f in tree.ext if isinstance(f, c_ast.FuncDef) and f.coord and f.coord.file == source.path]
+    functions = [(f, at) for at, f in enumerate(tree.ext)
+                 if isinstance(f, c_ast.FuncDef) and f.coord and f.coord.file == source.path]
     for around in (_has_loop, _is_plain):
-        for function in functions:
-            for path in _blocks_outermost(function.body, ()):
+        for function, at in functions:
+            own = _Lines(source.path, function.coord.line, _line_behind(source.path, tree.ext[at + 1:]))
+            for path in _blocks_outermost(function.body, (), own):
                 search.block(function, path, around)
         if search.found or search.refusal:
             break
     return tuple(search.found), search.refusal
 
 
-def _blocks_outermost(node: c_ast.Node, above: tuple[c_ast.Node, ...]) -> Iterator[tuple[c_ast.Node, ...]]:
-    """Every block of a function with the nodes that lead to it, outer blocks first."""
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of one function's text."""
+
+    path: str
+    first: int
+    behind: float
+
+    def hold(self, node: c_ast.Node) -> bool:
+        """Whether a node was written there."""
+        return node.coord is None or (node.coord.file == self.path and self.first <= node.coord.line < self.behind)
+
+
+def _line_behind(path: str, following: Sequence[c_ast.Node]) -> float:
+    """The line in which the next declaration of the file begins."""
+    return next((node.coord.line for node in following if node.coord is not None and node.coord.file == path), math.inf)
+
+
+def _blocks_outermost(node: c_ast.Node, above: tuple[c_ast.Node, ...], own: _Lines) -> Iterator[
+        tuple[c_ast.Node, ...]]:
+    """Every block of a function with the nodes that lead to it, outer blocks first.
+
+    What an attempt has put in the place of a call stands elsewhere in the text, and is left out.
+    """
     path = (*above, node)
     if isinstance(node, c_ast.Compound):
+        if not all(map(own.hold, node.block_items or ())):
+            return
         yield path
     for _, child in node.children():
-        yield from _blocks_outermost(child, path)
+        yield from _blocks_outermost(child, path, own)
 
 
 class _Search:
@@ -83,6 +113,8 @@ class _Search:
     def attempt(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int,
                 end: int) -> Scop | None:
         """The Scop of some statements of a block; None when they are none, or cannot be found in the text."""
+        while start and goes_with_loop(items[start - 1]):
+            start -= 1
         text_region = self.text_region(items, start, end)
         if text_region is None:
             return None
@@ -104,10 +136,11 @@ class _Search:
         return TextRegion(start[0], end[1], items[first].coord.line, text.count("\n", 0, end[1]) + 1,
                           before if not before.strip() else "")
 
-
     def _at(self, items: list[c_ast.Node], at: int) -> tuple[int, int] | None:
         """Where a statement stands: found by its keyword, else it must have its lines to itself."""
         line = items[at].coord.line
+        if isinstance(items[at], c_ast.Pragma):
+            return self.scanner.directive_at(line)
         keyword = {c_ast.For: "for", c_ast.If: "if"}.get(type(items[at]))
         if keyword is not None:
             return self.scanner.statement_at(line, keyword)

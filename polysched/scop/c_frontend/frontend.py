@@ -20,6 +20,7 @@ from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.control import walk_all
 from polysched.scop.c_frontend.countdown import plain_countdowns
+from polysched.scop.c_frontend.directives import check_directives
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.inline import Inliner
@@ -158,6 +159,7 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure: frozenset[str],
              identifiers: frozenset[str], *, whole_loops: bool = True) -> Scop:
+    check_directives(source.path, region)
     scope = scope_at(tree, region)
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     kept = outliving(source.path, scope, region)

@@ -51,6 +51,16 @@ class Scanner:
         behind = self._statement(first)
         return None if behind is None else (self.tokens[first][1], self.tokens[behind - 1][2])
 
+    def directive_at(self, line: int) -> tuple[int, int] | None:
+        """Start and end of the directive of a line between two statements of a block; None where there is none."""
+        at = bisect_left(self.lines, line)
+        if at >= len(self.tokens) or self.lines[at] != line or self.tokens[at][0] != "#":
+            return None
+        if at and self.tokens[at - 1][0] not in (";", "{", "}", "#"):
+            return None
+        start, end = self.tokens[at][1:3]
+        return start + len(self.text[start:end]) - len(self.text[start:end].lstrip()), end
+
     def has_directive(self, start: int, end: int) -> bool:
         """Whether a preprocessor directive other than a pragma stands between two offsets."""
         return any(t[0] == "#" and start <= t[1] < end and not self.text[t[1]:t[2]].lstrip(" \t#").startswith("pragma")
