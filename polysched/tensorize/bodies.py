@@ -30,7 +30,7 @@ from polysched.tensorize.facts import (
     witness_text,
 )
 from polysched.tensorize.fragment import Fragment
-from polysched.tensorize.ideal import ideal_form, ideal_text
+from polysched.tensorize.ideal import ideal_form, ideal_text, multiplies
 from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.zero_points import Correction, factored, without_zero_points
 
@@ -79,6 +79,8 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     wanted = ideal_text(contraction.update, {})
     if wanted is None:
         return ()
+    if not multiplies(intrinsic):
+        return assignments_by_function(fragment, intrinsic, numerics, candidates)
     goal = ideal_text(update, {})
     possible = _same_variables(intrinsic, update, fragment.target)
     found: list[tuple[Expr, ...]] = []
@@ -101,6 +103,61 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     folded = _folded(fragment, intrinsic, numerics, _without_repeats(made))
     several = several and _products_added(update, fragment.target) > 1
     return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
+
+
+def assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
+                            candidates: list[Expr]) -> tuple[Assignment, ...]:
+    """Assignments for an instruction that chooses or shifts: the proof itself says which expressions fit.
+
+    Where none fits exactly, those that agree over small numbers, with what hinders them.
+    """
+    if fragment.update.dtype.is_float != intrinsic.contraction.output_dtype.is_float:
+        return ()
+    names = [e.array for e in intrinsic.contraction.inputs]
+    wanted = _references(fragment.update) - {fragment.target}
+    loads: list[Expr] = [e for e in candidates if isinstance(e, Load)]
+    numbers: list[Expr] = [e for e in walk(fragment.update) if isinstance(e, Literal) and e.dtype.is_integer]
+    hindered: list[Assignment] = []
+    fitting: dict[tuple[Expr, DType], bool] = {}
+
+    def fits(e: Expr, dtype: DType) -> bool:
+        if (e, dtype) not in fitting:
+            fitting[e, dtype] = _fits(e, dtype)
+        return fitting[e, dtype]
+
+    for pool in (loads, [*candidates, *dict.fromkeys(numbers)]):
+        found: list[Assignment] = []
+        for chosen in itertools.product(pool, repeat=len(names)):
+            if frozenset().union(*map(_references, chosen)) != wanted:
+                continue
+            if pool is not loads and not all(map(fits, chosen, intrinsic.contraction.input_dtypes)):
+                continue
+            given = dict(zip(names, chosen, strict=True))
+            if not _agree_on_small_numbers(fragment, intrinsic, given):
+                continue
+            made = _assignment(fragment, intrinsic, numerics, None, fragment.update, given, fused=False)
+            (hindered if made.facts else found).append(made)
+        if found:
+            return _without_repeats(found)
+    return _without_repeats(hindered)
+
+
+def _references(e: Expr) -> frozenset[str]:
+    return frozenset(x.reference for x in walk(e) if isinstance(x, Load))
+
+
+SMALL = (0, 12)   # numbers that every type has and no sum of a few leaves
+
+
+def _agree_on_small_numbers(fragment: Fragment, intrinsic: Intrinsic, given: Mapping[str, Expr]) -> bool:
+    """Whether program and instruction agree wherever types do not matter; a quick test, no proof."""
+    contraction = intrinsic.contraction
+    old = Load(fragment.target, fragment.update.dtype)
+    mine = _substituted(contraction.update, {str(e): given[e.array] for e in contraction.inputs}, old,
+                        str(contraction.output))
+    ranges = dict.fromkeys(_references(fragment.update), SMALL)
+    return same_function(Cast(fragment.update, INT64), Cast(mine, INT64), ranges=ranges,
+                         time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
 
 
 def _pools(intrinsic: Intrinsic, update: Expr, target: str,
@@ -196,7 +253,7 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
     for element, wanted in zip(contraction.inputs, contraction.input_dtypes, strict=True):
         e = chosen[element.array]
         by_value = intrinsic.operand(element.array).mode is LoadMode.VALUE
-        operands[element.array] = e if not isinstance(e, Literal) or by_value else Literal("1", 1, wanted)
+        operands[element.array] = e if not isinstance(e, Literal) or by_value else Literal(e.text, e.value, wanted)
         if intrinsic.library and not by_value and not (isinstance(e, Load) and e.dtype == wanted):
             facts.append(memory_fact(fragment, intrinsic, element.array, e, wanted))
         elif not isinstance(e, Literal) and not _fits(e, wanted):
@@ -221,6 +278,8 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         mine = _substituted(contraction.update, given, old, str(contraction.output))
         if clamp is not None:
             outcome = _same_clamped(fragment.update, update, _wide(mine), clamp)
+        elif not multiplies(intrinsic):
+            outcome = _same_addend(update, mine, fragment)
         else:
             outcome = _same_of_values(update, mine, dtype, operands, dict(zip(
                 operands, contraction.input_dtypes, strict=True)))
@@ -256,6 +315,25 @@ def _same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[st
         if outcome.verdict is Verdict.EQUAL:
             return outcome
     return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
+
+
+def _same_addend(update: Expr, mine: Expr, fragment: Fragment) -> Outcome:
+    """Whether both are the same function; of two sums with the old value, whether they add the same."""
+    dtype = fragment.update.dtype
+    parts = [_addend(_one_width(side, dtype), Load(fragment.target, dtype)) for side in (update, mine)]
+    if parts[0] is not None and parts[1] is not None:
+        outcome = same_function(_one_width(parts[0], dtype), _one_width(parts[1], dtype))
+        if outcome.verdict is Verdict.EQUAL:
+            return outcome
+    return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
+
+
+def _addend(update: Expr, old: Load) -> Expr | None:
+    """What an update adds to the old value, in its own type; None for other updates."""
+    if not (isinstance(update, Binary) and update.op == "+" and update.dtype == old.dtype):
+        return None
+    sides = [e for e in (update.left, update.right) if plain(e) != old]
+    return sides[0] if len(sides) == 1 and old.reference not in _references(sides[0]) else None
 
 
 def _same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome:

@@ -3,11 +3,12 @@
 The matcher compares loops and bodies, so rounding, flushing and the detour over local partial sums are stripped
 here, and remembered as traits that a match reports.  `same_function` proves the derivation: both texts are run over
 a prime field with random elements, where rounding means nothing (Schwartz 1980, Zippel 1979: a wrong identity of
-degree d survives one trial with probability d/p).
+degree d survives one trial with probability d/p).  Choices, comparisons and shifts are random functions there.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -239,10 +240,17 @@ def _field_value(e: Expr, update: Update, values, memory, initial) -> int:  # ty
             return (a + b if e.op == "+" else a - b if e.op == "-" else a * b) % PRIME
         case Call():
             return value(_ideal(e))
-    raise SourceSyntaxError("the text of an intrinsic computes sums and products of its operands",
-                            where=str(update.target),
-                            witness="a choice" if isinstance(e, Select) else f"the operator {e.op}"
-                            if isinstance(e, Unary | Binary) else str(e),
-                            hint="what rounds or saturates is a call of a function of exact_arithmetic")
+        case Select():
+            return _unknown_function("?:", (value(e.condition), value(e.then), value(e.otherwise)))
+        case Unary() | Binary():   # comparisons, shifts, masks
+            parts = (e.operand,) if isinstance(e, Unary) else (e.left, e.right)
+            return _unknown_function(e.op, tuple(map(value, parts)))
+    raise SourceSyntaxError("the text of an intrinsic computes with its operands", where=str(update.target),
+                            witness=str(e), hint="what rounds or saturates is a call of a function of exact_arithmetic")
+
+
+def _unknown_function(name: str, values: tuple[int, ...]) -> int:
+    """A random function of field elements: what holds for it holds for whatever stands there."""
+    return int.from_bytes(hashlib.blake2b(repr((name, values)).encode(), digest_size=16).digest()) % PRIME
 
 

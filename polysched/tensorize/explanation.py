@@ -9,12 +9,12 @@ from typing import Any
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
-from polysched.scop.body import If, While
+from polysched.scop.body import Binary, Cast, Expr, If, Literal, Load, Select, Unary, While
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.encoding import Encoding, Extents
 from polysched.tensorize.facts import Fact
-from polysched.tensorize.ideal import ideal_form
+from polysched.tensorize.ideal import ideal_form, multiplies
 from polysched.tensorize.intrinsic import Intrinsic
 
 MOST_MAPPINGS = 100   # of which the one that needs least padding is named
@@ -120,11 +120,13 @@ def _other_form(encoding: Encoding) -> Explanation:
     ideal = ideal_form(contraction.update, {})
     terms = [_term(m, c) for m, c in ideal.terms] if ideal is not None else []
     theirs = f"{contraction.output} = {' + '.join(sorted(terms, key=len))}".replace("+ -", "- ")
+    if not multiplies(intrinsic):
+        theirs = f"{contraction.output} = {_plain_text(contraction.update)}"
     text = (f"the statement's update has not the form that {intrinsic.name} computes: {old} = {mine} "
             f"against {theirs}")
     form = ideal_form(fragment.update, {})
     rewrite = ""
-    if form is not None:
+    if form is not None and multiplies(intrinsic):
         kept = [(m, c) for m, c in form.terms if target in m]
         added = [m for m, _ in form.terms if target not in m]
         degree = max((len(m) for m, _ in ideal.terms if str(contraction.output) not in m), default=0) if ideal else 0
@@ -137,6 +139,28 @@ def _other_form(encoding: Encoding) -> Explanation:
             rewrite = f"one statement per product: the update adds {len(added)} terms"
     fact = (Fact("form", text, rewrite),) if rewrite else ()
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)
+
+
+def _plain_text(e: Expr) -> str:
+    """An update of an instruction as C, without conversions."""
+    match e:
+        case Load():
+            return e.reference
+        case Literal():
+            return e.text
+        case Cast():
+            return _plain_text(e.operand)
+        case Unary():
+            return e.op + _plain_text(e.operand)
+        case Binary():
+            compares = e.op in ("<", ">", "<=", ">=")
+            sides = [f"({_plain_text(x)})" if isinstance(x, Binary) and x.op != e.op and not compares
+                     else _plain_text(x) for x in (e.left, e.right)]
+            return f"{sides[0]} {e.op} {sides[1]}"
+        case Select():
+            return f"({_plain_text(e.condition)} ? {_plain_text(e.then)} : {_plain_text(e.otherwise)})"
+        case _:
+            return str(e)
 
 
 def _term(variables: tuple[str, ...], factor: Fraction) -> str:

@@ -11,6 +11,7 @@ from polysched.scop.serialise import expression_text
 from polysched.tensorize.clamps import Clamp
 from polysched.tensorize.exact_arithmetic import FUSED
 from polysched.tensorize.fragment import Fragment
+from polysched.tensorize.ideal import multiplies
 from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.zero_points import reduction_loops
 
@@ -48,6 +49,8 @@ def dtype_fact(fragment: Fragment, intrinsic: Intrinsic, operand: str, e: Expr, 
     text = f"operand {operand}: the program has {have}, {intrinsic.name} wants {wanted}: {words}"
     if {have.kind, wanted.kind} == {Kind.SIGNED, Kind.UNSIGNED} and have.bits == wanted.bits:
         half = 1 << (wanted.bits - 1)
+        if not multiplies(intrinsic):
+            return Fact("type", text, f"cast the operand to {wanted} if its values are known to fit")
         sign, back, to = ("-", "add", "to") if wanted.kind is Kind.SIGNED else ("+", "subtract", "from")
         return Fact("type", text, f"offset the operand: use (x {sign} {half}) and {back} {half} times the sum of the "
                     f"other operand {to} the result")

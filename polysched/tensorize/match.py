@@ -20,7 +20,7 @@ from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule,
 from polysched.tensorize.explanation import Explanation, explain, unread
 from polysched.tensorize.facts import Fact, Numerics
 from polysched.tensorize.fragment import Fragment, fragments
-from polysched.tensorize.ideal import ideal_text
+from polysched.tensorize.ideal import accumulates_sum, ideal_text, vanishes
 from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.isl_check import (
     IslCheck,
@@ -151,6 +151,18 @@ class Match:
         described = next(o for o in self.table.operands if o.name == layout.operand)
         extents = [1 if group is None else self.fused_extent(group) for group, _ in described.subscripts]
         return library_operand(layout.strides, extents, written=layout.operand == self.intrinsic.output.name)
+
+    def counts_padding(self) -> str:
+        """Why the places that padding adds would change the result; "" where they do not."""
+        output = self.intrinsic.output.name
+        for group, part in enumerate(self.groups):
+            shown = output in part.indexes and not self.is_partial(group)   # else results that nobody stores
+            if shown or self.fused_extent(group) % self.extent(group) == 0:
+                continue
+            if not vanishes(self.intrinsic, part.indexes - {output}):
+                return (f"dimension {part.name} takes {self.extent(group)} iterations, and what {self.intrinsic.name} "
+                        "computes of zeros in the place of missing ones counts")
+        return ""
 
     def cannot_be_called(self) -> str:
         """Why the library function cannot take the program's arrays; "" where it can, and for instructions."""
@@ -327,7 +339,7 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
         fragment = fragment.inside(len(fragment.kept) + len(outside))
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
     checker = IslCheck(fragment)
-    ordered = intrinsic.contraction.finish is not None or (
+    ordered = intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
         fragment.update.dtype.is_float and not options.numerics.reassociate)
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
     if intrinsic.library and not fragment.is_box:
@@ -335,12 +347,15 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
                                     f"{fragment.statement.name} have another shape")
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
+    if not fragment.is_box and not all(vanishes(intrinsic, frozenset({e.array})) for e in intrinsic.contraction.inputs):
+        impossible = impossible or (f"the iterations of {fragment.statement.name} are no box, and one operand of "
+                                    f"{intrinsic.name} that is zero does not hide what padding would add")
     if overlapping and ordered:
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
     images = _mirror_images(table, intrinsic)
     encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside,
-                        partial_sums=options.partial_sums and (
+                        partial_sums=options.partial_sums and accumulates_sum(intrinsic) and (
                             fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves,
                         mirrored=frozenset(at for found in images.values() for at, _ in found))
     extents = [g.extent for g in encoding.groups]
@@ -359,7 +374,7 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops)
             continue
-        if why := candidate.cannot_be_called():
+        if why := candidate.counts_padding() or candidate.cannot_be_called():
             refused.append(f"{candidate}: {why}")
             continue
         yield candidate

@@ -26,12 +26,13 @@ from polysched.tensorize.intrinsics import (
     gemmini,
     nvidia_mma,
     riscv_v,
+    x86_psadbw,
 )
 
 INTRINSICS: dict[str, Intrinsic] = {
     intrinsic.name: intrinsic
     for file in (avx2, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16, arm_sve,
-                 riscv_v, nvidia_mma, gemmini, accelerators, cblas)
+                 riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas)
     for intrinsic in file.ALL
 }
 
@@ -76,8 +77,10 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     if not found:
         raise UsageError("the file defines no Intrinsic at its top level", where=path)
     for intrinsic in found.values():
-        if not accumulates_sum(intrinsic) or (
-                not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction)):
-            raise SourceSyntaxError("the text is not one sum of products over its loops", where=intrinsic.name,
+        if not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction):
+            raise SourceSyntaxError("the text is not one loop nest around one update", where=intrinsic.name,
                                     hint="each input element pair contributes once to the output element")
+        if not accumulates_sum(intrinsic) and intrinsic.contraction.reductions:
+            raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
+                                    hint="describe one update per element (a maximum): the program's loops repeat it")
     return found
