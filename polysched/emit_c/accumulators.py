@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polysched.emit_c.facts import Facts, depends_on, distance
-from polysched.emit_c.index import Comparison, substitute, variable
+from polysched.emit_c.index import Comparison, Variable, substitute, variable
 from polysched.emit_c.loops import Edge, RegisterTile
 from polysched.emit_c.tile_accesses import Lanes, Reach
 
@@ -48,7 +48,9 @@ def _promotable(tile: RegisterTile, own: Sequence[TileAccess], level: int, facts
         return False
     fixed = [a for a in own if not any(depends_on(f, moving) for f in a.generic.subscripts or ())]
     others = [a for a in own if a not in fixed]
-    if not any(a.writes for a in fixed) or any(a.generic.lanes not in (Lanes.UNIT, Lanes.UNIFORM) for a in fixed):
+    held = (Lanes.UNIT, Lanes.UNIFORM)
+    if not any(a.writes for a in fixed) or any(a.generic.lanes not in held and not _is_column(a, fixed, tile)
+                                               for a in fixed):
         return False
     inside = facts
     for number, loop in enumerate(tile.loops):
@@ -59,6 +61,17 @@ def _promotable(tile: RegisterTile, own: Sequence[TileAccess], level: int, facts
     if not all(_apart(first, second) for i, first in enumerate(keys) for second in keys[:i]):
         return False
     return all(_never_meet(a.generic, b.generic, tile.edges, inside) for a in fixed for b in others)
+
+
+def _is_column(access: TileAccess, others: Sequence[TileAccess], tile: RegisterTile) -> bool:
+    """Whether a tile on a copy can hold an element in lanes: each lane has its own value of one subscript."""
+    edge = next((edge.variable for edge in tile.edges if edge.simd), "")
+    forms = [form for form in access.generic.subscripts or () if depends_on(form, frozenset({edge}))]
+    if not tile.within or access.generic.lanes is not Lanes.SPREAD or len(forms) != 1:
+        return False
+    rows = frozenset(e.variable for e in tile.edges if e.variable != edge)
+    return (forms[0].coefficient(Variable(edge)) == 1 and not depends_on(forms[0], rows)
+            and all(other.generic == access.generic for other in others))
 
 
 def _apart(first: Reach, second: Reach) -> bool:

@@ -26,8 +26,10 @@ from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import Edge, RegisterTile, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.statements import braced
-from polysched.emit_c.tile_accesses import Point, Reach, iterators_at, packed_at
+from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, packed_at
+from polysched.emit_c.turned_copies import TurnedCopy
 from polysched.emit_c.vector_expressions import NotVectorised
+from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.body import Binary, Expr, Load, children, statement_expressions, walk
 from polysched.scop.scop import Scop
 
@@ -45,6 +47,7 @@ class CutTile:
     sums : per array that the tile sums up, its element with the edge variables free.
     place : prints an element in memory.
     index, taken, in_use : print linear forms; names that must not be made up.
+    types, lanes : declares vector types; the lanes of every vector.
     """
 
     tile: RegisterTile
@@ -54,6 +57,8 @@ class CutTile:
     index: IndexPrinter
     taken: TakenNames
     in_use: frozenset[str]
+    types: VectorTypes
+    lanes: int
 
     def buffer(self, array: str) -> str:
         """The name of the copy of an array's elements."""
@@ -68,15 +73,35 @@ class CutTile:
         """The rows that are read, and the copy."""
         lines = [f"const long {name} = {self.index.bound(value)};" for name, value in self._rows()]
         for array in self.sums:
-            extents = "".join(f"[{edge.count}]" for edge in self.tile.edges)
-            lines += [f"{self.scop.array(array).dtype.c_name} {self.buffer(array)}{extents}"
-                      f" __attribute__((aligned({ALIGNMENT_BYTES}))) = {{0}};",
-                      *self._moves(array, "{copy} = {memory};")]
+            if self._is_transposed(array):
+                turned = self._turned(array)
+                lines += [*turned.declarations(), *self._moves(array, "{copy} = {memory};"), *turned.into_lanes()]
+            else:
+                extents = "".join(f"[{edge.count}]" for edge in self.tile.edges)
+                lines += [f"{self.scop.array(array).dtype.c_name} {self.buffer(array)}{extents}"
+                          f" __attribute__((aligned({ALIGNMENT_BYTES}))) = {{0}};",
+                          *self._moves(array, "{copy} = {memory};")]
         return lines
 
     def after(self) -> list[str]:
         """The way back."""
-        return [line for array in self.sums for line in self._moves(array, "{memory} = {copy};")]
+        return [line for array in self.sums for line in (
+            *(self._turned(array).into_rows() if self._is_transposed(array) else ()),
+            *self._moves(array, "{memory} = {copy};"))]
+
+    def _is_transposed(self, array: str) -> bool:
+        return self.sums[array].lanes is Lanes.SPREAD and len(self.tile.edges) == 2
+
+    def _turned(self, array: str) -> TurnedCopy:
+        rows, columns = (edge.count for edge in self.tile.edges)
+        dtype = self.scop.array(array).dtype
+        return TurnedCopy(name=self.buffer(array), rows_name=self._rows_buffer(array), dtype=dtype, rows=rows,
+                          columns=columns, lanes=self.lanes, types=self.types,
+                          fresh=lambda wish: self.taken.fresh(wish, self.in_use))
+
+    def _rows_buffer(self, array: str) -> str:
+        """The name of the copy that is in the order of memory."""
+        return self.taken.fresh(f"{identifier_of(array)}_rows", self.in_use)
 
     def read_point(self, point: Point) -> Point:
         """The point as operands that no panel holds are read there."""
@@ -90,13 +115,17 @@ class CutTile:
         away = {edge: variable(edge) + variable(name) for edge, name in names.items()}
         where = self.sums[array]
         forms = tuple(substitute(form, away) for form in where.subscripts or ())
-        copy = self.buffer(array) + "".join(f"[{names[edge.variable]}]" for edge in self.tile.edges)
+        turned = self._is_transposed(array)
+        edges = tuple(zip(self.tile.edges, self.tile.within, strict=True))
+        edges = edges[::-1] if turned else edges
+        copy = (self._rows_buffer(array) if turned else self.buffer(array)) + "".join(
+            f"[{names[edge.variable]}]" for edge, _ in edges)
         lines = [assignment.format(copy=copy, memory=self.place(replace(where, subscripts=forms)))]
-        for edge, (lower, upper) in reversed(tuple(zip(self.tile.edges, self.tile.within, strict=True))):
+        for edge, (lower, upper) in reversed(edges):
             name, here = names[edge.variable], variable(edge.variable)
             start = "0" if lower == edge.base else self.index.bound(lower - here).code
             end = str(edge.count) if upper == edge.base + edge.count else self.index.bound(upper - here).code
-            if edge.simd:  # a constant length lets the compiler take whole vectors
+            if edge is edges[-1][0]:  # a constant length lets the compiler take whole vectors
                 inside = [f"{name} >= {start}"] * (start != "0") + [f"{name} < {end}"] * (end != str(edge.count))
                 lines = braced(f"if ({' && '.join(inside)})", lines) if inside else lines
                 start, end = "0", str(edge.count)
@@ -105,6 +134,8 @@ class CutTile:
 
     def _moved_rows(self) -> tuple[Edge, ...]:
         """The edges along which an operand moves that no panel holds."""
+        if is_whole(self.tile):
+            return ()
         moving = list(_operand_forms(self.tile, self.scop, frozenset(self.sums)))
         return tuple(edge for edge in self.tile.edges if not edge.simd
                      and any(depends_on(form, frozenset({edge.variable})) for form in moving))
@@ -126,13 +157,20 @@ class CutTile:
         return self.taken.fresh(f"{edge.variable}_{offset}", self.in_use)
 
 
+def is_whole(tile: RegisterTile) -> bool:
+    """Whether all points of a tile on a copy are instances."""
+    return all(lower == edge.base and upper == edge.base + edge.count
+               for edge, (lower, upper) in zip(tile.edges, tile.within, strict=True))
+
+
 def sums_of(tile: RegisterTile, scop: Scop, accesses: Sequence[TileAccess],
-            levels: Mapping[str, int]) -> dict[str, Reach]:
+            levels: Mapping[str, int], lanes: int) -> dict[str, Reach]:
     """The elements that a cut tile sums up, by array.
 
     Parameters
     ----------
     levels : per array, the loop around which its elements live in registers.
+    lanes : of a vector.
 
     Raises
     ------
@@ -150,10 +188,10 @@ def sums_of(tile: RegisterTile, scop: Scop, accesses: Sequence[TileAccess],
             continue
         if sums.setdefault(array, access.generic) != access.generic:
             raise NotVectorised(f"points of a cut tile share elements of {array}")
-        if sum(key.span for key in access.keys) != count:
+        if sum(lanes if key.lanes is Lanes.SPREAD else key.span for key in access.keys) != count:
             raise NotVectorised(f"points of a cut tile share elements of {array}")
-    lanes = frozenset(edge.variable for edge in tile.edges if edge.simd)
-    if any(depends_on(form, lanes) for form in _operand_forms(tile, scop, frozenset(sums))):
+    simd = frozenset(edge.variable for edge in tile.edges if edge.simd)
+    if any(depends_on(form, simd) for form in _operand_forms(tile, scop, frozenset(sums))):
         raise NotVectorised("an operand beyond the edge may not exist")
     for instance in instances(tile.body):
         for top in statement_expressions(scop.statement(instance.statement).body):

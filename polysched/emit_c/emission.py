@@ -224,4 +224,5 @@ def _separation(printer: RegionPrinter, most_bytes: int) -> Separation:
             return ()
         return panels_for(printer.scop, tiles, facts, printer.taken, most_bytes=most_bytes)
 
-    return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of)
+    return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of,
+                      scatters=printer.scatters)

@@ -13,7 +13,7 @@ the panel follows from the access and the tile, whatever the program computes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.expressions import linear_form
@@ -173,6 +173,8 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
         ranges = clipped(scop, accesses, iterators, ranges, tiles.inside, facts)
         if ranges is None:
             return None
+    if not in_lanes and _repeats(accesses, iterators, [r.variable for r in ranges]):
+        return None
     main = max(accesses, key=lambda access: len(_variables(access, iterators) & used))
     order = _memory_order(main, iterators, ranges)
     nested = order
@@ -185,7 +187,9 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
         points = [r for r in order if not r.is_block and r.variable != vector.variable]
         lanes = [r for r in order if r.variable == vector.variable]
         order = [*blocks, *points, *lanes]
-        nested = [*blocks, *lanes, *points] if apart else [*points, *blocks, *lanes]
+        # elements of the last loops lie side by side, and their rows of the panel stay in the first cache
+        far = points[:1] if len(points) > 1 else []
+        nested = [*blocks, *far, *lanes, *points[len(far):]] if apart else [*points, *blocks, *lanes]
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
     extents = [r.count for r in order]
     if not in_lanes and len(extents) > 1:
@@ -193,6 +197,12 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
                  subscripts=tuple(variable(r.variable) - r.origin for r in order),
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
+
+
+def _repeats(accesses: Sequence[Access], iterators: Mapping[str, Linear], names: Sequence[str]) -> bool:
+    """Whether a panel over these variables would hold elements several times: two of them move one subscript."""
+    forms = [linear_form(s, iterators) for access in accesses for s in access.subscripts]
+    return any(len(variables(form) & set(names)) > 1 for form in forms if form is not None)
 
 
 def _off_the_grid(count: int, element_bytes: int) -> int:

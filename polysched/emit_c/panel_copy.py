@@ -8,12 +8,13 @@ from math import prod
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import arms_of
-from polysched.emit_c.index import Comparison, Linear, Variable, junction, substitute, variable, variables
+from polysched.emit_c.index import Comparison, Linear, Variable, constant, junction, substitute, variable, variables
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import For, PackedOperand, Panel
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.statements import INDENT, braced
 from polysched.emit_c.tile_scope import Piece, TileScope
+from polysched.emit_c.turned_copies import Squares
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import Load, walk
@@ -21,6 +22,7 @@ from polysched.scop.body import Load, walk
 ALIGNMENT_BYTES = 64
 LARGEST_ON_STACK = 1 << 16
 MOST_UNROLLED = 8
+LONGEST_RUN = 64     # elements of each row that are turned at a time
 FEWEST_BYTES_FOR_THREADS = 1 << 18   # of a copy that is worth a team
 
 
@@ -74,6 +76,9 @@ class PanelCopy:
         """The loops that fill the buffer."""
         if self.panel.shared:
             return self._by_all_threads()
+        turned = self._turned()
+        if turned is not None:
+            return turned
         *outer, last = self.panel.loops
         lanes = self.vector_bits // self.panel.value.dtype.bits if has_vectors(self.panel.value.dtype) else 0
         single = self._around(outer, self._one_by_one(last))
@@ -86,6 +91,56 @@ class PanelCopy:
             return self._in_strips(outer, last, lanes)
         except NotVectorised:
             return single
+
+    def _turned(self) -> list[str] | None:
+        """Rows that lie apart, a short run of each at a time, transposed in registers; None where that has no form."""
+        panel, lanes = self.panel, self.vector_bits // self.panel.value.dtype.bits
+        across = next((at for at, loop in enumerate(panel.loops) if self._is_last(loop)), -1)
+        outer, run = panel.loops[:across], panel.loops[across + 1:]
+        extents = panel.extents[len(panel.extents) - 1 - len(run):-1]
+        if across < 0 or not run or not panel.in_lanes or not has_vectors(panel.value.dtype) or lanes < 2 or (
+                panel.extents[-1] % lanes) or prod(extents) > LONGEST_RUN or any(
+                loop.lower != constant(0) or loop.upper != constant(n) for loop, n in zip(run, extents, strict=True)):
+            return None
+        single = self._around([*outer, panel.loops[across]], self._around(list(run[:-1]), self._one_by_one(run[-1])))
+        return self._where_full(panel.loops[across], list(outer), self._run(panel.loops[across], run, lanes), single)
+
+    def _where_full(self, loop: For, outer: list[For], full: list[str], otherwise: list[str]) -> list[str]:
+        """Lines inside the outer loops where a loop fills the last dimension of the panel, and others where not."""
+        ends = [(low, high) for low in arms_of(loop.lower, "max") for high in arms_of(loop.upper, "min")]
+        unsure = [Comparison(">=", high, low + self.panel.extents[-1]) for low, high in ends
+                  if high - low != constant(self.panel.extents[-1])]
+        if loop.lower != self._origin_of(loop):
+            return otherwise
+        if not unsure:
+            return self._around(outer, full)
+        condition = junction("&&", unsure)
+        if variables(condition) & {around.variable for around in outer}:
+            single = self._around([loop, *self.panel.loops[len(outer) + 1:-1]], self._one_by_one(self.panel.loops[-1]))
+            return self._around(outer, _either(self.printer.index.condition(condition), full, single))
+        return _either(self.printer.index.condition(condition), self._around(outer, full), otherwise)
+
+    def _run(self, across: For, run: tuple[For, ...], lanes: int) -> list[str]:
+        """A run of each row copied side by side, then turned into the panel."""
+        panel, index = self.panel, self.printer.index
+        rows = prod(panel.extents[len(panel.extents) - 1 - len(run):-1])
+        c_name, copy = panel.value.dtype.c_name, self.taken.fresh(f"{panel.name}_rows", self.in_use)
+        at = constant(0)
+        for loop, n in zip(run, panel.extents[len(panel.extents) - 1 - len(run):-1], strict=True):
+            at = at * n + variable(loop.variable)
+        start = self._origin_of(across)
+        place = f"{copy}[{index.form(variable(across.variable) - start).text}][{index.form(at).text}]"
+        first = {loop.variable: constant(0) for loop in run} | {across.variable: start}
+        operand = PackedOperand(panel.name, tuple(substitute(f, first) for f in panel.subscripts), True)
+        target = self.printer.panel_element(operand)
+        squares = Squares(dtype=panel.value.dtype, rows=rows, columns=panel.extents[-1], lanes=lanes, types=self.types,
+                          fresh=lambda wish: self.taken.fresh(wish, self.in_use))
+        moves = self._around([across, *run], [f"{place} = {self.printer.value(panel.value)};"])
+        turned = squares.lines(lambda c, r: f"{copy}[{c}][{r}]",
+                               lambda c, r: f"(&{target})[{panel.extents[-1]} * ({r}) + {c}]",
+                               into_lanes=True)
+        return _scope([f"{c_name} {copy}[{panel.extents[-1]}][{-(-rows // lanes) * lanes}]"
+                       f" __attribute__((aligned({ALIGNMENT_BYTES}))) = {{0}};", *moves, *turned])
 
     def _by_all_threads(self) -> list[str]:
         """The copy of a shared panel; the longest of the loops that the threads share is divided among them."""
@@ -125,7 +180,10 @@ class PanelCopy:
 
     def _origin(self) -> Linear:
         """The value of the last loop's variable at the beginning of a row."""
-        return variable(self.panel.loops[-1].variable) - self.panel.subscripts[-1]
+        return self._origin_of(self.panel.loops[-1])
+
+    def _origin_of(self, loop: For) -> Linear:
+        return variable(loop.variable) - self.panel.subscripts[-1]
 
     def _rest_of_row(self, last: For) -> list[str]:
         """Zeros behind the end of a row, where the copy has to clear it."""

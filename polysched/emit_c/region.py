@@ -9,6 +9,7 @@ from math import prod
 from polysched.emit_c.band_comments import BandComments
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.contraction import LARGEST_BUFFER_BYTES
+from polysched.emit_c.cut_tiles import is_whole
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.heap import part_of_thread
@@ -174,7 +175,7 @@ class RegionPrinter:
         comment = []
         row = len(tile.edges) == 1 and tile.edges[0].simd and tile.edges[0].is_own_variable
         if self.options.comments and tile.edges and not row and (tile.loops or len(tile.edges) > 1):
-            cut = ", cut off: computed in full on a copy" if tile.within else ""
+            cut = _on_copy(tile)
             comment = [f"/* register tile of {' x '.join(str(edge.count) for edge in tile.edges)}{cut} */"]
         if self.options.comments and tile.partials:
             comment = [f"/* partial results of {', '.join(p.array for p in tile.partials)} in lanes */"]
@@ -214,6 +215,10 @@ class RegionPrinter:
     def promotes(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile has a form that holds an element in a register around all its loops."""
         return self.has_form(tile, facts) and self._tile_code(tile, facts).holds_elements()
+
+    def scatters(self, tile: RegisterTile) -> bool:
+        """Whether vectors of a tile are written to elements that lie apart."""
+        return self._tile_code(tile, Facts(context=self.scop.context)).scatters()
 
     def has_vector_calls(self, node: Node) -> bool:
         """Whether a statement below calls a function that the region computes on vectors."""
@@ -284,6 +289,13 @@ class RegionPrinter:
             position = self.scop.statements.index(printer.statement)
             lines.insert(0, instance_call(self.options.trace, position, node.iterators, self.index))
         return lines
+
+
+def _on_copy(tile: RegisterTile) -> str:
+    """What is said of a tile that is computed on a copy."""
+    if not tile.within:
+        return ""
+    return ", on a transposed copy" if is_whole(tile) else ", cut off: computed in full on a copy"
 
 
 def declares(node: Node, lines: list[str]) -> bool:

@@ -57,6 +57,7 @@ _POINT = LoopMark(role=Role.POINT)
 
 HasForm = Callable[[RegisterTile, Facts], bool]
 LanesOf = Callable[[RegisterTile], int]
+Scatters = Callable[[RegisterTile], bool]
 PanelsFor = Callable[[TileBlock, Facts], tuple[Panel, ...]]
 
 
@@ -70,6 +71,7 @@ class Separation:
     has_form : whether a tile can be printed as straight code.
     panels_for : which operands of a nest are packed around the loop that reuses them.
     lanes_of : lanes of a tile's vectors.
+    scatters : whether a tile writes lanes that lie apart in memory.
     panels : what was packed further out.
     ahead : the edge along which the loop around the tiles runs.
     """
@@ -78,6 +80,7 @@ class Separation:
     has_form: HasForm
     panels_for: PanelsFor
     lanes_of: LanesOf
+    scatters: Scatters
     panels: tuple[Panel, ...] = ()
     ahead: str | None = None
 
@@ -211,10 +214,14 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
     if everywhere is None or any(nest.ranges[row].cross_lowers or nest.ranges[row].cross_uppers for row in rows):
         return None
     conditions = (*(c for row in rows for c in wholes[row]), *(c for c in everywhere if not facts.imply(c)))
+    main = _on_copy(_build(nest, full, facts), facts, how)
+    if main is None:
+        return None
+    if isinstance(main, RegisterTile) and main.within and not conditions and not wholes[-1]:
+        return main
     padded = _padded(nest, full, spans, facts, how) if conditions or wholes[-1] else None
     if padded is not None:
-        main = _build(nest, full, facts)
-        return None if main is None else If(junction("&&", (*conditions, *wholes[-1])), main, padded)
+        return If(junction("&&", (*conditions, *wholes[-1])), main, padded)
     many = _columns(nest, full, wholes[-1], spans[-1], facts)
     if many is None or not conditions:
         return many
@@ -252,6 +259,14 @@ def _padded(nest: RegisterNest, full: tuple[Edge, ...], spans: Sequence[tuple[Li
         part = replace(tile, edges=(*rows, replace(columns, count=count)))
         node = If(Comparison("<=", upper, columns.base + count), part, node)
     return node
+
+
+def _on_copy(tile: Node | None, facts: Facts, how: Separation) -> Node | None:
+    """A tile that writes lanes that are no neighbours in memory, on a copy; None where it cannot be computed there."""
+    if not isinstance(tile, RegisterTile) or not how.scatters(tile):
+        return tile
+    copied = replace(tile, within=tuple((edge.base, edge.base + edge.count) for edge in tile.edges), ahead=None)
+    return copied if how.has_form(copied, facts) else None
 
 
 def _columns(nest: RegisterNest, edges: tuple[Edge, ...], whole: tuple[Comparison, ...], span: tuple[Linear, Linear],

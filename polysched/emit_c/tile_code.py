@@ -54,6 +54,7 @@ from polysched.scop.scop import Access, Scop
 
 MOST_UNROLLED = 8    # iterations of a loop of a sum,
 MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
+MOST_POINTS_BESIDE_ROWS = 20   # accumulators that leave registers for elements that the next iteration reads again
 LINE_BYTES = 64
 FEWEST_STREAMED_BYTES = 1 << 14    # of the rows of a panel that one tile reads; shorter ones stay in the first cache
 STREAM_BYTES_AHEAD = 3072
@@ -122,8 +123,9 @@ class TileCode:
     def _cut(self, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> CutTile:
         if self.tile.private or self.tile.partials:
             raise NotVectorised("a cut tile has no variables of its own")
-        return CutTile(tile=self.tile, scop=self.scop, sums=sums_of(self.tile, self.scop, accesses, levels),
-                       place=self._place, index=self.index, taken=self.taken, in_use=self.in_use)
+        return CutTile(tile=self.tile, scop=self.scop, sums=sums_of(self.tile, self.scop, accesses, levels, self.lanes),
+                       place=self._place, index=self.index, taken=self.taken, in_use=self.in_use, types=self.types,
+                       lanes=self.lanes)
 
     def holds_elements(self) -> bool:
         """Whether some element that is not a variable already lives in a register around all loops of the tile."""
@@ -131,6 +133,11 @@ class TileCode:
         levels = promotion_levels(self.tile, accesses, self.facts)
         return any(level == 0 and not self.scop.array(array).c_element.isidentifier()
                    for array, level in levels.items())
+
+    def scatters(self) -> bool:
+        """Whether vectors are written to elements that lie apart."""
+        return self._edge is not None and any(
+            a.writes and a.generic.lanes is Lanes.SPREAD for a in self._accesses(2) if not self._is_own(a))
 
     def widest_vector(self, *, also: frozenset[Lanes] = frozenset()) -> int:
         """Lanes for the body's widest element type; 0 when an access does not move by one element or none does.
@@ -233,7 +240,8 @@ class TileCode:
                 wish = f"{stem}_held" if alone else offset_name(stem, key, keys[0], number)
                 name = self.taken.fresh(wish, frozenset(used))
                 used.add(name)
-                registers[key] = Piece(CText(name), self.scop.array(array).dtype, key.lanes is Lanes.UNIT)
+                vector = key.lanes in (Lanes.UNIT, Lanes.SPREAD)
+                registers[key] = Piece(CText(name), self.scop.array(array).dtype, vector)
         return registers
 
     def _body(self, registers: dict[Reach, Piece], written: frozenset[str], parts: PartialResults,
@@ -275,7 +283,7 @@ class TileCode:
     def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
-            return [*self._streams(), *body]
+            return [*self._barrier(), *self._streams(), *body]
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
@@ -313,11 +321,27 @@ class TileCode:
         short = all(1 < n.constant <= MOST_UNROLLED for n in lengths)
         if not short or total * len(points(self.tile.edges, self.lanes)) > MOST_POINTS:
             return []
+        if not self._shared_rows():
+            return []
+        return [f"#pragma GCC unroll {1 if self._leaves_shared_rows() else lengths[0].constant}"]
+
+    def _shared_rows(self) -> list[Reach]:
+        """The accesses that read an element at several points in several iterations."""
         moving = {loop.variable for loop in self.tile.loops}
         edges = {edge.variable for edge in self.tile.edges if not edge.simd}
-        shared = any(variables(form) & moving and variables(form) & edges
-                     for access in self._accesses(1) for form in access.generic.subscripts or ())
-        return [f"#pragma GCC unroll {lengths[0].constant}"] if shared else []
+        reached = (self._reach(instance, access, Point(()), self.lanes) for instance in instances(self.tile.body)
+                   for access in self.scop.statement(instance.statement).accesses)
+        return [r for r in reached if any(variables(form) & moving and variables(form) & edges
+                                          for form in r.subscripts or ())]
+
+    def _leaves_shared_rows(self) -> bool:
+        """Whether single elements are better read again than kept in registers, of which the sums need too many."""
+        return len(points(self.tile.edges, self.lanes)) > MOST_POINTS_BESIDE_ROWS and all(
+            r.lanes is Lanes.UNIFORM for r in self._shared_rows())
+
+    def _barrier(self) -> list[str]:
+        """Nothing, but no compiler keeps elements for the next iteration across it."""
+        return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows() and self._leaves_shared_rows() else []
 
     def _prefetches(self, keys: Iterable[Reach]) -> Iterable[str]:
         """The registers' places in the next tile, fetched while this one is computed."""
@@ -357,7 +381,9 @@ class TileCode:
         return fill_element(template, [self.index.form(form).text for form in key.subscripts or ()])
 
     def _type(self, key: Reach, piece: Piece) -> str:
-        return self.types.name(piece.dtype, key.span) if piece.vector else piece.dtype.c_name
+        if not piece.vector:
+            return piece.dtype.c_name
+        return self.types.name(piece.dtype, self.lanes if key.lanes is Lanes.SPREAD else key.span)
 
     def _element(self, partial: Partial) -> CText:
         """The element that is reduced into."""

@@ -109,7 +109,7 @@ class Transposition:
             made = [self._name(f"{stem}_{'column' if last else f'by_{2 * size}'}_{k}") for k in range(self.lanes)]
             for k in range(self.lanes):
                 low, high = k & ~size, k | size
-                picked = ", ".join(str(n) for n in _halves(self.lanes, size, upper=bool(k & size)))
+                picked = ", ".join(str(n) for n in halves(self.lanes, size, upper=bool(k & size)))
                 value = f"__builtin_shufflevector({names[low]}, {names[high]}, {picked})"
                 lines.append(f"const {kind} {made[k]} = {value};")
             names, size = made, 2 * size
@@ -125,7 +125,7 @@ class Transposition:
         return self.taken.fresh(wish, self.in_use)
 
 
-def _halves(lanes: int, size: int, *, upper: bool) -> Iterator[int]:
+def halves(lanes: int, size: int, *, upper: bool) -> Iterator[int]:
     """Which elements of a pair of vectors a round takes: for `size` 2 of 8 lanes 0 1 8 9 4 5 12 13, or those behind."""
     for k in range(lanes):
         if upper:

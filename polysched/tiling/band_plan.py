@@ -30,6 +30,7 @@ class BandPlan:
     outer : further levels of tiles around these, the outermost level first.
     shape : the register block inside; None for plain point loops.
     rows_first : the block loop of the rows stands outside that of the columns.
+    columns_outside : the block loop of the columns stands outside all other loops around the block.
     below : so many of the nest's last loops come from bands below, in their order; they run inside the block.
     problem, choice : the search that found the edges; None when they were given.
     """
@@ -40,6 +41,7 @@ class BandPlan:
     outer: tuple[TileLevel, ...] = ()
     shape: RegisterShape | None = None
     rows_first: bool = True
+    columns_outside: bool = False
     below: int = 0
     problem: TileProblem | None = None
     choice: TileChoice | None = None
@@ -88,5 +90,8 @@ def plan_structure(plan: BandPlan) -> tuple[Level, ...]:
         return (*tiles, *structure_of((), (points,), plan.nest.depth))
     shape = plan.shape
     blocks = [Level(shape.rows, shape.row_count), Level(shape.columns, shape.column_count)]
-    return (*tiles, *(Level(loop, 1) for loop in shape.outer), *(blocks if plan.rows_first else reversed(blocks)),
+    around = [*(Level(loop, 1) for loop in shape.outer), *(blocks if plan.rows_first else reversed(blocks))]
+    if plan.columns_outside:
+        around = [blocks[1], *(level for level in around if level is not blocks[1])]
+    return (*tiles, *around,
             *(Level(loop, 1) for loop in (*shape.inner, shape.rows, shape.columns)))

@@ -9,6 +9,7 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.budget import with_budget
+from polysched.scheduling.loop_tree import multi_union_pw_aff
 from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
@@ -18,6 +19,7 @@ from polysched.tiling.references import Reference, extent_of, nest_references
 
 SMALL_SIZE = 16                 # sizes at which instances are counted to see a triangle's share of its box
 COUNTING_OPERATIONS = 3_000_000
+BOX = 0.9                       # of its bounding box that a nest fills to count as one
 TYPICAL_SIZE = 1024
 """What a symbolic size is taken for when nobody says better."""
 
@@ -38,6 +40,8 @@ class Nest:
     instructions : what these take, a product that is added to something being part of the addition.
     fixed : per loop, whether the extent holds for all parameter values.
     density : statement instances per point of the bounding box: a half for a triangle, two for two statements.
+    free : per loop, whether it has the same iterations wherever the others are; not asked for in a box.
+    constant : per loop, whether its values are the same for all parameter values for which it runs at all.
     """
 
     loops: tuple[str, ...]
@@ -50,6 +54,8 @@ class Nest:
     instructions: int = 1
     fixed: tuple[bool, ...] = ()
     density: float = 1.0
+    free: tuple[bool, ...] = ()
+    constant: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.fixed:
@@ -69,7 +75,11 @@ class Nest:
     @property
     def is_box(self) -> bool:
         """The instances fill the bounding box, but for a statement or two that run once."""
-        return self.density > 0.9
+        return self.density > BOX
+
+    def is_straight(self, *loops: int) -> bool:
+        """Whether blocks of these loops are whole but for the last one of each."""
+        return self.is_box or (bool(self.free) and all(self.free[loop] for loop in loops))
 
     @property
     def instances(self) -> int:
@@ -83,10 +93,12 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
     path = (*position.path, *members)
     names = tuple(statement_names(position.domain))
     depth = max(scop.statement(name).depth for name in names)
+    density = _density(position.domain, path, depth, parameters)
     return Nest(loops=tuple(_loop_name(scop, names, member) for member in members),
                 extents=tuple(_extent(position.domain, member, parameters) for member in members),
                 references=nest_references(scop, names, path, parameters, first=len(position.path)),
-                density=_density(position.domain, path, depth, parameters),
+                density=density, free=_free_loops(position.domain, path, len(members)) if density <= BOX else (),
+                constant=tuple(not _is_parametric(position.domain, member, where_it_runs=True) for member in members),
                 parameters=parameters, deepest=tuple(n for n in names if scop.statement(n).depth == depth),
                 row_independent=tuple(_row_is_independent(position, members, k) for k in range(len(members))),
                 operations=sum(operation_count(scop.statement(n).body) for n in names
@@ -188,10 +200,42 @@ def _count(points: isl.Set) -> int:
     return int(points.count_val().to_python())
 
 
-def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff) -> bool:
-    """The extent of the loop depends on a parameter."""
+def _free_loops(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], count: int) -> tuple[bool, ...]:
+    """Per loop of the last `count`, whether all instances are its own values times those of the other loops.
+
+    Loops at an angle inside a box (`c` and `2c + r`) are not free, those around them are.
+    """
+    parts = sets_of(domain)
+    if len(parts) != 1:
+        return (False,) * count
+
+    def asked() -> tuple[bool, ...]:
+        place = isl.Map.from_union_map(isl.UnionMap.from_multi_union_pw_aff(multi_union_pw_aff(path)).intersect_domain(
+            isl.UnionSet.from_set(parts[0]))).range()
+        return tuple(_is_free(place, loop) for loop in range(len(path) - count, len(path)))
+
+    return with_budget(COUNTING_OPERATIONS, asked) or (False,) * count
+
+
+def _is_free(place: isl.Set, loop: int) -> bool:
+    dims = isl.dim_type.set
+    others = place.project_out(dims, loop, 1).insert_dims(dims, loop, 1)
+    own = place.project_out(dims, loop + 1, place.dim(dims) - loop - 1).project_out(dims, 0, loop)
+    own = own.insert_dims(dims, 0, loop).insert_dims(dims, loop + 1, place.dim(dims) - loop - 1)
+    return bool(others.reset_tuple_id().intersect(own.reset_tuple_id()).is_equal(place.reset_tuple_id()))
+
+
+def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff, *, where_it_runs: bool = False) -> bool:
+    """The extent of the loop depends on a parameter.
+
+    Parameters
+    ----------
+    where_it_runs : do not count whether it has any iterations at all.
+    """
     values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(domain).range().get_set_list()
     sets = [values.get_at(index) for index in range(values.n_set())]
+    if where_it_runs:
+        sets = [s.gist_params(s.params()) for s in sets]
     return any(s.involves_dims(isl.dim_type.param, 0, s.dim(isl.dim_type.param)) for s in sets)
 
 

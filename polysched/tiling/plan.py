@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 import islpy as isl
 
@@ -12,6 +13,7 @@ from polysched.errors import UsageError
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel
+from polysched.tiling.balance import uneven_share
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.loops import has_loops, loops_below
@@ -32,6 +34,8 @@ from polysched.tiling.tile_search import (
 from polysched.tiling.traffic import traffic_bytes
 
 WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
+LARGEST_PANEL_BYTES = 1 << 21
+FEWEST_PANEL_READS = 4   # of a panel, or it is not packed
 LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
 
 
@@ -122,6 +126,8 @@ class _Planner:
         nest = nest_of(self.scop, position, members, self.parameters)
         shape = self.shape(nest, members, position, frozenset(range(len(band.members), len(members))))
         plan = _without_tiles(nest, shape, self.options)
+        if plan is not None and shape is not None and shape.transposed:
+            plan = min(_around_panels(plan, self.options), key=lambda p: _waiting_seconds(p, self.options))
         return None if plan is None else replace(plan, below=len(below))
 
     def shape(self, nest: Nest, members: tuple[isl.UnionPwAff, ...], position: Position,
@@ -138,7 +144,10 @@ class _Planner:
                   for shape in register_shapes(nest, name, self.options.target)
                   if self.options.register in (True, (shape.row_count, shape.column_count))]
         allowed = [(shape, name) for shape, name in shapes if inside_block <= set(shape.inner)]
-        for shape, name in sorted(allowed, key=lambda pair: pair[0].cycles):
+        for shape, name in sorted(allowed, key=lambda pair: (not pair[0].transposed, pair[0].cycles)):
+            if shape.transposed and not (inside_block and _around_panels(BandPlan(
+                    nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), self.options)):
+                continue
             space = self.scop.statement(name).domain.get_space()
             below = branch(position, isl.UnionSet.from_set(isl.Set.universe(space)))
             for loop in (*shape.outer, *shape.inner, shape.rows):
@@ -261,6 +270,43 @@ def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptio
     if shape is None:
         return None
     return _with_blocks(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), options)
+
+
+def _around_panels(plan: BandPlan, options: TilingOptions) -> tuple[BandPlan, ...]:
+    """The orders of a transposed block's loops in which its columns are packed for several blocks of rows.
+
+    Either all threads share the panel of each block of columns, and the outermost loop of the others runs on threads,
+    or every thread has blocks of columns to itself, and keeps their panel while all the other loops run.  No panel has
+    room for a sum of unknown length.
+    """
+    shape, nest = plan.shape, plan.nest
+    assert shape is not None
+    steps = nest.density * prod(nest.extents[loop] for loop in shape.inner)
+    if not all(nest.constant[loop] for loop in shape.inner) or (
+            steps * shape.column_count * nest.element_bytes > LARGEST_PANEL_BYTES):
+        return ()
+    rows, columns = (-(-nest.extents[loop] // count) for loop, count in (
+        (shape.rows, shape.row_count), (shape.columns, shape.column_count)))
+    reuses = rows * prod(nest.extents[loop] for loop in shape.outer)
+    plan = replace(plan, rows_first=False)
+    found = [plan] if shape.outer and rows >= FEWEST_PANEL_READS else []
+    threads = options.target.cores if options.parallel else 1
+    if columns >= threads and reuses >= FEWEST_PANEL_READS:
+        found.append(replace(plan, columns_outside=True))
+    return tuple(found)
+
+
+def _waiting_seconds(plan: BandPlan, options: TilingOptions) -> float:
+    """What the data moved into the last private cache and the last iterations on threads cost."""
+    shape, nest, target = plan.shape, plan.nest, options.target
+    assert shape is not None
+    private = max((c for c in target.caches if c.shared_by == 1), key=lambda c: c.level, default=target.caches[0])
+    outside = private.level + 1 if target.cache(private.level + 1) else 0
+    moved = sum(traffic_bytes(nest, plan_structure(plan), int(private.size_bytes * USABLE), private.line_bytes))
+    first, edge = (shape.columns, shape.column_count) if plan.columns_outside else (shape.outer[0], 1)
+    waits = 0.5 * edge / nest.extents[first] + uneven_share(nest.extents[first], edge, target.cores)
+    cycles = nest.density * nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes)
+    return moved / target.bandwidth(outside) + waits * cycles * target.cores / target.frequency_hz
 
 
 def _with_blocks(plan: BandPlan, options: TilingOptions) -> BandPlan:

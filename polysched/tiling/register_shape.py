@@ -10,6 +10,8 @@ High-Performance BLIS", ACM TOMS 43(2), 2016, section 3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from math import inf, prod
 
 from polysched.target.target import Target
 from polysched.tiling.nest import Nest
@@ -25,6 +27,8 @@ UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a di
 STEP_CYCLES = 1.5    # what a step of the loop of the sum costs beside full pipes: its counter, its addresses,
 UNHIDDEN_LOADS = 0.3  # and the share of its loads that the pipes wait for
 BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
+TRANSPOSED_CYCLES = 1.5   # what it costs to bring a sum into lanes and back, where rows lie in a row of memory
+SPREAD_CYCLES = 1.5       # and to pack an element whose neighbours in lanes lie apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +43,9 @@ class RegisterShape:
     inner : the loops that run around the block without moving it, outermost first.
     outer : the other loops; they move the accumulators and stay outside the block loops.
     cycles : predicted cycles per operation of one vector.
+    transposed : memory holds the sums along the rows, so they are transposed on their way into lanes and back.
+    even_cycles : as `cycles`, blocks that the edge cuts off being computed on a copy wherever loops at an angle run
+        inside the block only.
     """
 
     statement: str
@@ -49,10 +56,15 @@ class RegisterShape:
     inner: tuple[int, ...]
     outer: tuple[int, ...]
     cycles: float
+    transposed: bool = False
+    even_cycles: float = 0.0
 
 
 def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[RegisterShape, ...]:
-    """Every worthwhile block for a statement of the nest, the best one first."""
+    """Every worthwhile block for a statement of the nest, the best one first.
+
+    Blocks with transposed sums come first where the best of them is predicted faster than all others.
+    """
     own = [r for r in nest.references if statement in r.statements]
     if any(r.whole or r.cyclic for r in own) or target.vector_bits == 0:
         return ()
@@ -61,32 +73,58 @@ def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[Registe
         for rows in range(nest.depth):
             if rows != columns:
                 found += _shapes(nest, statement, own, rows, columns, target)
-    return tuple(sorted(found, key=lambda shape: shape.cycles))
+    plain = [shape for shape in found if not shape.transposed]
+    turned = [shape for shape in found if shape.transposed]
+    least = min((shape.even_cycles for shape in plain), default=inf)
+    return (*sorted((shape for shape in turned if shape.cycles < least), key=lambda shape: shape.cycles),
+            *sorted(plain, key=lambda shape: shape.cycles))
 
 
 def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns: int,
             target: Target) -> list[RegisterShape]:
     sums = [r for r in own if r.writes]
-    if any(r.stride(columns) is Stride.OTHER for r in sums):
+    transposed = any(r.stride(columns) is Stride.OTHER for r in sums)
+    if transposed and not (nest.is_straight(rows, columns) and all(_is_column(r, rows, columns) for r in sums)):
         return []
     rest = [loop for loop in range(nest.depth) if loop not in (rows, columns)]
     inner = tuple(loop for loop in rest if not any(r.moves_with(loop) for r in sums))
     if not inner or not all(r.moves_with(rows) and r.moves_with(columns) for r in sums) or not sums:
         return []
     operands = [r for r in own if any(r.moves_with(loop) for loop in inner)]
-    if not any(r.moves_with(columns) and not r.moves_with(rows) for r in operands) and not _streams(
-            sums, operands, columns):
+    if not any(r.moves_with(columns) and not r.moves_with(rows) for r in operands) and (
+            transposed or not _streams(sums, operands, columns)):
         return []  # no vector is used again by the next row
+    if transposed and any((r.moves_with(columns) and r.moves_with(rows)) or r.array in {s.array for s in sums}
+                          for r in operands):
+        return []
     lanes = target.lanes(8 * max(r.element_bytes for r in own))
     outer = tuple(loop for loop in rest if loop not in inner)
     shapes = []
     for vectors in range(1, MOST_VECTORS + 1):
         for row_count in range(2, MOST_ROWS + 1):
-            cycles = _cycles(nest, sums, operands, rows, columns, row_count, vectors, lanes, target)
-            if cycles is not None:
+            count = partial(_cycles, nest, sums, operands, rows, columns, row_count, vectors, lanes, target)
+            even = count(packs_columns=transposed, straight=nest.is_straight(rows, columns))
+            cycles = even if transposed else count(straight=nest.is_box)
+            if cycles is not None and even is not None:
+                cycles += lanes * _around_the_sum(nest, operands, columns, inner) if transposed else 0.0
                 shapes.append(RegisterShape(statement=statement, rows=rows, columns=columns, row_count=row_count,
-                                            column_count=vectors * lanes, inner=inner, outer=outer, cycles=cycles))
+                                            column_count=vectors * lanes, inner=inner, outer=outer, cycles=cycles,
+                                            transposed=transposed, even_cycles=even))
     return shapes
+
+
+def _is_column(reference: Reference, rows: int, columns: int) -> bool:
+    """Whether rows are neighbours in memory, and columns move one subscript of their own by one."""
+    moved = [row for row in reference.coefficients if row[columns]]
+    return (not reference.whole and reference.stride(rows) is Stride.UNIT and len(moved) == 1
+            and moved[0][columns] == 1 and not any(c for loop, c in enumerate(moved[0]) if loop != columns))
+
+
+def _around_the_sum(nest: Nest, operands: list[Reference], columns: int, inner: tuple[int, ...]) -> float:
+    """Cycles per instance for transposing the sums, and for packing what lies apart in lanes."""
+    cycles = TRANSPOSED_CYCLES / max(1.0, nest.density * prod(nest.extents[loop] for loop in inner))
+    return cycles + sum(SPREAD_CYCLES / prod(n for loop, n in enumerate(nest.extents) if not r.moves_with(loop))
+                        for r in operands if r.stride(columns) is Stride.OTHER)
 
 
 def _streams(sums: list[Reference], operands: list[Reference], columns: int) -> bool:
@@ -97,8 +135,14 @@ def _streams(sums: list[Reference], operands: list[Reference], columns: int) -> 
 
 
 def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: int, columns: int, row_count: int,
-            vectors: int, lanes: int, target: Target) -> float | None:
-    """Cycles per vector operation of the block, with the waste at the edges; None when registers do not suffice."""
+            vectors: int, lanes: int, target: Target, *, straight: bool, packs_columns: bool = False) -> float | None:
+    """Cycles per vector operation of the block, with the waste at the edges; None when registers do not suffice.
+
+    Parameters
+    ----------
+    straight : blocks are whole but for the last ones.
+    packs_columns : operands in lanes are read from panels, wherever their elements lie.
+    """
     ports = target.ports
     accumulators = len(sums) * row_count * vectors
     kept = sum(vectors for r in operands if r.moves_with(columns) and not r.moves_with(rows))
@@ -106,14 +150,15 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
         return None
     operations = row_count * vectors * len(sums)
     # a vector whose elements lie apart is gathered element by element
+    apart = vectors if packs_columns else vectors * lanes
     loads = sum((row_count if r.moves_with(rows) else 1)
-                * {Stride.INVARIANT: 1, Stride.UNIT: vectors, Stride.OTHER: vectors * lanes}[r.stride(columns)]
+                * {Stride.INVARIANT: 1, Stride.UNIT: vectors, Stride.OTHER: apart}[r.stride(columns)]
                 for r in operands)
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
     cycles = max(operations / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
     cycles += STEP_CYCLES + UNHIDDEN_LOADS * loads / ports.loads_per_cycle
-    packed = nest.is_box and not {r.array for r in operands} & {r.array for r in sums}
+    packed = straight and not {r.array for r in operands} & {r.array for r in sums}
     waste = 1.0
     for loop, edge, whole in ((rows, row_count, row_count), (columns, vectors * lanes, lanes)):
         extent = nest.extents[loop]
@@ -122,5 +167,5 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
         else:
             waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
     if row_count & (row_count - 1):
-        waste *= UNEVEN_ROWS if nest.is_box else UNEVEN_ROWS_BY_A_DIAGONAL
+        waste *= UNEVEN_ROWS if straight else UNEVEN_ROWS_BY_A_DIAGONAL
     return waste * (cycles / operations + BYTES_WEIGHT * loaded / (operations * lanes))

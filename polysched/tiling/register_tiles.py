@@ -45,6 +45,8 @@ def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, c
     outside = (loop if plan.order else replace(loop, mark=replace(loop.mark, role=Role.LOOP))
                for loop in (loops[k] for k in shape.outer))
     around = (*outside, *(blocks if plan.rows_first else reversed(blocks)))
+    if plan.columns_outside:
+        around = (blocks[1], *(loop for loop in around if loop is not blocks[1]))
     below = enter(position, around)
     separated = _by_statement(loops, plan, below)
     if separated is not None and is_legal(below, _sequence(separated)):
