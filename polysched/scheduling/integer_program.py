@@ -117,7 +117,8 @@ class IntegerProgram:
 
     def fits(self) -> bool:
         """Whether every sum of a row stays within what the solver adds."""
-        sums = [self.range_of(dict(row)) for row, _ in self.rows] + [*self.bounds, *((v, v) for v in self.rows.values())]
+        sums = [self.range_of(dict(row)) for row, _ in self.rows]
+        sums += [*self.bounds, *((least, least) for least in self.rows.values())]
         return all(-SOLVER_LIMIT < least and largest < SOLVER_LIMIT for least, largest in sums)
 
     def _never_negative(self, terms: Terms) -> bool:

@@ -28,7 +28,7 @@ def goes_with_loop(pragma: c_ast.Node) -> bool:
     if words[:1] == ["omp"]:
         return words[1:2] == ["simd"] or words[1:3] == ["parallel", "for"]
     second = _OF_LOOPS.get(words[0]) if words else None
-    return second is not None and (not second or words[1:2] != [] and words[1] in second)
+    return second is not None and (not second or (words[1:2] != [] and words[1] in second))
 
 
 def check_directives(path: str, region: SyntaxRegion) -> None:

@@ -36,7 +36,7 @@ def test_a_pragma_between_the_loops_of_a_region_goes() -> None:
     f"#pragma omp critical\n{LOOP}", f"#pragma omp target\n{{\n{LOOP}}}\n", f"#pragma acc parallel loop\n{LOOP}",
     "for (i = 0; i < n; i++)\n#pragma omp atomic\na[i] += b[i];\n"])
 def test_what_other_threads_or_devices_take_part_in_is_left_alone(body: str) -> None:
-    with pytest.raises(UnsupportedScopError, match="pragma|threads|device"):
+    with pytest.raises(UnsupportedScopError, match=r"pragma|threads|device"):
         found(body)
 
 
