@@ -5,7 +5,8 @@ Rewrite:  for (j = a; j < b; j += W) y[j] = x[j - 1] + x[j];                    
                        for (j = a; j < b; j += W) { here = x[j]; back = last lane of before, then all of here but its
                                                     last lane; y[j] = back + here; before = here; } }
 
-A vector as wide as a cache line lies on two lines unless it starts on one, and takes two loads; here it takes none.
+A vector as wide as a cache line lies on two lines unless it starts on one, and takes two loads; here it takes none, but
+an operation, so it is done where loads are what the loop waits for.
 A read just behind the vector that was stored last also waits for that store where the two arrays lie a multiple of
 4 KiB apart, as whole pages of memory do: the processor compares the low twelve bits of addresses first (Intel 64 and
 IA-32 Architectures Optimization Reference Manual, "Memory Disambiguation").
@@ -23,12 +24,13 @@ from polysched.emit_c.accumulators import TileAccess
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.facts import distance
 from polysched.emit_c.index import Linear, substitute
-from polysched.emit_c.loops import RegisterTile
+from polysched.emit_c.loops import RegisterTile, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.tile_accesses import Lanes, Reach
 from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import vector_at
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
+from polysched.scop.body import Binary, Call, Select, assignments, statement_expressions, walk
 from polysched.scop.scop import Scop
 
 LINE_BYTES = 64
@@ -50,7 +52,10 @@ class Row:
 
 
 def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: int, scop: Scop) -> tuple[Row, ...]:
-    """The rows of which vector after vector is read, and vectors that start between them."""
+    """The rows of which vector after vector is read, and vectors that start between them.
+
+    None where the processor has more operations than loads to do: each vector from two others is one operation more.
+    """
     if not _is_row_of_vectors(tile, lanes):
         return ()
     written = {a.generic.array for a in accesses if a.writes}
@@ -67,7 +72,17 @@ def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: 
             behind = tuple((other, gap) for other, gap in gaps if gap is not None and 0 < gap < lanes)
             if behind:
                 rows.append(Row(here, behind))
-    return tuple(rows[:MOST_ROWS])
+    straddling = sum(all(distance(end, _last(read)) != 0 for end in ends) for read in reads)
+    waits = len(reads) + straddling > _operations(tile, scop)
+    return tuple(rows[:MOST_ROWS]) if waits else ()
+
+
+def _operations(tile: RegisterTile, scop: Scop) -> int:
+    """Operations on floating-point numbers per iteration."""
+    bodies = [scop.statement(instance.statement).body for instance in instances(tile.body)]
+    updates = sum(item.op is not None for body in bodies for item in assignments(body))
+    return updates + sum(isinstance(e, Binary | Call | Select) and e.dtype.is_float
+                         for body in bodies for top in statement_expressions(body) for e in walk(top))
 
 
 def _is_row_of_vectors(tile: RegisterTile, lanes: int) -> bool:

@@ -5,6 +5,10 @@ takes well; there are few combinations, though, since edges are powers of two.  
 it needs no tile loop, every row of the data is walked from end to end, and its first element stays where it is in
 memory from row to row.
 
+Where the number of time steps is known, so are its even shares: 50 steps are 2 x 25 as well as 3 x 16 and 2 that leave
+a thread waiting for the others on every wavefront.  The loops beside the rows then have multiples of what the tiles
+move on by, so that edges divide each other.
+
 Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`.
 """
 
@@ -27,11 +31,20 @@ from polysched.tiling.traffic import working_set_bytes
 LONGEST_EDGE = 128
 """Longer edges of loops around a row only help where rows are very short, and make the search long."""
 
+MOST_SHARES = 8
+"""Even shares of the time steps: more are shorter than the reuse over time needs, or a power of two is near them."""
+
+MULTIPLES = (1, 2, 4, 8)
+"""Edges of loops beside the rows, in how far a tile moves on from its first time step to its last."""
+
 MOST_ROWS = 1024
 """Rows of tiles along which wavefronts are counted one by one."""
 
 ROW_CYCLES = 40
 """What a row costs beside its iterations: bounds, a first and a last vector that repeat iterations of others."""
+
+FEW_STEPS = 64
+"""Iterations of a loop of unknown length that make the wavefronts: its tiles have to occupy threads then, too."""
 
 TEAM_SECONDS = 5e-6
 """Start and end of a team of threads: two barriers of a few cores."""
@@ -97,11 +110,29 @@ def _combinations(problem: TileProblem, order: tuple[int, ...]) -> Iterator[tupl
             edges = [edge for edge in edges if edge < unskewed_extent(problem.nest, loop)]
             edges.append(problem.nest.extents[loop])
         choices.append(sorted(set(edges)))
-    return product(*choices)
+    yield from product(*choices)
+    nest = problem.nest
+    slopes = [1, *(max(1, _skew(nest, 0, loop)) for loop in range(1, nest.depth))]
+    for steps in _even_shares(problem, choices[0]):
+        multiples = [[edge for edge in (steps * slope * k for k in MULTIPLES) if edge < nest.extents[loop]]
+                     for loop, slope in enumerate(slopes)]
+        yield from product(*([steps] if loop == 0 else edges if loop == problem.innermost else multiples[loop]
+                             for loop, edges in enumerate(choices)))
+
+
+def _even_shares(problem: TileProblem, others: list[int]) -> list[int]:
+    """Edges of the loop that skews the others, beside those that there are anyway, with tiles of nearly one length."""
+    nest = problem.nest
+    if not nest.fixed[0] or problem.innermost == 0:
+        return []
+    shares = {-(-nest.extents[0] // count) for count in range(2, MOST_SHARES + 1)}
+    return sorted(share for share in shares if min(others) <= share <= LONGEST_EDGE and share not in others)
 
 
 def wavefront_seconds(plan: BandPlan, seconds: float, threads: int) -> float:
     """The time of a nest on all threads, with the tiles of one wavefront after the other shared out.
+
+    A loop whose length only the running program knows counts as half long and half short (`FEW_STEPS`).
 
     Parameters
     ----------
@@ -111,8 +142,36 @@ def wavefront_seconds(plan: BandPlan, seconds: float, threads: int) -> float:
     if threads < 2 or len(plan.order) < 2:
         return seconds
     widths, share = wavefront_widths(plan, *plan.order[:2])
-    rounds = int((-(-widths // threads)).sum())
-    return seconds * rounds / int(widths.sum()) + len(widths) / share * TEAM_SECONDS
+    short = _with_few_steps(plan)
+    busy = [busiest_share(p, threads) for p in (plan, short) if p is not None]
+    return seconds * sum(busy) / len(busy) + len(widths) / share * TEAM_SECONDS
+
+
+def busiest_share(plan: BandPlan, threads: int) -> float:
+    """How much of all work the busiest thread has, or waits for, with the tiles of each wavefront shared out.
+
+    The last row of tiles has what the others leave of the first loop, where its length is known.
+    """
+    first, second = plan.order[:2]
+    widths, share = wavefront_widths(plan, first, second)
+    edge, extent = plan.edges[first] or plan.nest.extents[first], plan.nest.extents[first]
+    least = extent % edge / edge if plan.nest.fixed[first] and share == 1 and extent % edge else 1.0
+    last = np.arange(len(widths)) >= len(widths) - _tiles_of_a_row(plan, first, second)
+    others = widths - last
+    rounds = others // threads + np.where(others % threads, 1.0, last * least)
+    return float(rounds.sum() / (others + last * least).sum())
+
+
+def _with_few_steps(plan: BandPlan) -> BandPlan | None:
+    """The plan for few iterations of the loop that skews the others; None where its length is known."""
+    nest, (first, second) = plan.nest, plan.order[:2]
+    if nest.fixed[first] or nest.extents[first] <= FEW_STEPS:
+        return None
+    extents = list(nest.extents)
+    side = unskewed_extent(nest, second)
+    extents[second] = side + (extents[second] - side) * (FEW_STEPS - 1) // (extents[first] - 1)
+    extents[first] = FEW_STEPS
+    return replace(plan, nest=replace(nest, extents=tuple(extents)))
 
 
 def wavefront_widths(plan: BandPlan, first: int, second: int) -> tuple[np.ndarray, float]:
@@ -123,13 +182,24 @@ def wavefront_widths(plan: BandPlan, first: int, second: int) -> tuple[np.ndarra
     """
     extents, edges = plan.nest.extents, plan.edges
     first_edge, second_edge = edges[first] or extents[first], edges[second] or extents[second]
-    side = unskewed_extent(plan.nest, second)
-    skew = (extents[second] - side) // max(1, extents[first] - 1)
+    skew = _skew(plan.nest, first, second)
     all_rows = -(-extents[first] // first_edge)
-    long = -(-(side + skew * (first_edge - 1)) // second_edge)
+    long = _tiles_of_a_row(plan, first, second)
     row = np.arange(min(all_rows, MOST_ROWS), dtype=np.int64)
     starts = row + row * (skew * first_edge) // second_edge
     waves = np.arange(int(starts[-1]) + long)
     begun = np.searchsorted(starts, waves, side="right")
     ended = np.searchsorted(starts + long, waves, side="right")
     return begun - ended, len(row) / all_rows
+
+
+def _skew(nest: Nest, first: int, second: int) -> int:
+    """How far the second loop moves on per iteration of the first one."""
+    return round((nest.extents[second] - unskewed_extent(nest, second)) / max(1, nest.extents[first] - 1))
+
+
+def _tiles_of_a_row(plan: BandPlan, first: int, second: int) -> int:
+    extents, edges = plan.nest.extents, plan.edges
+    first_edge, second_edge = edges[first] or extents[first], edges[second] or extents[second]
+    moved = _skew(plan.nest, first, second) * (first_edge - 1)
+    return -(-(unskewed_extent(plan.nest, second) + moved) // second_edge)

@@ -52,6 +52,7 @@ def test_the_same_numbers_around_the_edges_of_vectors(name: str, element: str, d
     (512, "A[i][j + 3] = B[i][j + 3] + B[i][j + 4];"),           # nothing behind
     (512, "A[i][j + 3] = B[i][j + 2] + B[i][j + 4];"),           # no vector where the loop writes
     (512, "A[i][j + 3] = B[i][j + 3] + C[i][j + 2];"),           # two rows
+    (512, "A[i][j + 3] = (B[i][j + 3] + B[i][j + 2]) / 2 + B[i][j + 3] * B[i][j + 2] * 3;"),   # more operations
 ])
 def test_rows_without_overlap_keep_their_loads(bits: int, body: str) -> None:
     text = emit(marked(from_c_text(program(body, "double")), LOOPS), options=EmitOptions(vector_bits=bits)).text

@@ -16,7 +16,7 @@ from polysched.tiling.band_plan import BandPlan
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.nest import nest_of
 from polysched.tiling.position import top
-from polysched.tiling.skewed_tiles import full_tiles_seconds, wavefront_seconds, wavefront_widths
+from polysched.tiling.skewed_tiles import busiest_share, full_tiles_seconds, wavefront_seconds, wavefront_widths
 
 STENCIL = """
 void f(double A[{n}][{n}], double B[{n}][{n}]) {{
@@ -83,3 +83,19 @@ def test_rows_that_fit_stay_whole():
 def test_an_exact_choice_needs_no_threads():
     tiled = tile(schedule_of(100, 20), TilingOptions(target=replace(SMALL, cores=1)))
     assert tiled.bands[0].wavefront
+
+
+def test_threads_do_not_wait_for_short_last_tiles():
+    """50 steps in tiles of 16 leave 2: three whole tiles on two threads wait as four would."""
+    shares = [busiest_share(BandPlan(nest=nest_at(1000, 50), edges=(steps, 64, None), order=(0, 1)), 2)
+              for steps in (16, 25)]
+    assert shares[0] > 0.6
+    assert 0.5 <= shares[1] < 0.53
+
+
+@pytest.mark.parametrize("steps", [50, 22])
+def test_time_is_cut_into_even_shares(steps):
+    tiled = tile(schedule_of(700, steps), TilingOptions(target=SMALL))
+    edges = tiled.bands[0].plan.edges
+    assert -steps % edges[0] <= steps // edges[0]    # what the last tile lacks
+    assert edges[1] % (2 * edges[0]) == 0 or edges[1] & (edges[1] - 1) == 0
