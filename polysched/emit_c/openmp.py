@@ -12,7 +12,7 @@ from polysched.emit_c.facts import arms_of, depends_on
 from polysched.emit_c.index import Comparison, constant
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import For, RegisterTile, is_innermost, walk_nodes
-from polysched.emit_c.work import work
+from polysched.emit_c.work import whatever_the_alignment, work
 from polysched.scheduling.marks import Role
 
 CHUNK = 8  # iterations of an untiled loop that a thread takes at a time
@@ -77,14 +77,16 @@ def work_varies(loop: For) -> bool:
     """Whether some iterations do more than others.
 
     The work varies where the length of a loop further in depends on the loop's variable, or on one whose range it
-    moves, whatever pair of its bounds holds (a triangle); a point loop cut off at the end does not count.
+    moves, whatever pair of its bounds holds (a triangle); a point loop cut off at the end does not count, nor do the
+    elements in front of the first aligned vector of a row.
     """
     inner = [n for n in walk_nodes(loop.body) if isinstance(n, For)]
     inner += [part for n in walk_nodes(loop.body) if isinstance(n, RegisterTile) for part in n.loops]
     moved = frozenset({loop.variable})
     varies = False
     for part in inner:
-        lowers, uppers = arms_of(part.lower, "max"), arms_of(part.upper, "min")
+        lowers = arms_of(whatever_the_alignment(part.lower), "max")
+        uppers = arms_of(whatever_the_alignment(part.upper), "min")
         varies = varies or all(depends_on(high - low, moved) for low in lowers for high in uppers)
         if any(depends_on(bound, moved) for bound in (*lowers, *uppers)):
             moved |= {part.variable}

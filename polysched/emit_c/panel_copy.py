@@ -148,10 +148,11 @@ class PanelCopy:
         part = replace(self, panel=replace(self.panel, loops=self.panel.loops[self.panel.shared:], shared=0),
                        clears=not self._is_full() and self._ends_rows())
         lines = part.lines()
-        start = [] if part.clears or self._is_full() else [
-            f"__builtin_memset({self.panel.name}, 0, {self.panel.bytes_text});"]
         known = prod(int(extent) for extent in self.panel.outer if extent.isdecimal()) * self.panel.bytes
-        if not self.threads or (known < FEWEST_BYTES_FOR_THREADS and all(e.isdecimal() for e in self.panel.outer)):
+        threads = self.threads and (known >= FEWEST_BYTES_FOR_THREADS or not all(
+            extent.isdecimal() for extent in self.panel.outer))
+        start = [] if part.clears or self._is_full() else self._cleared(threads=threads)
+        if not threads:
             return [*start, *self._around(list(loops), lines)]
         divided = max(loops, key=_length)
         for loop in reversed(loops):
@@ -183,6 +184,14 @@ class PanelCopy:
         return self._origin_of(self.panel.loops[-1])
 
     def _origin_of(self, loop: For) -> Linear:
+    def _cleared(self, *, threads: bool) -> list[str]:
+        """Zeros everywhere, a block of the first dimension at a time: each thread is the first to touch its blocks."""
+        block, name = self.taken.fresh("block", self.in_use), self.panel.name
+        count = (*self.panel.outer, *map(str, self.panel.extents))[0]
+        return [*(["#pragma omp parallel for"] if threads else []),
+                *braced(f"for (long {block} = 0; {block} < {count}; {block}++)",
+                        [f"__builtin_memset(&{name}[{block}], 0, sizeof {name}[{block}]);"])]
+
         return variable(loop.variable) - self.panel.subscripts[-1]
 
     def _rest_of_row(self, last: For) -> list[str]:

@@ -65,8 +65,8 @@ def _paths(node: Node, known: Mapping[str, Linear]) -> Iterator[tuple[For, ...]]
     if isinstance(node, RegisterTile):
         node = as_loops(node)
     loops = (node,) if isinstance(node, For) else ()
-    here = tuple(replace(loop, lower=_plain(substitute(loop.lower, known)),
-                         upper=_plain(substitute(loop.upper, known))) for loop in loops)
+    here = tuple(replace(loop, lower=whatever_the_alignment(substitute(loop.lower, known)),
+                         upper=whatever_the_alignment(substitute(loop.upper, known))) for loop in loops)
     below = [path for child in child_nodes(node) for path in _paths(child, known)]
     if not below:
         yield here
@@ -74,8 +74,8 @@ def _paths(node: Node, known: Mapping[str, Linear]) -> Iterator[tuple[For, ...]]
         yield (*here, *path)
 
 
-def _plain(bound: Linear) -> Linear:
-    """The bound without the few elements that a vector loop begins later to be aligned."""
+def whatever_the_alignment(bound: Linear) -> Linear:
+    """A bound without the few elements that a vector loop begins later to be aligned."""
     return shifted(replace(bound, terms=tuple(t for t in bound.terms if not isinstance(t[0], ToBoundary))), 0)
 
 

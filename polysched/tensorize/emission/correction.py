@@ -64,7 +64,8 @@ def _sums(match: Match, label: str, value: Expr, kind: str, *, parallel: bool) -
     """An array with the sum of a value over the reduction, per iteration of the other loops that it knows."""
     kept = _kept(match, value)
     inside = [n for n in _inner(match) if n in reduction_loops(match.fragment)]
-    yield f"{kind} *ps_{label} = ps_zeros({math.prod(match.fragment.loop(n).extent for n in kept)} * sizeof({kind}));"
+    elements = math.prod(match.fragment.loop(n).extent for n in kept)
+    yield f"{kind} *ps_{label} = ps_zeros({elements} * sizeof({kind}), {int(parallel)});"
     if parallel and kept:
         yield "#pragma omp parallel for"
     add = f"ps_{label}[{_position(match, kept)}] += ({kind}){value_c(match, value, match.fragment.update.dtype)};"

@@ -21,11 +21,15 @@ from polysched.tensorize.exact_arithmetic import PRELUDE
 from polysched.tensorize.match import Match
 from polysched.tensorize.semantics import C_NAMES
 
-ZEROS = """static inline void *ps_zeros(size_t bytes)
+ZEROS = """static inline void *ps_zeros(size_t bytes, int threads)
 {
-    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    char *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (!memory) abort();
-    return memset(memory, 0, bytes);
+    (void)threads;
+    #pragma omp parallel for if(threads && bytes >= 262144)
+    for (size_t page = 0; page < bytes; page += 4096)   /* pages belong to the threads that touch them first */
+        memset(memory + page, 0, bytes - page < 4096 ? bytes - page : 4096);
+    return memory;
 }
 """
 
@@ -148,7 +152,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     parameters = ", ".join(f"{'' if a == written else 'const '}{C_NAMES[fragment.scop.array(a).dtype.name]} *{a}"
                            for a in arrays)
     parameters = ", ".join([parameters, *kept_parameters(match)])
-    lines = [*_kept_c(plan, name, options.keep, packed), f"void {name}({parameters})", "{"]
+    lines = [*_kept_c(plan, name, options, packed), f"void {name}({parameters})", "{"]
     if match.intrinsic.isa.prepare and not options.emulated:
         lines.append("    " + fill_in(match.intrinsic.isa.prepare, refuse="abort()").strip())
     for p in packed:
@@ -156,7 +160,8 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
             lines.append(f"    {operand_type(plan, p.operand)} *packed_{p.operand} = {name}_kept_{p.operand};")
             continue
         kind, buffer = operand_type(plan, p.operand), f"{name}_buffer_{p.operand}"
-        lines += [f"    static _Thread_local {kind} *{buffer};", f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p)};",
+        lines += [f"    static _Thread_local {kind} *{buffer};",
+                  f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p, options)};",
                   f"    {kind} *packed_{p.operand} = {buffer};"]
         if p.operand != output or not (options.zero or match.adds_at_the_end):
             sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand), *kept_arguments(match)])
@@ -181,17 +186,17 @@ def operand_sources(match: Match, operand: str) -> list[str]:
                    if isinstance(e, Load)})
 
 
-def _buffer_c(plan: Plan, place: Place) -> str:
+def _buffer_c(plan: Plan, place: Place, options: EmissionOptions) -> str:
     """Memory that holds zeros, since padding is never written."""
     width = plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
-    return f"ps_zeros({place.elements * width})"
+    return f"ps_zeros({place.elements * width}, {int(options.parallel)})"
 
 
-def _kept_c(plan: Plan, name: str, keep: tuple[str, ...], packed: list[Place]) -> list[str]:
+def _kept_c(plan: Plan, name: str, options: EmissionOptions, packed: list[Place]) -> list[str]:
     """Buffers that outlive a call, and the functions that fill them."""
     lines = []
     for place in packed:
-        if place.operand not in keep:
+        if place.operand not in options.keep:
             continue
         kind, operand = operand_type(plan, place.operand), place.operand
         sources = operand_sources(plan.match, operand)
@@ -200,6 +205,6 @@ def _kept_c(plan: Plan, name: str, keep: tuple[str, ...], packed: list[Place]) -
         handed = [f"{name}_kept_{operand}", *sources, *kept_arguments(plan.match)]
         lines += [f"static _Thread_local {kind} *{name}_kept_{operand};",
                   f"void {name}_prepare_{operand}({', '.join(parameters)})", "{",
-                  f"    if (!{name}_kept_{operand}) {name}_kept_{operand} = {_buffer_c(plan, place)};",
+                  f"    if (!{name}_kept_{operand}) {name}_kept_{operand} = {_buffer_c(plan, place, options)};",
                   f"    {name}_pack_{operand}({', '.join(handed)});", "}", ""]
     return lines
