@@ -30,7 +30,7 @@ from polysched.tensorize.facts import (
     witness_text,
 )
 from polysched.tensorize.fragment import Fragment
-from polysched.tensorize.ideal import ideal_form, ideal_text, multiplies
+from polysched.tensorize.ideal import accumulates_sum, ideal_form, ideal_text, multiplies
 from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.zero_points import Correction, factored, without_zero_points
 
@@ -259,7 +259,7 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         elif not isinstance(e, Literal) and not _fits(e, wanted):
             facts.append(dtype_fact(fragment, intrinsic, element.array, e, wanted))
     dtype = fragment.update.dtype
-    if dtype != contraction.output_dtype:
+    if dtype != contraction.output_dtype and not _same_bits(dtype, intrinsic):
         facts.append(Fact("accumulator", f"operand {contraction.output.array}: the program accumulates in {dtype}, "
                           f"{intrinsic.name} in {contraction.output_dtype}",
                           f"accumulate in {contraction.output_dtype}, and convert afterwards"))
@@ -275,6 +275,7 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
     if not facts:
         given = {str(e): operands[e.array] for e in contraction.inputs}
         old: Expr = Load(fragment.target, dtype)
+        old = old if dtype == contraction.output_dtype else Cast(old, contraction.output_dtype)
         mine = _substituted(contraction.update, given, old, str(contraction.output))
         if clamp is not None:
             outcome = _same_clamped(fragment.update, update, _wide(mine), clamp)
@@ -298,6 +299,13 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         numbers = [n for n in operands if intrinsic.operand(n).mode is LoadMode.VALUE]
         assumptions += [f"the whole sum is multiplied by {n}" for n in numbers if operands[n] != Literal("1", 1, dtype)]
     return Assignment(tuple(operands.items()), tuple(facts), tuple(dict.fromkeys(assumptions)))
+
+
+def _same_bits(dtype: DType, intrinsic: Intrinsic) -> bool:
+    """An unsigned accumulator where the instruction has a signed one, or the other way: sums wrap to the same bits."""
+    theirs = intrinsic.contraction.output_dtype
+    return dtype.is_integer and theirs.is_integer and dtype.bits == theirs.bits and accumulates_sum(intrinsic) \
+        and intrinsic.contraction.finish is None
 
 
 def _same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[str, Expr],
@@ -330,10 +338,19 @@ def _same_addend(update: Expr, mine: Expr, fragment: Fragment) -> Outcome:
 
 def _addend(update: Expr, old: Load) -> Expr | None:
     """What an update adds to the old value, in its own type; None for other updates."""
-    if not (isinstance(update, Binary) and update.op == "+" and update.dtype == old.dtype):
+    update = _below_signs(update)
+    if not (isinstance(update, Binary) and update.op == "+" and update.dtype.bits == old.dtype.bits):
         return None
-    sides = [e for e in (update.left, update.right) if plain(e) != old]
+    sides = [e for e in (update.left, update.right) if _below_signs(plain(e)) != old]
     return sides[0] if len(sides) == 1 and old.reference not in _references(sides[0]) else None
+
+
+def _below_signs(e: Expr) -> Expr:
+    """Below conversions between the signed and the unsigned type of a width, which keep every bit."""
+    while isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_integer \
+            and e.dtype.bits == e.operand.dtype.bits:
+        e = e.operand
+    return e
 
 
 def _same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome:

@@ -146,6 +146,24 @@ def test_what_is_almost_the_same_is_refused_with_its_reason(case: tuple[str, str
     assert reason in "\n".join(map(str, found.explanations))
 
 
+def test_an_unsigned_sum_wraps_to_the_same_bits(corners: Callable[[str, tuple[int, int]], np.ndarray],
+                                                 tmp_path: Path) -> None:
+    found = [matched(program(s, "uint8_t", "int8_t", "uint32_t"), "vpdpbusd")
+             for s in ("$C += $A * $B;", "$C += ($A - 7) * ($B - 3);", "unsigned t = $A * $B; $C = t + $C;")]
+    assert all(f.count for f in found), [str(e) for f in found for e in f.explanations]
+    functions = [emit_match(m, f"u{at}_{i}", EmissionOptions(emulated=True, parallel=False))
+                 for at, f in enumerate(found) for i, m in enumerate(f.with_mirrors)]
+    library = compiled(functions, tmp_path, "unsigned")
+    for function in functions:
+        a, b, c = corners("uint8_t", (M, K)), corners("int8_t", (K, N)), corners("uint32_t", (M, N))
+        x, y = (7, 3) if function.name.startswith("u1") else (0, 0)
+        wanted = (c.astype(np.int64) + (a.astype(np.int64) - x) @ (b.astype(np.int64) - y)).astype(np.uint32)
+        call(library, function, {"A": a, "B": b, "C": c})
+        np.testing.assert_array_equal(c, wanted)
+    saturating = matched(program("$C += $A * $B;", "uint8_t", "int8_t", "uint32_t"), "vpdpbusds")
+    assert "accumulates in uint32, vpdpbusds in int32" in str(saturating.explanations[0])
+
+
 SATURATED = [
     "int64_t t = (int64_t)$C + $A * $B; if (t > INT32_MAX) t = INT32_MAX; if (t < INT32_MIN) t = INT32_MIN; $C = t;",
     "int64_t t = $A * $B; t += $C; t = t < INT32_MIN ? INT32_MIN : t; $C = t > INT32_MAX ? INT32_MAX : t;",

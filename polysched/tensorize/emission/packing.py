@@ -71,7 +71,8 @@ def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
         body = list(gather(plan, output.name, held, copy=copy))
     else:
         body = _stored_c(plan, held, zero=zero)
-    parameters = [f"{c_type} *restrict {array}", f"const {c_type} *restrict ps_from", *kept_parameters(plan.match)]
+    parameters = [f"{_c(plan.match, array)} *restrict {array}", f"const {c_type} *restrict ps_from",
+                  *kept_parameters(plan.match)]
     head = f"static void {name}({', '.join(parameters)})"
     return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
 
