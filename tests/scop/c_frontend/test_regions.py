@@ -4,6 +4,7 @@ import islpy as isl
 import pytest
 
 from polysched.scop import all_from_c_file, all_from_c_text, from_c_text
+from polysched.scop.c_frontend.preprocess import STUB_HEADERS
 from polysched.scop.c_frontend.regions import pragma_lines
 
 BODY = "  for (int i = 0; i < n; i++) A[i] = 1;"
@@ -144,3 +145,12 @@ def test_nothing_detected_says_why():
     assert caught.value.where.line == 2
     with pytest.raises(Exception, match="no function with statements"):
         all_from_c_text("int x;\n", autodetect=True)
+
+
+def test_every_standard_header_of_ours_can_be_read():
+    names = sorted(str(p.relative_to(STUB_HEADERS)) for p in STUB_HEADERS.rglob("*.h"))
+    assert {"stdio.h", "pthread.h", "fcntl.h", "sys/wait.h", "immintrin.h"} <= set(names)
+    includes = "".join(f"#include <{name}>\n" for name in names if name != "iso646.h")   # that one gives names to signs
+    (scop,) = all_from_c_text(f"{includes}void f(int n, double a[n])\n{{\n  for (int i = 0; i < n; i++) a[i] = 1;\n}}\n",
+                              autodetect=True)
+    assert scop.name == "f"

@@ -1,0 +1,5 @@
+#ifndef POLYSCHED_STDALIGN_H
+#define POLYSCHED_STDALIGN_H
+#define alignas _Alignas
+#define alignof _Alignof
+#endif

@@ -1,0 +1,4 @@
+#ifndef POLYSCHED_TMMINTRIN_H
+#define POLYSCHED_TMMINTRIN_H
+#include <immintrin.h>
+#endif
