@@ -21,7 +21,7 @@ from polysched.emit_c.accumulators import TileAccess
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import depends_on
-from polysched.emit_c.index import Linear, extreme, substitute, variable
+from polysched.emit_c.index import Linear, Variable, constant, extreme, substitute, variable
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import Edge, RegisterTile, instances
 from polysched.emit_c.names import TakenNames, identifier_of
@@ -121,16 +121,36 @@ class CutTile:
         copy = (self._rows_buffer(array) if turned else self.buffer(array)) + "".join(
             f"[{names[edge.variable]}]" for edge, _ in edges)
         lines = [assignment.format(copy=copy, memory=self.place(replace(where, subscripts=forms)))]
+        if turned and self._lies_in_rows(array):
+            rows, _ = edges[-1]
+            first = tuple(substitute(form, {names[rows.variable]: constant(0)}) for form in forms)
+            row, memory = copy.rpartition("[")[0], self.place(replace(where, subscripts=first))
+            size = rows.count * self.scop.array(array).dtype.bytes
+            copied, edges = assignment.format(copy=f"{row}[0]", memory=memory), edges[:-1]
+            lines = ["__builtin_memcpy(&{}, &{}, {});".format(*copied.rstrip(";").split(" = "), size)]
         for edge, (lower, upper) in reversed(edges):
             name, here = names[edge.variable], variable(edge.variable)
             start = "0" if lower == edge.base else self.index.bound(lower - here).code
             end = str(edge.count) if upper == edge.base + edge.count else self.index.bound(upper - here).code
-            if edge is edges[-1][0]:  # a constant length lets the compiler take whole vectors
+            if edge is self._innermost(array):  # a constant length lets the compiler take whole vectors
                 inside = [f"{name} >= {start}"] * (start != "0") + [f"{name} < {end}"] * (end != str(edge.count))
                 lines = braced(f"if ({' && '.join(inside)})", lines) if inside else lines
                 start, end = "0", str(edge.count)
             lines = braced(f"for (long {name} = {start}; {name} < {end}; {name}++)", lines)
         return lines
+
+    def _innermost(self, array: str) -> Edge:
+        """The edge that the copy of an array follows innermost."""
+        return self.tile.edges[0 if self._is_transposed(array) else -1]
+
+    def _lies_in_rows(self, array: str) -> bool:
+        """Whether the rows of a whole tile are neighbours in memory, so that one call copies them."""
+        forms, name = self.sums[array].subscripts or (), self.tile.edges[0].variable
+        element = self.scop.array(array).c_element
+        local = any(t.array == array for instance in instances(self.tile.body) for t in instance.temporaries)
+        return (is_whole(self.tile) and not local and (not element or element.endswith("[{}]")) and bool(forms)
+                and forms[-1].coefficient(Variable(name)) == 1
+                and not any(depends_on(form, frozenset({name})) for form in forms[:-1]))
 
     def _moved_rows(self) -> tuple[Edge, ...]:
         """The edges along which an operand moves that no panel holds."""

@@ -62,15 +62,17 @@ def _schedule_clause(loop: For) -> str:
 
     Some do more than others, or each is long: cores that share their machine are not equally fast.
     """
-    if not work_varies(loop) and not _is_long(loop):
+    if _is_long(loop):
+        return " schedule(dynamic)"
+    if not work_varies(loop):
         return ""
     return " schedule(dynamic)" if loop.mark.role is Role.TILE else f" schedule(dynamic, {CHUNK})"
 
 
 def _is_long(loop: For) -> bool:
-    """Whether one iteration computes much with what it has packed first."""
-    return loop.mark.role is Role.TILE and any(
-        isinstance(n, RegisterTile) and n.panels and n.loops for n in walk_nodes(loop.body))
+    """Whether one iteration computes much with what it has packed first, or what was packed for all."""
+    return any(isinstance(n, RegisterTile) and n.loops and n.panels and (
+        loop.mark.role is Role.TILE or any(panel.shared for panel in n.panels)) for n in walk_nodes(loop.body))
 
 
 def work_varies(loop: For) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+import islpy as isl
+
 from polysched.emit_c.c_text import CText
-from polysched.emit_c.expressions import ExpressionPrinter
+from polysched.emit_c.expressions import ExpressionPrinter, linear_form
 from polysched.emit_c.facts import arms_of
 from polysched.emit_c.index import Comparison, Linear, Variable, constant, junction, substitute, variable, variables
 from polysched.emit_c.loop_head import loop_head
@@ -103,7 +105,16 @@ class PanelCopy:
                 loop.lower != constant(0) or loop.upper != constant(n) for loop, n in zip(run, extents, strict=True)):
             return None
         single = self._around([*outer, panel.loops[across]], self._around(list(run[:-1]), self._one_by_one(run[-1])))
-        return self._where_full(panel.loops[across], list(outer), self._run(panel.loops[across], run, lanes), single)
+        rows = prod(extents)
+        copy = (f"{panel.value.dtype.c_name} {self._rows_buffer}[{panel.extents[-1]}][{-(-rows // lanes) * lanes}]"
+                f" __attribute__((aligned({ALIGNMENT_BYTES}))) = {{0}};")
+        return _scope([copy, *self._where_full(panel.loops[across], list(outer), self._run(
+            panel.loops[across], run, lanes, rows), single)])
+
+    @property
+    def _rows_buffer(self) -> str:
+        """The name of the buffer in which rows lie side by side on their way."""
+        return self.taken.fresh(f"{self.panel.name}_rows", self.in_use)
 
     def _where_full(self, loop: For, outer: list[For], full: list[str], otherwise: list[str]) -> list[str]:
         """Lines inside the outer loops where a loop fills the last dimension of the panel, and others where not."""
@@ -120,27 +131,44 @@ class PanelCopy:
             return self._around(outer, _either(self.printer.index.condition(condition), full, single))
         return _either(self.printer.index.condition(condition), self._around(outer, full), otherwise)
 
-    def _run(self, across: For, run: tuple[For, ...], lanes: int) -> list[str]:
+    def _run(self, across: For, run: tuple[For, ...], lanes: int, rows: int) -> list[str]:
         """A run of each row copied side by side, then turned into the panel."""
-        panel, index = self.panel, self.printer.index
-        rows = prod(panel.extents[len(panel.extents) - 1 - len(run):-1])
-        c_name, copy = panel.value.dtype.c_name, self.taken.fresh(f"{panel.name}_rows", self.in_use)
-        at = constant(0)
-        for loop, n in zip(run, panel.extents[len(panel.extents) - 1 - len(run):-1], strict=True):
-            at = at * n + variable(loop.variable)
-        start = self._origin_of(across)
-        place = f"{copy}[{index.form(variable(across.variable) - start).text}][{index.form(at).text}]"
-        first = {loop.variable: constant(0) for loop in run} | {across.variable: start}
-        operand = PackedOperand(panel.name, tuple(substitute(f, first) for f in panel.subscripts), True)
+        panel, index, copy = self.panel, self.printer.index, self._rows_buffer
+        start, width = self._origin_of(across), panel.extents[-1]
+        first = {loop.variable: constant(0) for loop in run}
+        row = f"{copy}[{index.form(variable(across.variable) - start).text}]"
+        if self._lies_in_rows(run):
+            scalar = replace(self.printer, iterators={name: substitute(form, first)
+                                                      for name, form in self.printer.iterators.items()})
+            moves = [f"__builtin_memcpy({row}, &{scalar.value(panel.value)}, {rows * panel.value.dtype.bytes});"]
+        else:
+            at = constant(0)
+            for loop in run:
+                at = at * (loop.upper - loop.lower).constant + variable(loop.variable)
+            moves = self._around(list(run), [f"{row}[{index.form(at).text}] = {self.printer.value(panel.value)};"])
+        operand = PackedOperand(panel.name, tuple(substitute(f, first | {across.variable: start})
+                                                  for f in panel.subscripts), True)
         target = self.printer.panel_element(operand)
-        squares = Squares(dtype=panel.value.dtype, rows=rows, columns=panel.extents[-1], lanes=lanes, types=self.types,
+        squares = Squares(dtype=panel.value.dtype, rows=rows, columns=width, lanes=lanes, types=self.types,
                           fresh=lambda wish: self.taken.fresh(wish, self.in_use))
-        moves = self._around([across, *run], [f"{place} = {self.printer.value(panel.value)};"])
-        turned = squares.lines(lambda c, r: f"{copy}[{c}][{r}]",
-                               lambda c, r: f"(&{target})[{panel.extents[-1]} * ({r}) + {c}]",
-                               into_lanes=True)
-        return _scope([f"{c_name} {copy}[{panel.extents[-1]}][{-(-rows // lanes) * lanes}]"
-                       f" __attribute__((aligned({ALIGNMENT_BYTES}))) = {{0}};", *moves, *turned])
+        return [*self._around([across], moves),
+                *squares.lines(lambda c, r: f"{copy}[{c}][{r}]", lambda c, r: f"(&{target})[{width} * ({r}) + {c}]",
+                               into_lanes=True)]
+
+    def _lies_in_rows(self, run: tuple[For, ...]) -> bool:
+        """Whether what some loops from 0 on read are neighbours in memory: whole last dimensions of an array."""
+        if not isinstance(self.panel.value, Load) or self.printer.temporaries:
+            return False
+        access = self.printer.statement.access(self.panel.value.reference)
+        array = self.printer.scop.array(access.array)
+        forms = [linear_form(s, self.printer.iterators) for s in access.subscripts[-len(run):]]
+        others = [linear_form(s, self.printer.iterators) for s in access.subscripts[:-len(run)]]
+        names = {loop.variable for loop in run}
+        return (not array.c_element or array.c_element.endswith("[{}]")) and forms == [
+            variable(loop.variable) for loop in run] and not any(
+            form is None or variables(form) & names for form in others) and all(
+            extent is not None and loop.upper == constant(_constant_of(extent))
+            for loop, extent in zip(run[1:], array.extents[len(array.extents) - len(run) + 1:], strict=True))
 
     def _by_all_threads(self) -> list[str]:
         """The copy of a shared panel; the longest of the loops that the threads share is divided among them."""
@@ -160,6 +188,14 @@ class PanelCopy:
             lines = [*([f"#pragma omp {pragma}"] if loop is divided else []),
                      *braced(loop_head(loop, self.printer.index), lines)]
         return [*start, *(lines if divided is loops[0] else ["#pragma omp parallel", *lines])]
+
+    def _cleared(self, *, threads: bool) -> list[str]:
+        """Zeros everywhere, a block of the first dimension at a time: each thread is the first to touch its blocks."""
+        block, name = self.taken.fresh("block", self.in_use), self.panel.name
+        count = (*self.panel.outer, *map(str, self.panel.extents))[0]
+        return [*(["#pragma omp parallel for"] if threads else []),
+                *braced(f"for (long {block} = 0; {block} < {count}; {block}++)",
+                        [f"__builtin_memset(&{name}[{block}], 0, sizeof {name}[{block}]);"])]
 
     def _in_memory_order(self, loops: tuple[For, ...]) -> tuple[For, ...]:
         """The loops to share with those inmost that move the lanes: so that whole rows are read one after the other."""
@@ -184,14 +220,6 @@ class PanelCopy:
         return self._origin_of(self.panel.loops[-1])
 
     def _origin_of(self, loop: For) -> Linear:
-    def _cleared(self, *, threads: bool) -> list[str]:
-        """Zeros everywhere, a block of the first dimension at a time: each thread is the first to touch its blocks."""
-        block, name = self.taken.fresh("block", self.in_use), self.panel.name
-        count = (*self.panel.outer, *map(str, self.panel.extents))[0]
-        return [*(["#pragma omp parallel for"] if threads else []),
-                *braced(f"for (long {block} = 0; {block} < {count}; {block}++)",
-                        [f"__builtin_memset(&{name}[{block}], 0, sizeof {name}[{block}]);"])]
-
         return variable(loop.variable) - self.panel.subscripts[-1]
 
     def _rest_of_row(self, last: For) -> list[str]:
@@ -272,6 +300,13 @@ class PanelCopy:
             return printer.value(self.panel.value)
         access = self.printer.statement.access(self.panel.value.reference)
         return printer.loaded(access, printer.reach(access), self.panel.value.dtype)
+
+
+def _constant_of(extent: isl.PwAff) -> int:
+    """The value of an extent that no parameter decides, else -1."""
+    values = isl.Set.from_pw_aff(extent)
+    value = values.plain_get_val_if_fixed(isl.dim_type.set, 0)
+    return int(value.to_python()) if value.is_int() else -1
 
 
 def _length(loop: For) -> int:
