@@ -189,18 +189,20 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Rewrite bottom-up: `change` sees each node after its operands were rewritten."""
-    match expr:
-        case Unary() | Cast():
-            expr = replace(expr, operand=rebuild(expr.operand, change))
-        case Binary():
-            expr = replace(expr, left=rebuild(expr.left, change), right=rebuild(expr.right, change))
-        case Select():
-            expr = replace(expr, condition=rebuild(expr.condition, change), then=rebuild(expr.then, change),
-                           otherwise=rebuild(expr.otherwise, change))
-        case Call():
-            expr = replace(expr, arguments=tuple(rebuild(a, change) for a in expr.arguments))
-        case _:
-            pass
+    old = children(expr)
+    new = tuple([rebuild(child, change) for child in old])
+    if any(a is not b for a, b in zip(old, new, strict=True)):   # else the tree itself stays, uncopied
+        match expr:
+            case Unary() | Cast():
+                expr = replace(expr, operand=new[0])
+            case Binary():
+                expr = replace(expr, left=new[0], right=new[1])
+            case Select():
+                expr = replace(expr, condition=new[0], then=new[1], otherwise=new[2])
+            case Call():
+                expr = replace(expr, arguments=new)
+            case _:
+                pass
     return change(expr)
 
 

@@ -68,9 +68,9 @@ def _extremum(e: Expr) -> tuple[str, Expr, int | float] | None:
     bound = _constant(right)
     if bound is None:
         return None
-    for chosen_below, other in ((e.then, e.otherwise), (e.otherwise, e.then)):
-        if _constant(chosen_below) == bound and _same_or_nested(other, left):
-            literal_when = (chosen_below is e.then) == (op in ("<", "<="))
+    for chosen, other, first in ((e.then, e.otherwise, True), (e.otherwise, e.then, False)):
+        if _constant(chosen) == bound and _same_or_nested(other, left):
+            literal_when = first == (op in ("<", "<="))
             return ("max" if literal_when else "min"), other, bound
     return None
 

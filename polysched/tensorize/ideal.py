@@ -58,6 +58,15 @@ def vanishes(intrinsic: Intrinsic, zeros: frozenset[str]) -> bool:
 
 def ideal_form(update: Expr, given: Mapping[str, Expr]) -> Form | None:
     """Normal form over the rationals: every type replaced by an unbounded one; None outside sums, products, choices."""
+    return _form(update, given) if given else _own_form(update)
+
+
+@lru_cache(maxsize=256)
+def _own_form(update: Expr) -> Form | None:
+    return _form(update, {})
+
+
+def _form(update: Expr, given: Mapping[str, Expr]) -> Form | None:
     def widened(e: Expr) -> Expr:
         match e:
             case Load() if e.reference in given:
