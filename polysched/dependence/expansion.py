@@ -41,6 +41,9 @@ logger = logging.getLogger(__name__)
 TYPICAL_SIZE = 1000
 """What a symbolic size is taken for when memory is compared."""
 
+LARGEST_CONSTANT = 1 << 30
+"""In an extent with parameters; what is more comes from the values of a type."""
+
 SMALLEST_LIMIT_BYTES = 1 << 20
 """Memory that nobody misses, however small the caller's arrays are."""
 
@@ -360,10 +363,20 @@ def _plus(value: Expr, constant: int) -> Expr:
 
 
 def is_affordable(scop: Scop, name: str) -> bool:
-    """Whether an array needs no more memory than all arrays of the caller together, at one large size."""
+    """Whether an array needs no more memory than all arrays of the caller together, at one large size.
+
+    One with copies from a type's smallest value on, for loops that begin at a parameter without a bound, is not.
+    """
+    if any(extent is not None and _largest_constant(extent) > LARGEST_CONSTANT for extent in scop.array(name).extents):
+        return False
     values = {p.name: TYPICAL_SIZE for p in scop.parameters}
     owned = sum(_bytes(a, values) for a in scop.arrays if not a.is_temporary)
     return _bytes(scop.array(name), values) <= max(owned, SMALLEST_LIMIT_BYTES)
+
+
+def _largest_constant(extent: isl.PwAff) -> int:
+    """Of the forms that an extent has in its parts."""
+    return max((int(form.get_constant_val().to_python()) for _, form in extent.get_pieces()), default=0)
 
 
 def _bytes(array: Array, values: Mapping[str, int]) -> int:

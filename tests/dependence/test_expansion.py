@@ -11,7 +11,7 @@ import pytest
 from polysched.dependence import analyse, coalescing, expansion
 from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependence
-from polysched.dependence.expansion import expand_temporaries
+from polysched.dependence.expansion import expand_temporaries, is_affordable
 from polysched.errors import BudgetExceededError
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
@@ -252,3 +252,20 @@ def test_a_rewrite_that_takes_too_long_to_analyse_is_left_out(monkeypatch: pytes
     monkeypatch.setattr(expansion, "analyse", spent)
     monkeypatch.setattr(coalescing, "analyse", spent)
     assert expansion._coalesced(expansion._written_out(given, frozenset()), frozenset()) == (given, ())
+
+
+def test_copies_from_a_types_smallest_value_on_are_too_many() -> None:
+    scop = from_c_text("""
+double g(double);
+void f(int s, int e, int *p, double b[restrict e])
+{
+#pragma polysched pure g
+#pragma scop
+  for (int x = s; x < e; x++) { double t = g(x); if (t < 1) p[x] = 1; }
+#pragma endscop
+}
+""")
+    expanded = expand_temporaries(analyse(scop)).dependences.scop
+    (copies,) = (a for a in expanded.arrays if a.name == "t")
+    assert len(copies.extents) == 1
+    assert not is_affordable(expanded, "t")
