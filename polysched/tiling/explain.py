@@ -144,7 +144,8 @@ def explain_text(explanation: BandExplanation) -> str:
     if plan.shape is not None:
         lines.append(f"  register block: {plan.shape.row_count} rows of {nest.loops[plan.shape.rows]} by "
                      f"{plan.shape.column_count} columns of {nest.loops[plan.shape.columns]}, around "
-                     f"{', '.join(nest.loops[loop] for loop in plan.shape.inner)}")
+                     f"{', '.join(nest.loops[loop] for loop in plan.shape.inner)}"
+                     f"{'; the sums are transposed on their way' if plan.shape.transposed else ''}")
     if plan.choice is not None:
         state = "optimal for the model" if plan.choice.optimal else "the best found in the time given"
         lines.append(f"  limits that bind: {'; '.join(plan.choice.binding) or 'none'} ({state})")
