@@ -208,7 +208,7 @@ class Extraction:
         Raises
         ------
         NotAffine : while assumptions are forbidden.
-        UnsupportedScopError : no parameter value would be left.
+        UnsupportedScopError : no parameter value would be left, or none at which the code runs.
         """
         if self.deferred is not None:
             self.deferred.append(Requirement(good, kind, text, node))
@@ -229,6 +229,9 @@ class Extraction:
                                            hint="use a signed type that holds every value, or another bound")
             raise self.refuse(problem, node, hint="use a signed type that holds every value, or another bound"
                               if kind != "stated" else "correct the assumption, or the declarations that contradict it")
+        if kind == "no-wrap" and domain.intersect(context).is_empty():
+            raise self.refuse(f"{text}: this holds for no parameter value at which the code runs", node,
+                              hint="use a signed type that holds every value, or begin where nothing wraps around")
         simplified = allowed.gist(self.context).coalesce()
         self.context = context.coalesce()
         spelling = {p.name: polyhedra.widened(p) for p in self.parameters.values()}

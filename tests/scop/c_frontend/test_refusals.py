@@ -266,3 +266,19 @@ def test_declared_pure_but_not_by_value(call):
             f"void f(int n, double A[n]) {{\n#pragma scop\nA[0] = {call};\n#pragma endscop\n}}\n")
     with pytest.raises(PolyschedError, match="pure function"):
         from_c_text(text)
+
+
+def test_arithmetic_that_wraps_whenever_the_code_runs_is_refused_not_assumed_away() -> None:
+    text = """
+void f(int n, unsigned steps, double a[restrict 2][n])
+{
+#pragma scop
+  for (unsigned t = 0; t < steps; t++)
+    for (int i = 1; i < n; i++)
+      a[t % 2][i] = a[(t - 1) % 2][i];
+#pragma endscop
+}
+"""
+    with pytest.raises(UnsupportedScopError, match=r"`t - 1` does not wrap around .* at which the code runs"):
+        from_c_text(text)
+    assert from_c_text(text.replace("t = 0", "t = 1")).statements
