@@ -178,7 +178,7 @@ def size(text: str) -> tuple[str, int]:
 
 
 def known_sizes(sizes: Sequence[tuple[str, int]], scops: Iterable[Scop], where: str) -> dict[str, int]:
-    """The values of `--size` that the Scops' parameters have; one of a function that its region does not use is none.
+    """The values of `--size` by parameter; one of the function that its region does not use is left out.
 
     Raises
     ------
@@ -186,13 +186,13 @@ def known_sizes(sizes: Sequence[tuple[str, int]], scops: Iterable[Scop], where: 
     """
     from polysched.scop.signature import ParameterKind
     scops = tuple(scops)
-    names = {name for scop in scops for p in scop.parameters for name in (p.name, p.spelling)}
+    names = {name: p.name for scop in scops for p in scop.parameters for name in (p.spelling, p.name)}
     unused = {p.name for scop in scops if scop.source is not None and scop.source.signature is not None
               for p in scop.source.signature.parameters if p.kind is ParameterKind.INTEGER}
-    if unknown := sorted({name for name, _ in sizes} - names - unused):
+    if unknown := sorted({name for name, _ in sizes} - set(names) - unused):
         raise UsageError(f"no parameter {unknown[0]}", where=where,
                          hint=f"parameters are {', '.join(sorted(names)) or 'none'}")
-    return {name: value for name, value in sizes if name in names}
+    return {names[name]: value for name, value in sizes if name in names}
 
 
 def separate_sizes(argv: Sequence[str]) -> list[str]:
