@@ -27,7 +27,7 @@ from polysched.emit_c.loops import Edge, RegisterTile, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.statements import braced
 from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, packed_at
-from polysched.emit_c.turned_copies import TurnedCopy
+from polysched.emit_c.turned_copies import Squares, TurnedCopy
 from polysched.emit_c.vector_expressions import NotVectorised
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.body import Binary, Expr, Load, children, statement_expressions, walk
@@ -94,10 +94,10 @@ class CutTile:
 
     def _turned(self, array: str) -> TurnedCopy:
         rows, columns = (edge.count for edge in self.tile.edges)
-        dtype = self.scop.array(array).dtype
-        return TurnedCopy(name=self.buffer(array), rows_name=self._rows_buffer(array), dtype=dtype, rows=rows,
+        squares = Squares(dtype=self.scop.array(array).dtype, rows=-(-rows // self.lanes) * self.lanes,
                           columns=columns, lanes=self.lanes, types=self.types,
                           fresh=lambda wish: self.taken.fresh(wish, self.in_use))
+        return TurnedCopy(name=self.buffer(array), rows_name=self._rows_buffer(array), squares=squares)
 
     def _rows_buffer(self, array: str) -> str:
         """The name of the copy that is in the order of memory."""

@@ -26,49 +26,41 @@ class TurnedCopy:
     Parameters
     ----------
     name, rows_name : the buffer in which vectors run across the rows, and the one in which they run along them.
-    rows, columns : of the tile; columns are whole vectors.
-    lanes : of a vector.
-    fresh : makes a name that nothing here has.
+    squares : the blocks between them; whole ones, so that the buffers have room for all that is moved.
     """
 
     name: str
     rows_name: str
-    dtype: DType
-    rows: int
-    columns: int
-    lanes: int
-    types: VectorTypes
-    fresh: Callable[[str], str]
+    squares: Squares
 
     def declarations(self) -> list[str]:
-        """The buffers, with room for whole blocks."""
-        aligned, size = f" __attribute__((aligned({ALIGNMENT_BYTES})))", -(-self.rows // self.lanes) * self.lanes
-        return [f"{self.dtype.c_name} {self.rows_name}[{self.columns}][{size}]{aligned} = {{0}};",
-                f"{self.dtype.c_name} {self.name}[{size}][{self.columns}]{aligned};"]
+        """The buffers."""
+        aligned, kind = f" __attribute__((aligned({ALIGNMENT_BYTES})))", self.squares.dtype.c_name
+        rows, columns = self.squares.rows, self.squares.columns
+        return [f"{kind} {self.rows_name}[{columns}][{rows}]{aligned} = {{0}};",
+                f"{kind} {self.name}[{rows}][{columns}]{aligned};"]
 
     def into_lanes(self) -> list[str]:
         """From rows to vectors across them."""
-        return self._squares.lines(lambda c, r: f"{self.rows_name}[{c}][{r}]", lambda c, r: f"{self.name}[{r}][{c}]",
-                                   into_lanes=True)
+        return self.squares.lines(lambda c, r: f"{self.rows_name}[{c}][{r}]", lambda c, r: f"{self.name}[{r}][{c}]",
+                                  into_lanes=True)
 
     def into_rows(self) -> list[str]:
         """Back again."""
-        return self._squares.lines(lambda c, r: f"{self.name}[{r}][{c}]", lambda c, r: f"{self.rows_name}[{c}][{r}]",
-                                   into_lanes=False)
-
-    @property
-    def _squares(self) -> Squares:
-        return Squares(dtype=self.dtype, rows=-(-self.rows // self.lanes) * self.lanes, columns=self.columns,
-                       lanes=self.lanes, types=self.types, fresh=self.fresh)
+        return self.squares.lines(lambda c, r: f"{self.name}[{r}][{c}]", lambda c, r: f"{self.rows_name}[{c}][{r}]",
+                                  into_lanes=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Squares:
-    """Square blocks of elements that are transposed in registers; the other parameters are those of `TurnedCopy`.
+    """Square blocks of elements that are transposed in registers.
 
     Parameters
     ----------
     rows : that are written; whole blocks of them are read.
+    columns : whole vectors.
+    lanes : of a vector.
+    fresh : makes a name that nothing here has.
     """
 
     dtype: DType

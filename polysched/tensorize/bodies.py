@@ -14,10 +14,20 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeGuard
 
-from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
-from polysched.scop.dtypes import INT32, INT64, DType, usual_conversion
+from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Unary, rebuild, walk
+from polysched.scop.dtypes import INT32, DType, usual_conversion
+from polysched.tensorize.body_proofs import (
+    RANGE_SECONDS,
+    agree_on_small_numbers,
+    references,
+    same_addend,
+    same_clamped,
+    same_of_values,
+    substituted,
+    wide,
+)
 from polysched.tensorize.clamps import Clamp, plain, without_clamp
-from polysched.tensorize.equality import Outcome, Verdict, same_function
+from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.exact_arithmetic import FUSED
 from polysched.tensorize.facts import (
@@ -36,8 +46,6 @@ from polysched.tensorize.zero_points import Correction, factored, without_zero_p
 
 FUSED_CALLS = ("fma", "fmaf")
 MAX_CANDIDATES = 12
-BODY_SECONDS = 2.0    # for the proof that two bodies are the same function
-RANGE_SECONDS = 0.3   # for a proof that a value fits its operand
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     if wanted is None:
         return ()
     if not multiplies(intrinsic):
-        return assignments_by_function(fragment, intrinsic, numerics, candidates)
+        return _assignments_by_function(fragment, intrinsic, numerics, candidates)
     goal = ideal_text(update, {})
     possible = _same_variables(intrinsic, update, fragment.target)
     found: list[tuple[Expr, ...]] = []
@@ -105,7 +113,7 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
 
 
-def assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
+def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
                             candidates: list[Expr]) -> tuple[Assignment, ...]:
     """Assignments for an instruction that chooses or shifts: the proof itself says which expressions fit.
 
@@ -114,7 +122,7 @@ def assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics: 
     if fragment.update.dtype.is_float != intrinsic.contraction.output_dtype.is_float:
         return ()
     names = [e.array for e in intrinsic.contraction.inputs]
-    wanted = _references(fragment.update) - {fragment.target}
+    wanted = references(fragment.update) - {fragment.target}
     loads: list[Expr] = [e for e in candidates if isinstance(e, Load)]
     numbers: list[Expr] = [e for e in walk(fragment.update) if isinstance(e, Literal) and e.dtype.is_integer]
     hindered: list[Assignment] = []
@@ -128,36 +136,18 @@ def assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics: 
     for pool in (loads, [*candidates, *dict.fromkeys(numbers)]):
         found: list[Assignment] = []
         for chosen in itertools.product(pool, repeat=len(names)):
-            if frozenset().union(*map(_references, chosen)) != wanted:
+            if frozenset().union(*map(references, chosen)) != wanted:
                 continue
             if pool is not loads and not all(map(fits, chosen, intrinsic.contraction.input_dtypes)):
                 continue
             given = dict(zip(names, chosen, strict=True))
-            if not _agree_on_small_numbers(fragment, intrinsic, given):
+            if not agree_on_small_numbers(fragment, intrinsic, given):
                 continue
             made = _assignment(fragment, intrinsic, numerics, None, fragment.update, given, fused=False)
             (hindered if made.facts else found).append(made)
         if found:
             return _without_repeats(found)
     return _without_repeats(hindered)
-
-
-def _references(e: Expr) -> frozenset[str]:
-    return frozenset(x.reference for x in walk(e) if isinstance(x, Load))
-
-
-SMALL = (0, 12)   # numbers that every type has and no sum of a few leaves
-
-
-def _agree_on_small_numbers(fragment: Fragment, intrinsic: Intrinsic, given: Mapping[str, Expr]) -> bool:
-    """Whether program and instruction agree wherever types do not matter; a quick test, no proof."""
-    contraction = intrinsic.contraction
-    old = Load(fragment.target, fragment.update.dtype)
-    mine = _substituted(contraction.update, {str(e): given[e.array] for e in contraction.inputs}, old,
-                        str(contraction.output))
-    ranges = dict.fromkeys(_references(fragment.update), SMALL)
-    return same_function(Cast(fragment.update, INT64), Cast(mine, INT64), ranges=ranges,
-                         time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
 
 
 def _pools(intrinsic: Intrinsic, update: Expr, target: str,
@@ -276,13 +266,13 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         given = {str(e): operands[e.array] for e in contraction.inputs}
         old: Expr = Load(fragment.target, dtype)
         old = old if dtype == contraction.output_dtype else Cast(old, contraction.output_dtype)
-        mine = _substituted(contraction.update, given, old, str(contraction.output))
+        mine = substituted(contraction.update, given, old, str(contraction.output))
         if clamp is not None:
-            outcome = _same_clamped(fragment.update, update, _wide(mine), clamp)
+            outcome = same_clamped(fragment.update, update, wide(mine), clamp)
         elif not multiplies(intrinsic):
-            outcome = _same_addend(update, mine, fragment)
+            outcome = same_addend(update, mine, fragment)
         else:
-            outcome = _same_of_values(update, mine, dtype, operands, dict(zip(
+            outcome = same_of_values(update, mine, dtype, operands, dict(zip(
                 operands, contraction.input_dtypes, strict=True)))
         regrouped = outcome.reassociated and clamp is None and _commuted(update) != _commuted(mine)
         if regrouped and numerics.reassociate:
@@ -306,96 +296,6 @@ def _same_bits(dtype: DType, intrinsic: Intrinsic) -> bool:
     theirs = intrinsic.contraction.output_dtype
     return dtype.is_integer and theirs.is_integer and dtype.bits == theirs.bits and accumulates_sum(intrinsic) \
         and intrinsic.contraction.finish is None
-
-
-def _same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[str, Expr],
-                    wanted: Mapping[str, DType]) -> Outcome:
-    """Whether both are the same function, first of the operands' values, whatever these are computed from.
-
-    An operand fits its type, so what holds for every value of that type holds for those that occur.
-    """
-    computed = {n: e for n, e in operands.items() if e.dtype.is_integer and not isinstance(e, Load | Literal)}
-    if computed:
-        values: dict[Expr, Expr] = {e: Load(f"value of {n}", e.dtype) for n, e in computed.items()}
-        ranges = {f"value of {n}": wanted[n].value_range() for n in computed}
-        sides = [rebuild(_one_width(side, dtype), lambda e: values.get(e, e)) for side in (update, mine)]
-        outcome = same_function(*sides, ranges=ranges)
-        if outcome.verdict is Verdict.EQUAL:
-            return outcome
-    return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
-
-
-def _same_addend(update: Expr, mine: Expr, fragment: Fragment) -> Outcome:
-    """Whether both are the same function; of two sums with the old value, whether they add the same."""
-    dtype = fragment.update.dtype
-    parts = [_addend(_one_width(side, dtype), Load(fragment.target, dtype)) for side in (update, mine)]
-    if parts[0] is not None and parts[1] is not None:
-        outcome = same_function(_one_width(parts[0], dtype), _one_width(parts[1], dtype))
-        if outcome.verdict is Verdict.EQUAL:
-            return outcome
-    return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
-
-
-def _addend(update: Expr, old: Load) -> Expr | None:
-    """What an update adds to the old value, in its own type; None for other updates."""
-    update = _below_signs(update)
-    if not (isinstance(update, Binary) and update.op == "+" and update.dtype.bits == old.dtype.bits):
-        return None
-    sides = [e for e in (update.left, update.right) if _below_signs(plain(e)) != old]
-    return sides[0] if len(sides) == 1 and old.reference not in _references(sides[0]) else None
-
-
-def _below_signs(e: Expr) -> Expr:
-    """Below conversions between the signed and the unsigned type of a width, which keep every bit."""
-    while isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_integer \
-            and e.dtype.bits == e.operand.dtype.bits:
-        e = e.operand
-    return e
-
-
-def _same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome:
-    """Whether the program's clamped sum is the instruction's: the sums, and then what is done to any such sum."""
-    if same_function(Cast(inner, INT64), mine, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL:
-        anything = Load("the sum", inner.dtype)
-        around = rebuild(Cast(update, INT64), lambda e: anything if e == inner else e)
-        outcome = same_function(around, _clamped(Cast(anything, INT64), clamp))
-        if outcome.verdict is Verdict.EQUAL:
-            return outcome
-    return same_function(Cast(update, INT64), _clamped(mine, clamp))
-
-
-def _one_width(e: Expr, dtype: DType) -> Expr:
-    return e if e.dtype == dtype else Cast(e, dtype)
-
-
-def _wide(e: Expr) -> Expr:
-    """The same sum without wrapping: additions and products of integers in 64 bits."""
-    def change(x: Expr) -> Expr:
-        if isinstance(x, Binary) and x.op in ("+", "-", "*") and x.dtype.is_integer:
-            return Binary(x.op, Cast(x.left, INT64), Cast(x.right, INT64), INT64)
-        return x
-
-    return Cast(rebuild(e, change), INT64)
-
-
-def _clamped(e: Expr, clamp: Clamp) -> Expr:
-    assert clamp.low is not None   # a bound on one side only is a fact against the match
-    assert clamp.high is not None
-    low, high = (Literal(f"{v}L", v, INT64) for v in (clamp.low, clamp.high))
-    above = Select(Binary(">", e, high, INT32), high, e, INT64)
-    return Select(Binary("<", above, low, INT32), low, above, INT64)
-
-
-def _substituted(update: Expr, given: Mapping[str, Expr], output: Expr, output_reference: str) -> Expr:
-    def change(e: Expr) -> Expr:
-        if isinstance(e, Load) and e.reference == output_reference:
-            return output
-        if isinstance(e, Load) and e.reference in given:
-            replacement = given[e.reference]
-            return replacement if replacement.dtype == e.dtype else Cast(replacement, e.dtype)
-        return e
-
-    return rebuild(update, change)
 
 
 def _candidates(update: Expr, target: str) -> list[Expr]:

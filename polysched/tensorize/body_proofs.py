@@ -1,0 +1,127 @@
+"""Whether a program's update and an instruction's, with operands in their places, are the same function.
+
+Each question is put to `equality.same_function` in the form in which the answer is cheapest: over the values of the
+operands, over what two sums add, over a sum ahead of its clamp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebuild, walk
+from polysched.scop.dtypes import INT32, INT64, DType
+from polysched.tensorize.clamps import Clamp, plain
+from polysched.tensorize.equality import Outcome, Verdict, same_function
+from polysched.tensorize.fragment import Fragment
+from polysched.tensorize.intrinsic import Intrinsic
+
+BODY_SECONDS = 2.0    # for the proof that two bodies are the same function
+RANGE_SECONDS = 0.3   # for a proof that a value fits its operand
+SMALL = (0, 12)   # numbers that every type has and no sum of a few leaves
+
+
+def references(e: Expr) -> frozenset[str]:
+    """Of the loads in an expression."""
+    return frozenset(x.reference for x in walk(e) if isinstance(x, Load))
+
+
+def agree_on_small_numbers(fragment: Fragment, intrinsic: Intrinsic, given: Mapping[str, Expr]) -> bool:
+    """Whether program and instruction agree wherever types do not matter; a quick test, no proof."""
+    contraction = intrinsic.contraction
+    old = Load(fragment.target, fragment.update.dtype)
+    mine = substituted(contraction.update, {str(e): given[e.array] for e in contraction.inputs}, old,
+                        str(contraction.output))
+    ranges = dict.fromkeys(references(fragment.update), SMALL)
+    return same_function(Cast(fragment.update, INT64), Cast(mine, INT64), ranges=ranges,
+                         time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
+
+
+def same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[str, Expr],
+                    wanted: Mapping[str, DType]) -> Outcome:
+    """Whether both are the same function, first of the operands' values, whatever these are computed from.
+
+    An operand fits its type, so what holds for every value of that type holds for those that occur.
+    """
+    computed = {n: e for n, e in operands.items() if e.dtype.is_integer and not isinstance(e, Load | Literal)}
+    if computed:
+        values: dict[Expr, Expr] = {e: Load(f"value of {n}", e.dtype) for n, e in computed.items()}
+        ranges = {f"value of {n}": wanted[n].value_range() for n in computed}
+        sides = [rebuild(_one_width(side, dtype), lambda e: values.get(e, e)) for side in (update, mine)]
+        outcome = same_function(*sides, ranges=ranges)
+        if outcome.verdict is Verdict.EQUAL:
+            return outcome
+    return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
+
+
+def same_addend(update: Expr, mine: Expr, fragment: Fragment) -> Outcome:
+    """Whether both are the same function; of two sums with the old value, whether they add the same."""
+    dtype = fragment.update.dtype
+    parts = [_addend(_one_width(side, dtype), Load(fragment.target, dtype)) for side in (update, mine)]
+    if parts[0] is not None and parts[1] is not None:
+        outcome = same_function(_one_width(parts[0], dtype), _one_width(parts[1], dtype))
+        if outcome.verdict is Verdict.EQUAL:
+            return outcome
+    return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
+
+
+def _addend(update: Expr, old: Load) -> Expr | None:
+    """What an update adds to the old value, in its own type; None for other updates."""
+    update = _below_signs(update)
+    if not (isinstance(update, Binary) and update.op == "+" and update.dtype.bits == old.dtype.bits):
+        return None
+    sides = [e for e in (update.left, update.right) if _below_signs(plain(e)) != old]
+    return sides[0] if len(sides) == 1 and old.reference not in references(sides[0]) else None
+
+
+def _below_signs(e: Expr) -> Expr:
+    """Below conversions between the signed and the unsigned type of a width, which keep every bit."""
+    while isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_integer \
+            and e.dtype.bits == e.operand.dtype.bits:
+        e = e.operand
+    return e
+
+
+def same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome:
+    """Whether the program's clamped sum is the instruction's: the sums, and then what is done to any such sum."""
+    if same_function(Cast(inner, INT64), mine, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL:
+        anything = Load("the sum", inner.dtype)
+        around = rebuild(Cast(update, INT64), lambda e: anything if e == inner else e)
+        outcome = same_function(around, _clamped(Cast(anything, INT64), clamp))
+        if outcome.verdict is Verdict.EQUAL:
+            return outcome
+    return same_function(Cast(update, INT64), _clamped(mine, clamp))
+
+
+def _one_width(e: Expr, dtype: DType) -> Expr:
+    return e if e.dtype == dtype else Cast(e, dtype)
+
+
+def wide(e: Expr) -> Expr:
+    """The same sum without wrapping: additions and products of integers in 64 bits."""
+    def change(x: Expr) -> Expr:
+        if isinstance(x, Binary) and x.op in ("+", "-", "*") and x.dtype.is_integer:
+            return Binary(x.op, Cast(x.left, INT64), Cast(x.right, INT64), INT64)
+        return x
+
+    return Cast(rebuild(e, change), INT64)
+
+
+def _clamped(e: Expr, clamp: Clamp) -> Expr:
+    assert clamp.low is not None   # a bound on one side only is a fact against the match
+    assert clamp.high is not None
+    low, high = (Literal(f"{v}L", v, INT64) for v in (clamp.low, clamp.high))
+    above = Select(Binary(">", e, high, INT32), high, e, INT64)
+    return Select(Binary("<", above, low, INT32), low, above, INT64)
+
+
+def substituted(update: Expr, given: Mapping[str, Expr], output: Expr, output_reference: str) -> Expr:
+    """An instruction's update with expressions of the program for its elements, each in the element's type."""
+    def change(e: Expr) -> Expr:
+        if isinstance(e, Load) and e.reference == output_reference:
+            return output
+        if isinstance(e, Load) and e.reference in given:
+            replacement = given[e.reference]
+            return replacement if replacement.dtype == e.dtype else Cast(replacement, e.dtype)
+        return e
+
+    return rebuild(update, change)
