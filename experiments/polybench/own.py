@@ -98,13 +98,19 @@ def numba_function(file: Path, which: str) -> Callable[..., Any]:
     return compiled
 
 
+def c_names(function: Callable[..., Any]) -> list[str]:
+    """What the C version calls the arguments: some names are Python's own (`in`), which its `NAMES` says."""
+    others: Mapping[str, str] = function.__globals__.get("NAMES", {})
+    return [others.get(name, name) for name in inspect.signature(function).parameters]
+
+
 def numba_entry(parameters: Mapping[str, Any]) -> Entry:
     """Numba's version, compiled before the first run."""
     import numba
     numba.set_num_threads(parameters["threads"])
     arguments = Arguments(parameters)
     function = numba_function(Path(parameters["file"]), parameters["which"])
-    names = list(inspect.signature(function.py_func).parameters)   # type: ignore[attr-defined]
+    names = c_names(function.py_func)   # type: ignore[attr-defined]
     values = [arguments.arrays[n] if arguments.is_array[n] else arguments.arrays[n][()] for n in names]
     started = time.monotonic()
     function(*values)

@@ -230,15 +230,25 @@ class RegionPrinter:
     def vector_width(self, loop: For, facts: Facts) -> int:
         """Iterations that one vector step of a simd loop takes; 0 when its body has no vector form.
 
-        Elements that lie apart are gathered one by one, which pays where a function is computed of them.
+        Elements that lie apart are gathered one by one, which pays where a function is computed of them.  Narrow
+        elements in wide arithmetic are better left to the compiler, unless there is such a function.
         """
-        also = frozenset({Lanes.REVERSED, Lanes.SPREAD}) if self.has_vector_calls(loop.body) else frozenset()
-        width = self._tile_code(one_vector(loop, 2), facts).widest_vector(also=also)
+        calls = self.has_vector_calls(loop.body)
+        code = self._tile_code(one_vector(loop, 2), facts)
+        if not calls and code.converts_far():
+            return 0
+        width = code.widest_vector(also=frozenset({Lanes.REVERSED, Lanes.SPREAD}) if calls else frozenset())
         return width if width > 1 and self.has_form(one_vector(loop, width), facts.inside(loop)) else 0
 
     def reduction_width(self, tile: RegisterTile, facts: Facts) -> int:
-        """Lanes in which a loop reduces, whatever its accesses' direction; 0 when its body has no vector form."""
-        width = self._tile_code(tile, facts).widest_vector(also=frozenset({Lanes.REVERSED}))
+        """Lanes in which a loop reduces, whatever its accesses' direction; 0 when its body has no vector form.
+
+        Compilers sum short integers better by themselves; they may not reorder sums of floats.
+        """
+        code = self._tile_code(tile, facts)
+        if code.computes_integers() and code.converts_far():
+            return 0
+        width = code.widest_vector(also=frozenset({Lanes.REVERSED}))
         wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
         return width if width > 1 and self.has_form(wide, facts) else 0
 

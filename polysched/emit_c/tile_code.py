@@ -20,9 +20,11 @@ from math import prod
 
 from polysched.emit_c.accumulators import TileAccess, offset_name, promotion_levels
 from polysched.emit_c.c_text import CText
+from polysched.emit_c.conversion_steps import FAR
 from polysched.emit_c.cut_tiles import CutTile, sums_of
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
+from polysched.emit_c.fetched_rows import prefetches
 from polysched.emit_c.index import Comparison, Variable, substitute, variable, variables
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
@@ -139,6 +141,21 @@ class TileCode:
         return self._edge is not None and any(
             a.writes and a.generic.lanes is Lanes.SPREAD for a in self._accesses(2) if not self._is_own(a))
 
+    def converts_far(self) -> bool:
+        """Whether a statement computes with values so much wider than elements that move along the lanes.
+
+        Compilers read such elements in whole vectors and widen them part by part, and compute with short integers where
+        no value is longer; vectors with one number of lanes for all types are two to eight times slower.
+        """
+        return any(max(d.bits for d in self._dtypes_of(instance)) >= FAR * self.scop.array(access.array).dtype.bits
+                   for instance in instances(self.tile.body)
+                   for access in self.scop.statement(instance.statement).accesses
+                   if self._reach(instance, access, Point(()), 2).lanes is Lanes.UNIT)
+
+    def computes_integers(self) -> bool:
+        """Whether no value is a float."""
+        return all(dtype.is_integer for dtype in self._dtypes())
+
     def widest_vector(self, *, also: frozenset[Lanes] = frozenset()) -> int:
         """Lanes for the body's widest element type; 0 when an access does not move by one element or none does.
 
@@ -179,10 +196,13 @@ class TileCode:
 
     def _dtypes(self) -> Iterable[DType]:
         for instance in instances(self.tile.body):
-            statement = self.scop.statement(instance.statement)
-            yield from (item.dtype for item in assignments(statement.body))
-            for top in statement_expressions(statement.body):
-                yield from (e.dtype for e in walk(top) if has_vectors(e.dtype) or e is top)
+            yield from self._dtypes_of(instance)
+
+    def _dtypes_of(self, instance: StatementInstance) -> Iterator[DType]:
+        statement = self.scop.statement(instance.statement)
+        yield from (item.dtype for item in assignments(statement.body))
+        for top in statement_expressions(statement.body):
+            yield from (e.dtype for e in walk(top) if has_vectors(e.dtype) or e is top)
 
     def _accesses(self, lanes: int) -> list[TileAccess]:
         made = []
@@ -283,7 +303,7 @@ class TileCode:
     def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
-            return [*self._barrier(), *self._streams(), *body]
+            return [*self._barrier(), *self._streams(), *self._rows_ahead(), *body]
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
@@ -372,6 +392,12 @@ class TileCode:
                 element = self.printer_for(instance, Point(())).panel_element(operand)
                 for line in range(0, edge.count * panel.value.dtype.bytes, LINE_BYTES):
                     yield f"__builtin_prefetch((const char *)&{element} + {STREAM_BYTES_AHEAD + line});"
+
+    def _rows_ahead(self) -> Iterator[str]:
+        """Rows of a later loop."""
+        for row in self.tile.fetched:
+            element = self._place(Reach(row.array, row.subscripts, Lanes.UNIFORM, 1))
+            yield from prefetches(row, element.code, self.scop.array(row.array).dtype.bytes, self.tile.edges[0].count)
 
     def _place(self, key: Reach) -> CText:
         temporary = self._temporaries.get(key.array)

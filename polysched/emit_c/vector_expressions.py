@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from polysched.emit_c.array_bounds import inside_array
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
+from polysched.emit_c.conversion_steps import conversion_steps
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.index import Variable, substitute, variable, variables
 from polysched.emit_c.tile_accesses import Lanes, Reach, packed_reach, private_reach, reach
@@ -32,7 +33,7 @@ from polysched.scop.body import (
     children,
     walk,
 )
-from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, UINT64, DType, promote, usual_conversion
+from polysched.scop.dtypes import BY_NAME, FLOAT32, FLOAT64, INT32, UINT64, DType, promote, usual_conversion
 from polysched.scop.scop import Access, Scop
 
 
@@ -128,8 +129,10 @@ class VectorPrinter:
         if not piece.vector:
             return Piece(cast(dtype.c_name, piece.text), dtype, False)
         self._require(dtype)
-        name = CText(self.types.name(dtype, self.lanes))
-        return Piece(call("__builtin_convertvector", [piece.text, name]), dtype, True)
+        text = piece.text
+        for step in conversion_steps(piece.dtype, dtype):
+            text = call("__builtin_convertvector", [text, CText(self.types.name(step, self.lanes))])
+        return Piece(text, dtype, True)
 
     def broadcast(self, piece: Piece) -> Piece:
         """A vector with the value in every lane; `x - 0` keeps the sign of a zero."""
@@ -322,9 +325,9 @@ class VectorPrinter:
                 return self._resized(different, piece.dtype.bits, bits)
 
     def _resized(self, mask: CText, have: int, want: int) -> CText:
-        if have == want:
-            return mask
-        return call("__builtin_convertvector", [mask, CText(self.types.mask(want, self.lanes))])
+        for step in conversion_steps(BY_NAME[f"int{have}"], BY_NAME[f"int{want}"]) if have != want else ():
+            mask = call("__builtin_convertvector", [mask, CText(self.types.mask(step.bits, self.lanes))])
+        return mask
 
     def require_always(self, expr: Expr) -> None:
         """Lanes that C would skip are computed too: they must not trap or read outside an array."""

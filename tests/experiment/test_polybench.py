@@ -6,6 +6,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,6 +129,16 @@ def test_pragmas_of_pluto_are_respelled() -> None:
     respelled = load_module(EXPERIMENT / "tools.py").respelled
     text = "#pragma ivdep\n#pragma vector always\n  for (;;)\n#pragma GCC ivdep\n"
     assert respelled(text) == "#pragma GCC ivdep\n  for (;;)\n#pragma GCC ivdep\n"
+
+
+def test_arguments_of_a_python_version_have_their_names_in_c() -> None:
+    c_names = load_module(EXPERIMENT / "own.py").c_names
+    space: dict[str, Any] = {}
+    exec("NAMES = {'image': 'in'}\ndef f(n, image, out): pass", space)
+    assert c_names(space["f"]) == ["n", "in", "out"]
+    plain: dict[str, Any] = {}
+    exec("def g(n, image): pass", plain)
+    assert c_names(plain["g"]) == ["n", "image"]
 
 
 def test_the_initialisation_is_skipped_where_a_snapshot_replaces_it(suite: Path, tmp_path: Path) -> None:
