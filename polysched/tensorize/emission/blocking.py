@@ -21,6 +21,8 @@ MAX_ORDERED = 4
 RAGGED_COST = 1.02    # the last block computes padding, and its stores take a detour
 MOVED_COST = 1.1      # an input that could be read in place has to be packed, to have padding: at least this
 CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams through
+LEAST_HANDED_OUT = 8   # tiles that threads take one by one, so that none waits long for the last
+SHORTEST_SUM = 64      # executions, where panels may be longer than the first cache
 WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
 
 
@@ -130,12 +132,55 @@ def _tilings(order: list[NestLoop], *, ordered: bool) -> Iterator[list[NestLoop]
             yield [replace(loop, tile=tiles.get(loop.name, 0)) for loop in order]
 
 
-def transfer_seconds(match: Match, order: Sequence[NestLoop], target: Target) -> float:
+def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target) -> list[NestLoop]:
+    """Order and tiles where threads take tiles of the outermost loop one by one, and rows of panels are fetched ahead.
+
+    What the first cache lacks comes ahead of its use, so only what comes from beyond the second one counts, and what
+    threads wait for each other at the end: half a tile of the outermost loop.
+    """
+    spatial, reductions = ([loop for loop in loops if loop.reduction is kind] for kind in (False, True))
+    if len(spatial) > MAX_ORDERED or not spatial:
+        return cache_blocks(match, loops, target)
+    work = match.executions * match.intrinsic.cost.issue_cycles / target.frequency_hz
+    tried = ([*tiled, *rest] for order in itertools.permutations(spatial)
+             for tiled, rest in itertools.product(_handed_out_tiles(order), _reduction_tiles(reductions, match)))
+    return min(tried, key=lambda order: transfer_seconds(match, order, target, ahead=1) + work / 2 / order[0].tiles,
+               default=[*spatial, *reductions])
+
+
+def _handed_out_tiles(order: Sequence[NestLoop]) -> Iterator[list[NestLoop]]:
+    """The outermost loop in enough tiles for all threads, the innermost one whole or in tiles, long ones first."""
+    first, inner = order[0], order[-1]
+    outside = [size for size in _sizes(first) if -(-first.blocks // size) >= LEAST_HANDED_OUT]
+    for size, within in itertools.product(outside or [1], [0, *reversed(_sizes(inner))] if len(order) > 1 else [0]):
+        tiles = {inner.name: within, first.name: size if first.blocks > 1 else 0}
+        yield [replace(loop, tile=tiles.get(loop.name, 0)) for loop in order]
+
+
+def _reduction_tiles(reductions: list[NestLoop], match: Match) -> Iterator[list[NestLoop]]:
+    """The longest reduction whole or in tiles; where sums keep their order the outermost one."""
+    yield reductions
+    longest = reductions[:1] if match.ordered else sorted(reductions, key=lambda loop: -loop.blocks)[:1]
+    for loop in longest:
+        yield from ([replace(x, tile=size) if x is loop else x for x in reductions] for size in _sizes(loop)
+                    if size >= SHORTEST_SUM)
+
+
+def _sizes(loop: NestLoop) -> list[int]:
+    return [2**e for e in range(loop.blocks.bit_length()) if 2**e < loop.blocks]
+
+
+def transfer_seconds(match: Match, order: Sequence[NestLoop], target: Target, *, ahead: int = 0) -> float:
     """Seconds that a core waits for bytes from beyond each of its own caches, and for accumulators to and from L1.
 
     Accumulators move by a cache line per cycle, once in each direction per tile of the reductions.
+
+    Parameters
+    ----------
+    ahead : so many of the first caches are filled ahead of the use, and nobody waits; not of the last one.
     """
     caches = [c for c in target.caches if c.shared_by <= 2] or list(target.caches[:1])
+    caches = caches[min(ahead, len(caches) - 1):]
     levels = [c.level for c in target.caches]
     total = 0.0
     moved = [_bytes_moved(match, order, int(c.size_bytes * CACHE_SHARE)) for c in caches]

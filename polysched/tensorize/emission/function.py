@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polysched.errors import UsageError
@@ -15,7 +13,7 @@ from polysched.tensorize.emission.nest import content_of, kept_arguments, kept_p
 from polysched.tensorize.emission.nest_c import nest_c, operand_type
 from polysched.tensorize.emission.packing import pack_c, unpack_c
 from polysched.tensorize.emission.place import Place
-from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan, whole_blocks
+from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
 from polysched.tensorize.emulator import emulator_c
 from polysched.tensorize.exact_arithmetic import PRELUDE
 from polysched.tensorize.match import Match
@@ -112,13 +110,12 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in chosen.keep) for p in packed]
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}", zero=chosen.zero))
-    nests = dict(zip(_nest_names(name), whole_blocks(plan), strict=False))
-    parts += [nest_c(nest, own, emulated=chosen.emulated, parallel=chosen.parallel,
-                     zero=chosen.zero or match.adds_at_the_end) for own, nest in nests.items()]
+    parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
+                        zero=chosen.zero or match.adds_at_the_end))
     if match.assignment.correction is not None:
         parts.append(correction_c(match, match.assignment.correction, f"{name}_correct",
                                   parallel=chosen.parallel and not match.overlapping))
-    parts.append(_driver_c(plan, name, arrays, packed, tuple(nests), chosen))
+    parts.append(_driver_c(plan, name, arrays, packed, chosen))
     headers = () if chosen.emulated else match.intrinsic.isa.headers
     prelude = "".join(f"#include <{h}>\n" for h in headers) + "#include <stdlib.h>\n" + PRELUDE + ZEROS
     emulator = emulator_c(match.intrinsic.parsed, name=f"emulated_{match.intrinsic.name}") if chosen.emulated else ""
@@ -138,12 +135,7 @@ def _arrays(match: Match) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*found, *correction_arrays(match)]))
 
 
-def _nest_names(name: str) -> Iterator[str]:
-    """Of the nest, and of those for the last iterations of its loops."""
-    return itertools.chain([name], (f"{name}_rest{i}" for i in itertools.count(1)))
-
-
-def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place], nests: tuple[str, ...],
+def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place],
               options: EmissionOptions) -> str:
     """Packs into buffers that stay for the next call of the same thread, runs the nest, writes back."""
     match, fragment = plan.match, plan.match.fragment
@@ -171,7 +163,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         held = content_of(match, p.operand)
         arguments.append(f"packed_{p.operand}" if p.packed or not isinstance(held, Load) else " + ".join(
             [fragment.statement.access(held.reference).array, *moving_terms(match, held)]))
-    lines += [f"    {nest}_nest({', '.join(arguments)});" for nest in nests]
+    lines.append(f"    {name}_nest({', '.join(arguments)});")
     if plan.place(output).packed:
         lines.append(f"    {name}_unpack_{output}({', '.join([written, f'packed_{output}', *kept_arguments(match)])});")
     if match.assignment.correction is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polysched.tensorize.conformance import fill_in
 from polysched.tensorize.emission.nest import NestLoop
 from polysched.tensorize.emission.place import Place, edge_counts
-from polysched.tensorize.emission.plan import Plan
+from polysched.tensorize.emission.plan import Plan, block_cases
 from polysched.tensorize.semantics import C_NAMES
+from polysched.tiling.streams import LINE_BYTES, fetched_ahead
 
 EDGE = "ps_edge"
 FAR_ROWS_BYTES = 256
@@ -35,23 +36,28 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
         writer.put(*intrinsic.configure.splitlines())
     for loop in plan.loops:
         if loop.tiles > 1:
+            if parallel and plan.handed_out and loop is plan.loops[0]:
+                writer.put("#pragma omp for schedule(dynamic) nowait")
             writer.open(f"for (long b_{loop.name} = 0; b_{loop.name} < {loop.tiles}; b_{loop.name}++) {{")
     for position, loop in enumerate(spatial):
-        if position == 0 and parallel:   # the same thread gets the same iterations every time, so nobody has to wait
-            writer.put("#pragma omp for schedule(static) nowait")
+        if position == 0 and parallel and not plan.handed_out:   # nobody has to wait: the same thread gets the same
+            writer.put("#pragma omp for schedule(static) nowait")   # iterations every time
         writer.open(_for(loop))
-    before, body, after = _emulated(plan, zero=zero) if emulated else _executed(plan, zero=zero)
-    writer.put(*before)
-    for loop in reductions:
-        writer.open(_for(loop))
-    writer.put(*body)
-    writer.close(len(reductions))
-    writer.put(*after)
-    writer.close(len(spatial) + sum(loop.tiles > 1 for loop in plan.loops))
+    cases = [("", plan)] if emulated else block_cases(plan)
+    for condition, case in cases:
+        writer.case(condition, first=case is cases[0][1], last=case is cases[-1][1])
+        before, body, after = _emulated(case, zero=zero) if emulated else _executed(case, zero=zero)
+        writer.put(*before)
+        for loop in reductions:
+            writer.open(_for(loop))
+        writer.put(*body)
+        writer.close(len(reductions))
+        writer.put(*after)
+    writer.close((len(cases) > 1) + len(spatial) + sum(loop.tiles > 1 for loop in plan.loops))
     if intrinsic.finish and not emulated:
         writer.put(intrinsic.finish)
     writer.close_all()
-    ragged = [] if emulated else _ragged_helpers(plan, name)
+    ragged = [] if emulated else _ragged_helpers([case for _, case in cases], name)
     return "\n".join([*ragged, f"static void {name}_nest({parameters})", "{", *writer.lines, "}", ""]).replace(
         "{function}", name)
 
@@ -69,6 +75,14 @@ class _Lines:
     def open(self, *texts: str) -> None:
         self.put(*texts)
         self.depth += 1
+
+    def case(self, condition: str, *, first: bool, last: bool) -> None:
+        """One branch of several; nothing where there is only one."""
+        if first and last:
+            return
+        self.depth -= 0 if first else 1
+        head = "} else {" if last else f"{'' if first else '} else '}if ({condition}) {{"
+        self.open(head)
 
     def close(self, count: int) -> None:
         for _ in range(count):
@@ -129,7 +143,7 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
     intrinsic, output = plan.match.intrinsic, plan.match.intrinsic.output.name
     names = _Registers(plan)
     before, after = [], []
-    body = list(_announced_results(plan, names))
+    body = [*_announced_results(plan, names), *_streamed_panels(plan)]
     points = list(_visited(plan, turning=bool(names.numbers)))
     first = _first_block(plan)
     for at in names.points(output):
@@ -194,6 +208,20 @@ def _announced_results(plan: Plan, names: _Registers) -> Iterator[str]:
     yield "}"
 
 
+def _streamed_panels(plan: Plan) -> Iterator[str]:
+    """The rows of packed operands that the first cache does not hold, fetched ahead; tile registers gain nothing."""
+    reductions = [loop for loop in plan.loops if loop.reduction]
+    for operand in plan.match.intrinsic.inputs if reductions else ():
+        place, inner = plan.place(operand.name), reductions[-1]
+        row = operand.elements * math.prod(loop.unroll for loop in plan.unrolled if plan.uses(operand.name, loop))
+        bytes_ = row * operand.dtype.bytes
+        if not plan.match.intrinsic.operand(operand.name).register.c_type or not place.packed \
+                or place.block_strides.get(inner.name) != row or bytes_ < LINE_BYTES:
+            continue
+        steps = math.prod(loop.tile or loop.blocks for loop in reductions if plan.uses(operand.name, loop))
+        yield from fetched_ahead(f"({pointer(plan, place, {})})", row_bytes=bytes_, panel_bytes=steps * bytes_)
+
+
 def _accumulator(plan: Plan, register: str, at: dict[str, int]) -> tuple[str, str]:
     """C that loads and stores one accumulator; a tile past the program's elements goes through a small buffer."""
     intrinsic, output = plan.match.intrinsic, plan.match.intrinsic.output.name
@@ -234,11 +262,11 @@ def _iteration(loop: NestLoop, at: dict[str, int]) -> str:
     return loop.name if loop.unroll == 1 else f"{loop.name} * {loop.unroll} + {inner}"
 
 
-def _ragged_helpers(plan: Plan, name: str) -> list[str]:
+def _ragged_helpers(cases: Sequence[Plan], name: str) -> list[str]:
     """`NAME_edge`: the part of a result tile that exists, into a buffer or back."""
-    output = plan.match.intrinsic.output
-    place, kind = plan.place(output.name), operand_type(plan, output.name)
-    if not place.ragged:
+    plan = cases[0]
+    output, kind = plan.match.intrinsic.output, operand_type(plan, plan.match.intrinsic.output.name)
+    if not any(case.place(output.name).ragged for case in cases):
         return []
     shape = [int(e) for e in output.shape]
     strides = _result_strides(plan)

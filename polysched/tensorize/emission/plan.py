@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from polysched.target import Target, host
-from polysched.tensorize.emission.blocking import cache_blocks, register_blocks, register_order
+from polysched.tensorize.emission.blocking import (
+    cache_blocks,
+    handed_out_blocks,
+    register_blocks,
+    register_order,
+)
 from polysched.tensorize.emission.data_volume import searched_tiles
 from polysched.tensorize.emission.nest import NestLoop, nest_loops, uses
 from polysched.tensorize.emission.place import Place, is_whole, place_of
@@ -23,12 +28,14 @@ class Tiling(Enum):
     """Who chooses order and tiles: this room's sum over all caches, or the tiling room's search for one of them.
 
     Twice as deep: the tiles of the reductions are doubled, since a panel that streams through needs less room than the
-    sum allows it.
+    sum allows it.  Handed out: tiles of the outermost loop are what threads take, one after the other, and panels may
+    be longer than the first cache, since their rows are fetched ahead.
     """
 
     CACHES = "caches"
     DEEPER = "caches, reductions twice as deep"
     DATA_VOLUME = "data volume"
+    HANDED_OUT = "what the last own cache holds, handed to threads one by one"
     NONE = "none"
 
 
@@ -71,6 +78,12 @@ class Plan:
         return f"{'; '.join(parts) or 'no loops'}; packed: {packed or 'nothing'}; tiles by {self.tiling.value}{limits}"
 
     @property
+    def handed_out(self) -> bool:
+        """Whether threads take tiles of the outermost loop one by one, instead of equal shares of every tile."""
+        first = next(iter(self.loops), None)
+        return self.tiling is Tiling.HANDED_OUT and first is not None and first.tiles > 1 and not first.reduction
+
+    @property
     def unrolled(self) -> tuple[NestLoop, ...]:
         return register_order(loop for loop in self.loops if loop.unroll > 1)
 
@@ -83,11 +96,12 @@ class Plan:
         return next(p for p in self.places if p.operand == operand)
 
 
-def whole_blocks(plan: Plan) -> tuple[Plan, ...]:
-    """The nests that run one after the other: the plan, cut where the last block of an unrolled loop is not whole.
+def block_cases(plan: Plan) -> tuple[tuple[str, Plan], ...]:
+    """The blocks of registers of a nest: the plan of each, and the condition on the nest's loops under which it runs.
 
-    A packed operand has padding there; for one that is read in place the last iterations are a nest of their own, with
-    a smaller block.
+    Conditions are C, tried in this order; the last one is empty and always true.  There are several where the last
+    block of an unrolled loop is not whole: a packed operand has padding there, but for one that is read in place the
+    last iterations are a smaller block.
     """
     inputs = [p for p in plan.places if not p.packed and p.operand != plan.match.intrinsic.output.name]
     for loop in plan.loops:
@@ -97,8 +111,11 @@ def whole_blocks(plan: Plan) -> tuple[Plan, ...]:
             whole, last = replace(loop, count=loop.count - rest), replace(loop, count=rest, unroll=rest, tile=0)
             moved = tuple(replace(p, base=p.base + blocks * p.block_strides[loop.name])
                           if plan.uses(p.operand, loop) else p for p in plan.places)
-            return (*whole_blocks(_with_loop(plan, whole, plan.places)), *whole_blocks(_with_loop(plan, last, moved)))
-    return (plan,)
+            inside = f"{loop.name} < {blocks}"
+            first = tuple((f"{inside} && {further}" if further else inside, case)
+                          for further, case in block_cases(_with_loop(plan, whole, plan.places)))
+            return (*first, *block_cases(_with_loop(plan, last, moved)))
+    return (("", plan),)
 
 
 def _with_loop(plan: Plan, loop: NestLoop, places: tuple[Place, ...]) -> Plan:
@@ -137,6 +154,8 @@ def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = 
         loops, binding = found[0], found[1].binding
     elif tiling is Tiling.NONE:
         loops = [replace(loop, tile=0) for loop in cache_blocks(match, loops, machine)]
+    elif tiling is Tiling.HANDED_OUT:
+        loops = handed_out_blocks(match, loops, machine)
     elif tiling is Tiling.DEEPER:
         loops = [_deeper(loop) for loop in cache_blocks(match, loops, machine)]
     else:

@@ -1,0 +1,23 @@
+"""Rows of a panel that the first cache does not hold are fetched into it while rows before them are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+LINE_BYTES = 64
+FEWEST_STREAMED_BYTES = 1 << 14    # of a panel that one block of registers reads; shorter ones stay in the first cache
+STREAM_BYTES_AHEAD = 3072
+
+
+def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int) -> Iterator[str]:
+    """C that fetches the row that will be used some rows later; nothing for panels that the first cache holds.
+
+    Parameters
+    ----------
+    address : of the row that is used now, as C.
+    row_bytes : of what one step reads; rows lie one behind the other.
+    panel_bytes : of all rows that one block of registers reads.
+    """
+    if panel_bytes >= FEWEST_STREAMED_BYTES:
+        for line in range(0, row_bytes, LINE_BYTES):
+            yield f"__builtin_prefetch((const char *){address} + {STREAM_BYTES_AHEAD + line});"
