@@ -1,6 +1,6 @@
 """Ten thousand random programs: is any of them wrong?  See README.md.
 
-    python experiments/fuzzing/run.py [--count 10000] [--seed 0] [--resume]
+    python experiments/fuzzing/run.py [--count 10000] [--seed 0] [--programs affine|contractions] [--resume]
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.plots import counted_bars
 from polysched.experiment.tables import markdown_table
 from polysched.fuzz.campaign import CampaignOptions, ProgramResult, kinds_of, run_campaign, shrunk_text
+from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LETTERS = {"right": ".", "refused": "r", "slow": "S", "wrong": "W"}
-HEADINGS = ("revision", "programs", "configurations", "wrong", "slow", "refused", "median seconds", "seconds")
+HEADINGS = ("kind", "revision", "programs", "configurations", "wrong", "slow", "refused", "median seconds", "seconds")
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--count", type=int, default=10_000, help="programs (default: 10000)")
     group.add_argument("--seed", type=int, default=0, help="number of the first program (default: 0)")
+    group.add_argument("--programs", choices=tuple(PROGRAM_KINDS), default=AFFINE,
+                       help="any loops and assignments, or sums of products computed by instructions (affine)")
     group.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     group.add_argument("--limit-seconds", type=float, default=10.0, metavar="S",
                        help="CPU time of one configuration of one program (default: 10)")
@@ -38,7 +41,9 @@ def cases(settings: Settings) -> list[Case]:
     """Slices, so that a campaign can be stopped and go on with --resume."""
     width, first = settings.config["slice"], settings.options["seed"]
     last = first + settings.options["count"]
-    return [Case(name=f"p{start:05}", parameters={"first": start, "count": min(width, last - start)})
+    kind: str = settings.options["programs"]
+    prefix, more = ("p", {}) if kind == AFFINE else (f"{kind}-", {"programs": kind})
+    return [Case(name=f"{prefix}{start:05}", parameters={"first": start, "count": min(width, last - start), **more})
             for start in range(first, last, width)]
 
 
@@ -46,7 +51,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Per program, in order: a letter for its outcome, configurations, seconds; the findings; wrong ones as C."""
     given, count = settings.options, case.parameters["count"]
     campaign = CampaignOptions(count=count, seed=case.parameters["first"], jobs=given["jobs"],
-                               chunk=-(-count // given["jobs"]), limit_seconds=given["limit_seconds"])
+                               chunk=-(-count // given["jobs"]), limit_seconds=given["limit_seconds"],
+                               programs=given["programs"])
     results = run_campaign(campaign, on_result=lambda result: report(f"program {result.seed}"))
     report("making wrong programs smaller")
     wrong = {f"p{result.seed}.c": shrunk_text(result, campaign) for result in results if result.wrong}
@@ -62,28 +68,32 @@ def values_of(results: Sequence[ProgramResult]) -> dict[str, Any]:
 
 
 def table(records: Sequence[Record]) -> str:
-    """Per revision and in all; the last line is that of `polysched fuzz`."""
-    revisions = list(dict.fromkeys(record.git_revision for record in records))
-    rows = [_row(name, [r for r in records if r.git_revision == name]) for name in revisions]
-    total = _row("all", records)
+    """Per kind of programs and revision, and in all; the last line is that of `polysched fuzz`."""
+    kinds_and_revisions = list(dict.fromkeys((_kind(record), record.git_revision) for record in records))
+    rows = [_row(*key, [r for r in records if (_kind(r), r.git_revision) == key]) for key in kinds_and_revisions]
+    total = _row("all", "all", records)
     found = [f"- {f['kind']}: {f['subject']} {f['configuration']}: {f['detail']}" for r in records
              for f in r.values["findings"] if f["kind"] != "refused"]
     kinds = sum((Counter(r.values.get("kinds", {})) for r in records), Counter())
     return "\n".join([markdown_table(HEADINGS, [*rows, total]), "",
                       markdown_table(("kind of configuration", "checked"), sorted(kinds.items())), "", *found,
-                      f"{total[4]} slow: {_seeds(records, 'S')}",
-                      f"{total[1]} programs, {total[3]} wrong, {total[5]} refused"])
+                      f"{total[5]} slow: {_seeds(records, 'S')}",
+                      f"{total[2]} programs, {total[4]} wrong, {total[6]} refused"])
 
 
-def _row(name: str, records: Sequence[Record]) -> list[object]:
+def _kind(record: Record) -> str:
+    return str(record.parameters.get("programs", AFFINE))
+
+
+def _row(kind: str, name: str, records: Sequence[Record]) -> list[object]:
     letters = Counter("".join(r.values["outcomes"] for r in records))
     seconds = [value for r in records for value in r.values["seconds"]]
-    return [name, letters.total(), sum(sum(r.values["configurations"]) for r in records), letters["W"], letters["S"],
-            letters["r"], median(seconds), sum(seconds)]
+    return [kind, name, letters.total(), sum(sum(r.values["configurations"]) for r in records), letters["W"],
+            letters["S"], letters["r"], median(seconds), sum(seconds)]
 
 
 def _seeds(records: Sequence[Record], letter: str) -> str:
-    return ", ".join(str(r.parameters["first"] + at) for r in records
+    return ", ".join(f"{'' if _kind(r) == AFFINE else _kind(r) + ' '}{r.parameters['first'] + at}" for r in records
                      for at, found in enumerate(r.values["outcomes"]) if found == letter) or "none"
 
 
@@ -92,7 +102,8 @@ def plot(records: Sequence[Record]) -> Figure:
     rows: dict[str, Counter[str]] = {}
     for record in records:
         letters = Counter(record.values["outcomes"])
-        rows.setdefault(record.git_revision, Counter()).update({w: letters[letter] for w, letter in LETTERS.items()})
+        name = record.git_revision if _kind(record) == AFFINE else f"{_kind(record)} {record.git_revision}"
+        rows.setdefault(name, Counter()).update({w: letters[letter] for w, letter in LETTERS.items()})
     return counted_bars(rows, xlabel="random programs")
 
 
@@ -102,7 +113,7 @@ def verdict(records: Sequence[Record]) -> str:
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
-                        verdict=verdict, local_options=("jobs",))
+                        verdict=verdict, local_options=("jobs", "programs"))
 
 if __name__ == "__main__":
     from polysched.cli import main

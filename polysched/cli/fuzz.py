@@ -20,6 +20,7 @@ EPILOG = """\
 examples:
   polysched fuzz --count 200 --seed 0
   polysched fuzz --count 1 --seed 17 --save wrong --json result.json
+  polysched fuzz --programs contractions --count 50
 
 each program is transformed in several configurations; the interpreter, the compiled C and the order of the
 instances have to agree; the last line is `N programs, W wrong, R refused`, the one above it counts the programs that
@@ -30,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the command."""
     parser.add_argument("--count", type=int, default=100, help="how many programs (100)")
     parser.add_argument("--seed", type=int, default=0, help="number of the first program (0)")
+    parser.add_argument("--programs", choices=("affine", "contractions"), default="affine",
+                        help="any loops and assignments, or sums of products computed by instructions (affine)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding to FILE")
     parser.add_argument("--save", type=Path, metavar="DIR", default=Path("polysched-fuzz"),
                         help="folder for wrong programs, made smaller, and slow ones (polysched-fuzz)")
@@ -51,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.count < 1 or arguments.jobs < 1:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --count 100 --jobs 2")
     options = CampaignOptions(count=arguments.count, seed=arguments.seed, jobs=arguments.jobs,
-                              limit_seconds=arguments.limit_seconds, data_dependent=arguments.data_dependent)
+                              limit_seconds=arguments.limit_seconds, data_dependent=arguments.data_dependent,
+                              programs=arguments.programs)
     with progress(quiet=bool(arguments.quiet)) as shown:
         done = itertools.count(1)
 

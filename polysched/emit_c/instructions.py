@@ -128,11 +128,15 @@ def with_shared_outside(program: TensorizedProgram) -> TensorizedProgram:
 
     def published(array: Array) -> Array:
         if array.name in local:
-            return replace(array, storage=Storage.OUTER,
-                           c_element=f"(*{array.name})" if array.is_scalar else array.c_element)
+            return replace(array, storage=Storage.OUTER, c_element=_in_memory(array))
         return replace(array, dead_after=False) if array.name in shared else array
 
     return program.with_parts(lambda part: replace(part, arrays=tuple(map(published, part.arrays))))
+
+
+def _in_memory(array: Array) -> str:
+    """The C spelling of an element of a region's temporary, whose name is a pointer to memory."""
+    return f"(*{array.name})" if array.is_scalar else array.c_element
 
 
 def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
@@ -163,9 +167,10 @@ def _call(scop: Scop, name: str, arrays: Sequence[str], values: Iterable[str],
     written = arrays[0] if written is None else written
     arguments = []
     for array in map(scop.array, arrays):
-        zeros = ["0"] * array.c_element.count("{}")
+        element = _in_memory(array) if array.storage is Storage.LOCAL else array.c_element
+        zeros = ["0"] * element.count("{}")
         constant = "" if array.name == written else "const "
-        arguments.append(f"({constant}{C_NAMES[array.dtype.name]} *)&{array.c_element.format(*zeros)}")
+        arguments.append(f"({constant}{C_NAMES[array.dtype.name]} *)&{element.format(*zeros)}")
     return f"{name}({', '.join([*arguments, *values])});"
 
 

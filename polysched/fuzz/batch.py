@@ -132,6 +132,7 @@ class Job:
     trace_size : longs to keep of the instrumentation's reports; 0 for a version without.
     keep : what becomes of the arrays.
     tolerance : of a difference, relative to the largest element of the array.
+    recipe : of the inputs, as in `measure.inputs`.
     """
 
     label: str
@@ -140,6 +141,7 @@ class Job:
     trace_size: int = 0
     keep: Keep = Keep.ARRAYS
     tolerance: float = 0.0
+    recipe: str = RECIPE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,13 +187,13 @@ def _extent(text: str, sizes: tuple[tuple[str, int], ...]) -> int | None:
     return evaluate(text, dict(sizes))
 
 
-def inputs_of(arguments: Sequence[Argument], seed: int) -> dict[str, np.ndarray]:
+def inputs_of(arguments: Sequence[Argument], seed: int, recipe: str = RECIPE) -> dict[str, np.ndarray]:
     """The arrays that a call of these arguments starts with."""
     arrays = {}
     for argument in arguments:
         if argument.value is None:
             array = np.zeros(argument.shape, STORAGE_TYPES[argument.dtype])
-            fill(array, argument.dtype, name=argument.name, recipe=RECIPE, seed=seed)
+            fill(array, argument.dtype, name=argument.name, recipe=recipe, seed=seed)
             arrays[argument.name] = array
     return arrays
 
@@ -212,7 +214,7 @@ def run_batch(binaries: Binary | Sequence[Binary], jobs: Sequence[Job], *, folde
         first = len(results)
         again = _reference_before(jobs, results)
         request: dict[str, Any] = {"libraries": [str(b.path) for b in libraries], "outputs": str(outputs),
-                                   "recipe": RECIPE, "jobs": [_as_json(job) for job in (*again, *jobs[first:])]}
+                                   "jobs": [_as_json(job) for job in (*again, *jobs[first:])]}
         end = run_isolated("polysched.fuzz.batch_child", request, folder=folder, limits=limits or Limits(seconds=60),
                            environment={"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"})
         done = [report for report in end.reports if "job" in report]

@@ -24,7 +24,7 @@ SCALARS: dict[str, Any] = {
 
 def main(arguments: list[str]) -> None:
     request, reporter = start(arguments)
-    caller = _Caller([ctypes.CDLL(library) for library in request["libraries"]], request["recipe"])
+    caller = _Caller([ctypes.CDLL(library) for library in request["libraries"]])
     reference: dict[str, np.ndarray] = {}
     for number, job in enumerate(request["jobs"]):
         reporter.phase(f"running {job['label']}")
@@ -46,14 +46,14 @@ def main(arguments: list[str]) -> None:
 class _Caller:
     """Calls functions of shared objects on arrays of their own."""
 
-    def __init__(self, libraries: list[ctypes.CDLL], recipe: str) -> None:
-        self.libraries, self.recipe = libraries, recipe
+    def __init__(self, libraries: list[ctypes.CDLL]) -> None:
+        self.libraries = libraries
         self.inputs: dict[tuple[Any, ...], np.ndarray] = {}
 
     def call(self, job: dict[str, Any]) -> tuple[dict[str, GuardedArray], np.ndarray]:
         """Run one job; its arrays and the instrumentation's reports."""
         library = next(found for found in self.libraries if hasattr(found, job["label"]))
-        arrays = {argument["name"]: self.array(argument, job["seed"]) for argument in job["arguments"]
+        arrays = {argument["name"]: self.array(argument, job["seed"], job["recipe"]) for argument in job["arguments"]
                   if argument["value"] is None}
         passed = [ctypes.c_void_p(arrays[a["name"]].values.ctypes.data) if a["value"] is None
                   else SCALARS[a["dtype"]](a["value"]) for a in job["arguments"]]
@@ -67,13 +67,13 @@ class _Caller:
             raise SystemExit(f"{job['label']} reported {used} numbers, more than there is room for")
         return arrays, records[:used]
 
-    def array(self, argument: dict[str, Any], seed: int) -> GuardedArray:
+    def array(self, argument: dict[str, Any], seed: int, recipe: str) -> GuardedArray:
         """The array of an argument with its input values, which are drawn once."""
         name, dtype, shape = argument["name"], argument["dtype"], tuple(argument["shape"])
         array = allocate(dtype, shape)
-        key = (name, dtype, shape, seed)
+        key = (name, dtype, shape, seed, recipe)
         if key not in self.inputs:
-            fill(array.values, dtype, name=name, recipe=self.recipe, seed=seed)
+            fill(array.values, dtype, name=name, recipe=recipe, seed=seed)
             if len(self.inputs) >= MOST_INPUTS:
                 self.inputs.clear()
             self.inputs[key] = array.values.copy()

@@ -18,7 +18,8 @@ from typing import Any
 
 from polysched.errors import OutputError
 from polysched.fuzz.checking import Finding
-from polysched.fuzz.generator import Shape, generate
+from polysched.fuzz.generator import Shape
+from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS
 from polysched.measure.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.worker"
@@ -44,6 +45,7 @@ class CampaignOptions:
     shrink_seconds : for making a wrong program smaller; 0 saves it as it is.
     data_dependent : probability of a data-dependent condition, per statement.
     statements, depth : how large programs may be, as in `Shape`.
+    programs : their kind, a name in `kinds.PROGRAM_KINDS`.
     """
 
     count: int
@@ -56,6 +58,7 @@ class CampaignOptions:
     data_dependent: float = 0.02
     statements: int = Shape.statements
     depth: int = Shape.depth
+    programs: str = AFFINE
 
     @property
     def shape(self) -> Shape:
@@ -119,7 +122,7 @@ def _check_chunk(seeds: Sequence[int], options: CampaignOptions) -> Iterator[Pro
     """The results of a chunk; a program that ends its child is taken out and the others go on."""
     left = list(seeds)
     while left:
-        end, place = _worker({"check": left, "shape": options.shape_request,
+        end, place = _worker({"check": left, "shape": options.shape_request, "programs": options.programs,
                               "budget_seconds": options.limit_seconds},
                              max(LEAST_CHECK_SECONDS, CHECK_FACTOR * options.limit_seconds), options)
         done = [_result(report["result"]) for report in end.reports if "result" in report]
@@ -171,17 +174,18 @@ def shrunk_text(result: ProgramResult, options: CampaignOptions) -> str:
     """The smallest C file found that shows the first wrong finding of a program, with a comment that says which."""
     finding = result.wrong[0]
     request = {"shrink": result.seed, "finding": asdict(finding), "shape": options.shape_request,
-               "seconds": options.shrink_seconds}
+               "programs": options.programs, "seconds": options.shrink_seconds}
     end, _ = _worker(request, options.limit_seconds + options.shrink_seconds, options)
     texts = [str(report["text"]) for report in end.reports if "text" in report]
-    return _comment(result.seed, finding, smaller=True) + texts[-1]
+    return _comment(result.seed, finding, options, smaller=True) + texts[-1]
 
 
-def _comment(seed: int, finding: Finding, *, smaller: bool) -> str:
+def _comment(seed: int, finding: Finding, options: CampaignOptions, *, smaller: bool) -> str:
+    kind = "" if options.programs == AFFINE else f" --programs {options.programs}"
     return (f"/* Program {seed} of polysched fuzz{', made smaller' if smaller else ''}.  {finding.kind} in "
             f"{finding.configuration or 'the program'}:\n"
             f" * {finding.detail.replace('*/', '* /')}\n"
-            f" * Reproduce with: polysched fuzz --count 1 --seed {seed}\n */\n")
+            f" * Reproduce with: polysched fuzz{kind} --count 1 --seed {seed}\n */\n")
 
 
 def save_findings(results: Sequence[ProgramResult], options: CampaignOptions, folder: Path) -> list[Path]:
@@ -208,8 +212,8 @@ def save_findings(results: Sequence[ProgramResult], options: CampaignOptions, fo
 
 def _slow_text(result: ProgramResult, options: CampaignOptions) -> str:
     finding = next(f for f in result.findings if f.kind == "slow")
-    program = generate(result.seed, shape=options.shape)
-    return _comment(result.seed, finding, smaller=False) + program.text()
+    program = PROGRAM_KINDS[options.programs].program(result.seed, options.shape)
+    return _comment(result.seed, finding, options, smaller=False) + program.text()
 
 
 def outcomes(results: Sequence[ProgramResult]) -> Counter[str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from polysched.errors import BudgetExceededError, CompileError, PolyschedError
 from polysched.fuzz.batch import (
+    RECIPE,
     Argument,
     Job,
     JobResult,
@@ -31,6 +32,7 @@ from polysched.fuzz.python_check import python_differences
 from polysched.fuzz.time_limit import OutOfTime, time_limit
 from polysched.measure.building import Binary
 from polysched.measure.execution_order import ExpectedOrder, check_expected, execution_of, expected_order
+from polysched.measure.inputs import WHOLE
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop, Storage
@@ -77,6 +79,7 @@ class Subject:
     kinds : what the checked configurations consist of, and how often.
     orders : what `expected` has computed.
     python : the program, when its text in Python is to be checked too.
+    recipe : of its inputs, as in `measure.inputs`.
     """
 
     name: str
@@ -88,13 +91,14 @@ class Subject:
     kinds: Mapping[str, int] = field(default_factory=dict)
     orders: dict[tuple[object, ...], ExpectedOrder] = field(default_factory=dict)
     python: Program | None = None
+    recipe: str = RECIPE
 
     def parameters(self, sizes: Mapping[str, int], seed: int = 0) -> dict[str, int]:
         """The Scop's parameters in a call at these sizes.
 
         A parameter that is not a size is a variable of the function that starts from `NAME_out[0]`.
         """
-        arrays = inputs_of(arguments_for(self.signature, sizes), seed)
+        arrays = inputs_of(arguments_for(self.signature, sizes), seed, self.recipe)
         return {p.name: sizes[p.spelling] if p.spelling in sizes else int(arrays[f"{p.spelling}_out"][0])
                 for p in self.scop.parameters}
 
@@ -110,13 +114,16 @@ class Subject:
 
 def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
             on_progress: Callable[[str], None] = lambda _: None,
-            seconds: float = math.inf, operations: int = MOST_ISL_OPERATIONS) -> Subject | Finding:
+            seconds: float = math.inf, operations: int = MOST_ISL_OPERATIONS,
+            recipe: str = RECIPE, schedules: bool = True) -> Subject | Finding:
     """Extract a program and transform it in every configuration; a finding when it cannot even be extracted.
 
     Parameters
     ----------
     seconds : CPU time of each configuration, and of the extraction; what needs more is given up.
     operations : of isl, for each configuration; likewise.
+    recipe : of the inputs, as in `measure.inputs`; with WHOLE, sums are exact in any order and have to be equal.
+    schedules : make an instrumented version of every configuration, too.
     """
     try:
         with time_limit(seconds):
@@ -143,12 +150,13 @@ def prepare(name: str, text: str, configurations: Iterable[Configuration], *,
             continue
         tiled[label] = made.tiled
         kinds.update((*configuration.kinds(), *made.kinds()))
-        versions += [Version(label=f"{name}__{label}", text=made.text, function=signature.name,
-                             build=configuration.build, tolerance=configuration.tolerance),
-                     Version(label=f"{name}__{label}__traced", text=made.traced, function="traced",
-                             traced=len(made.tiled.schedule.scop.statements))]
+        versions.append(Version(label=f"{name}__{label}", text=made.text, function=signature.name,
+                             build=configuration.build, tolerance=0.0 if recipe == WHOLE else configuration.tolerance))
+        if schedules:
+            versions.append(Version(label=f"{name}__{label}__traced", text=made.traced, function="traced",
+                                    traced=len(made.tiled.schedule.scop.statements)))
     return Subject(name=name, scop=scop, signature=signature, tiled=tiled, versions=tuple(versions), kinds=kinds,
-                   findings=tuple(findings))
+                   findings=tuple(findings), recipe=recipe)
 
 
 def _failed(name: str, configuration: str, error: Exception) -> Finding:
@@ -306,7 +314,7 @@ def _job(subject: Subject, version: Version, sizes: Mapping[str, int], seed: int
         arguments = tuple(Argument(name=p.name, dtype=p.dtype.name, value=values[p.name])
                           for p in subject.scop.parameters)
         return Job(label=version.label, arguments=arguments, seed=seed, trace_size=TRACE_NUMBERS)
-    return Job(label=version.label, arguments=arguments_for(subject.signature, sizes), seed=seed)
+    return Job(label=version.label, arguments=arguments_for(subject.signature, sizes), seed=seed, recipe=subject.recipe)
 
 
 def _interpret(call: _Call, compiled: JobResult, schedules: bool, collector: _Collector) -> None:
@@ -332,7 +340,7 @@ def _interpret(call: _Call, compiled: JobResult, schedules: bool, collector: _Co
 
 
 def _check_python(call: _Call, program: Program, compiled: JobResult, collector: _Collector) -> None:
-    inputs = inputs_of(call.job.arguments, call.job.seed)
+    inputs = inputs_of(call.job.arguments, call.job.seed, call.job.recipe)
     try:
         difference = python_differences(program, call.sizes, inputs, compiled.arrays)
     except PolyschedError as error:
@@ -349,7 +357,7 @@ def interpreter_arrays(subject: Subject, sizes: Mapping[str, int], seed: int) ->
     has such an array.
     """
     arguments = arguments_for(subject.signature, sizes)
-    arrays = inputs_of(arguments, seed)
+    arrays = inputs_of(arguments, seed, subject.recipe)
     by_value = {a.name: a.value for a in arguments if a.value is not None}
     for array in subject.scop.arrays:
         if array.is_scalar and array.storage is not Storage.LOCAL and array.name not in arrays:

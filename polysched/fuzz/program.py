@@ -64,12 +64,36 @@ class Term:
     Parameters
     ----------
     times : a second element, for a product of two.
+    cast : C type that every element is converted to.
+    zeros : what is subtracted from either element: zero points.
+    distance : the absolute difference of both elements in the place of their product.
+    by : one more factor in front, for a product of three.
     """
 
     factor: str
     of: Reference | Affine | None = None
     negative: bool = False
     times: Reference | None = None
+    cast: str = ""
+    zeros: tuple[int, int] = (0, 0)
+    distance: bool = False
+    by: Reference | None = None
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """The range that a value is cut to.
+
+    Parameters
+    ----------
+    wide : C type that the value is computed in.
+    named : in a variable with two branches behind it, not in one expression.
+    """
+
+    low: int
+    high: int
+    wide: str
+    named: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,6 +104,7 @@ class Statement:
     ----------
     modulus : take the sum modulo this, for signed integers that must not overflow.
     choose : the larger of the target's old value and the sum, as a ternary.
+    clamp : cut the sum to a range.
     when : do it only where this element is greater than a constant: a data-dependent condition.
     declares : C type of the target when the assignment is the declaration of a temporary, in the block around it.
     """
@@ -91,6 +116,7 @@ class Statement:
     choose: bool = False
     when: Reference | None = None
     declares: str = ""
+    clamp: Clamp | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +216,10 @@ class Program:
             value = f"({value}) % {node.modulus}"
         if node.choose:
             value = f"{target} > {value} ? {target} : {value}"
+        if node.clamp is not None and node.clamp.named:
+            return _clamped_by_branches(target, value, node.clamp)
+        if node.clamp is not None:
+            value = _clamped(value, node.clamp)
         text = f"{node.declares} {target} {node.op} {value};".lstrip()
         if node.when is not None:
             text = f"if ({layout.element(node.when)} > 3) {text}"
@@ -203,8 +233,38 @@ def _term(term: Term, layout: Layout) -> str:
         case Affine():
             return f"{term.factor} * ({term.of.text()})"
         case Reference():
-            element = layout.element(term.of) + (f" * {layout.element(term.times)}" if term.times else "")
+            first = _element(term.of, term.cast, term.zeros[0], layout)
+            if term.times is None:
+                element = first
+            else:
+                second = _element(term.times, term.cast, term.zeros[1], layout)
+                element = f"({first} > {second} ? {first} - {second} : {second} - {first})" if term.distance \
+                    else f"{first} * {second}"
+            if term.by is not None:
+                element = f"{layout.element(term.by)} * {element}"
             return element if term.factor == "1" else f"{term.factor} * {element}"
+
+
+def _element(reference: Reference, cast: str, zero: int, layout: Layout) -> str:
+    text = (f"({cast})" if cast else "") + layout.element(reference)
+    return f"({text} {'-' if zero > 0 else '+'} {abs(zero)})" if zero else text
+
+
+def _bounds(clamp: Clamp) -> tuple[str, str]:
+    """Both bounds; the least int has no literal of its own type."""
+    low, high = (f"({v + 1} - 1)" if v < 0 else str(v) for v in (clamp.low, clamp.high))
+    return low, high
+
+
+def _clamped(value: str, clamp: Clamp) -> str:
+    low, high = _bounds(clamp)
+    return f"{value} > {high} ? {high} : {value} < {low} ? {low} : {value}"
+
+
+def _clamped_by_branches(target: str, value: str, clamp: Clamp) -> str:
+    low, high = _bounds(clamp)
+    return (f"{{ {clamp.wide} cut = {value}; if (cut > {high}) cut = {high}; if (cut < {low}) cut = {low}; "
+            f"{target} = cut; }}")
 
 
 def _fold(function: str, operands: tuple[Affine, ...]) -> str:
@@ -256,7 +316,7 @@ def references(statement: Statement) -> Iterator[Reference]:
     if statement.when is not None:
         yield statement.when
     for term in statement.terms:
-        yield from (element for element in (term.of, term.times) if isinstance(element, Reference))
+        yield from (element for element in (term.of, term.times, term.by) if isinstance(element, Reference))
 
 
 def computes(program: Program, values: Mapping[str, int]) -> bool:

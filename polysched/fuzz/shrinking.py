@@ -104,6 +104,10 @@ def _simpler_statement(statement: Statement) -> Iterator[Statement]:
         yield replace(statement, when=None)
     if statement.choose:
         yield replace(statement, choose=False)
+    if statement.clamp is not None:
+        yield replace(statement, clamp=None)
+        if statement.clamp.named:
+            yield replace(statement, clamp=replace(statement.clamp, named=False))
     if statement.op != "=" and len(statement.terms) > 0:
         yield replace(statement, op="=")
     if len(statement.terms) > 1:
@@ -122,6 +126,12 @@ def _simpler_term(term: Term) -> Iterator[Term]:
         yield replace(term, factor="1")
     if isinstance(term.of, Reference):
         yield from (replace(term, of=reference) for reference in _simpler_reference(term.of))
+    if term.cast:
+        yield replace(term, cast="")
+    if term.by is not None:
+        yield replace(term, by=None)
+    if term.zeros != (0, 0):
+        yield replace(term, zeros=(0, 0))
     if term.times is not None:
         yield replace(term, times=None)
         yield from (replace(term, times=reference) for reference in _simpler_reference(term.times))
@@ -162,6 +172,7 @@ def _with_value(node: Node, iterator: str, value: Affine) -> Node:
         case Statement():
             terms = tuple(replace(t, of=reference(t.of) if isinstance(t.of, Reference) else
                                   affine(t.of) if isinstance(t.of, Affine) else None,
-                                  times=None if t.times is None else reference(t.times)) for t in node.terms)
+                                  times=None if t.times is None else reference(t.times),
+                                  by=None if t.by is None else reference(t.by)) for t in node.terms)
             return replace(node, target=reference(node.target), terms=terms,
                            when=None if node.when is None else reference(node.when))

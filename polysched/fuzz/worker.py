@@ -17,8 +17,8 @@ from typing import Any
 from polysched.fuzz.campaign import FRAMES_FILE
 from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration
-from polysched.fuzz.drawing import random_configurations
-from polysched.fuzz.generator import Shape, generate
+from polysched.fuzz.generator import Shape
+from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS, ProgramKind
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_variant
 from polysched.fuzz.shrinking import shrink
@@ -30,6 +30,7 @@ RUN_SIZES = ({"n": 1, "m": 2}, {"n": 4, "m": 3}, {"n": 5, "m": 7}, {"n": 8, "m":
              {"n": 37, "m": 41})
 SMALL_SIZES = ({"n": 11, "m": 12}, {"n": 8, "m": 9},
                {"n": 5, "m": 6}, {"n": 4, "m": 5}, {"n": 4, "m": 3}, {"n": 3, "m": 2}, {"n": 2, "m": 2})
+FEW_SIZES = (RUN_SIZES[0], RUN_SIZES[2], RUN_SIZES[5])
 MOST_INSTANCES_SMALL = 250
 MOST_INSTANCES_RUN = 200_000
 WATCHDOG_FACTOR = 10
@@ -46,15 +47,15 @@ void f(int n, double A[n], double B[n])
 
 def main(arguments: list[str]) -> None:
     request, reporter = start(arguments)
-    shape = Shape(**request["shape"])
+    shape, kind = Shape(**request["shape"]), PROGRAM_KINDS[request["programs"]]
     if "shrink" in request:
-        shrink_program(request, shape, reporter)
+        shrink_program(request, kind, shape, reporter)
     else:
-        check_programs(request, shape, reporter)
+        check_programs(request, kind, shape, reporter)
     reporter.report(end="finished")
 
 
-def check_programs(request: Mapping[str, Any], shape: Shape, reporter: Reporter) -> None:
+def check_programs(request: Mapping[str, Any], kind: ProgramKind, shape: Shape, reporter: Reporter) -> None:
     """Report one result per program; while a program is extracted and scheduled, its number is on record.
 
     A configuration that needs more than `budget_seconds` for that is given up; one that does not even stop then ends
@@ -67,17 +68,18 @@ def check_programs(request: Mapping[str, Any], shape: Shape, reporter: Reporter)
     seconds: dict[int, float] = {}
     for seed in request["check"]:
         reporter.report(seed=seed, phase=f"scheduling program {seed}")
-        configurations[seed] = random_configurations(seed)
+        configurations[seed] = kind.configurations(seed)
         started = time.monotonic()
         budget: float = request["budget_seconds"]
         with _watchdog(WATCHDOG_FACTOR * budget):
-            prepared[seed] = [prepare(f"p{seed}", generate(seed, shape=shape).text(), configurations[seed],
-                                      on_progress=lambda label: reporter.report(configuration=label), seconds=budget),
-                              *_in_python(seed, shape, budget)]
+            prepared[seed] = [prepare(f"p{seed}", kind.program(seed, shape).text(), configurations[seed],
+                                      on_progress=lambda label: reporter.report(configuration=label), seconds=budget,
+                                      recipe=kind.recipe, schedules=kind.schedules),
+                              *(_in_python(seed, shape, budget) if kind.in_python else ())]
         seconds[seed] = time.monotonic() - started
     reporter.report(seed=None, phase="checking")
     started = time.monotonic()
-    findings = check_prepared([*chain.from_iterable(prepared.values())], on_progress=reporter.phase)
+    findings = check_prepared([*chain.from_iterable(prepared.values())], kind, on_progress=reporter.phase)
     share = (time.monotonic() - started) / len(prepared)
     for seed in prepared:
         found = [asdict(f) for f in findings if f.subject in (f"p{seed}", f"p{seed}d")]
@@ -111,19 +113,22 @@ def _watchdog(seconds: float) -> Iterator[None]:
     Path(FRAMES_FILE).unlink()
 
 
-def check_prepared(prepared: Sequence[Subject | Finding], *,
+def check_prepared(prepared: Sequence[Subject | Finding], kind: ProgramKind = PROGRAM_KINDS[AFFINE], *,
                    on_progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
     """Findings of programs at sizes that suit them."""
     subjects = [p for p in prepared if isinstance(p, Subject)]
     findings = [p for p in prepared if isinstance(p, Finding)]
-    plans = {s.name: plan_for(s) for s in subjects}
+    plans = {s.name: plan_for(s, kind) for s in subjects}
     with tempfile.TemporaryDirectory(prefix="polysched-fuzz-") as folder:
         return findings + check(subjects, plans, compiler=find_compiler(), folder=Path(folder),
                                 on_progress=on_progress)
 
 
-def plan_for(subject: Subject) -> Plan:
+def plan_for(subject: Subject, kind: ProgramKind) -> Plan:
     """Sizes with at least some and not too many instances."""
+    if not kind.schedules:
+        return Plan(run=FEW_SIZES, small=())
+
     def instances(sizes: Mapping[str, int]) -> int:
         return instance_count(subject.scop, subject.parameters(sizes))
 
@@ -132,27 +137,28 @@ def plan_for(subject: Subject) -> Plan:
     return Plan(run=run or RUN_SIZES[:1], small=(small,))
 
 
-def shrink_program(request: Mapping[str, Any], shape: Shape, reporter: Reporter) -> None:
+def shrink_program(request: Mapping[str, Any], kind: ProgramKind, shape: Shape, reporter: Reporter) -> None:
     """Report ever smaller programs that show a finding of the same kind in the same configuration."""
     finding = Finding(**request["finding"])
-    program = generate(request["shrink"], shape=shape)
-    configurations = [c for c in random_configurations(request["shrink"]) if c.label == finding.configuration]
+    program = kind.program(request["shrink"], shape)
+    configurations = [c for c in kind.configurations(request["shrink"]) if c.label == finding.configuration]
     deadline = time.monotonic() + request["seconds"]
     reporter.report(text=program.text())
 
     def fails(candidate: Program) -> bool:
-        if time.monotonic() > deadline or not shows(candidate, configurations, finding):
+        if time.monotonic() > deadline or not shows(candidate, configurations, finding, kind):
             return False
         reporter.report(text=candidate.text())
         return True
 
-    if finding.configuration and shows(program, configurations, finding):
+    if finding.configuration and shows(program, configurations, finding, kind):
         shrink(program, fails)
 
 
-def shows(program: Program, configurations: Iterable[Configuration], finding: Finding) -> bool:
+def shows(program: Program, configurations: Iterable[Configuration], finding: Finding, kind: ProgramKind) -> bool:
     """Whether a program has a finding like this one, and is itself free of undefined behaviour."""
-    found = check_prepared([prepare(program.name, program.text(), configurations)])
+    found = check_prepared([prepare(program.name, program.text(), configurations, recipe=kind.recipe,
+                                    schedules=kind.schedules)], kind)
     if finding.configuration != ORIGINAL and any(f.configuration == ORIGINAL for f in found):
         return False
     return any(f.kind == finding.kind and f.configuration == finding.configuration for f in found)

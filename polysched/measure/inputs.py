@@ -21,7 +21,11 @@ ALIGNMENT_BYTES = 64
 CANARY_BYTES = 4096
 CANARY = 0xA5
 RECIPES = ("dominant", "small", "mixed")
+WHOLE = "whole"
+"""Small whole numbers for floats, whose products and sums are exact; every value of a byte, its ends more often."""
 SMALLEST_INTEGER, BEYOND_INTEGER = 1, 9
+LARGEST_WHOLE: Mapping[int, int] = {2: 300, 4: 40, 8: 40}
+"""Of integers of so many bytes: a few thousand of their products fit an int."""
 
 STORAGE_TYPES: Mapping[str, str] = {
     "bool": "uint8", "bfloat16": "uint16", "longdouble": "longdouble",
@@ -75,11 +79,15 @@ def fill(array: NDArray, dtype_name: str, *, name: str, recipe: str, seed: int,
     Parameters
     ----------
     name : of the array; two arrays of one kernel get different values.
-    recipe : one of RECIPES; it matters for floating-point arrays only.
+    recipe : one of RECIPES, which matter for floating-point arrays only, or WHOLE.
     index_extent : the array is used as a subscript: values are 0 to `index_extent - 1`.
     """
     generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    if dtype_name in FLOATS:
+    if recipe == WHOLE and dtype_name in FLOATS:
+        store(array, generator.integers(-8, 9, array.shape).astype(float), dtype_name)
+    elif recipe == WHOLE and index_extent is None and dtype_name != "bool":
+        array[...] = _whole_integers(generator, array.shape, np.iinfo(dtype_name))
+    elif dtype_name in FLOATS:
         store(array, _float_values(generator, array.shape, recipe), dtype_name)
     elif index_extent is not None:
         array[...] = generator.integers(0, max(1, index_extent), size=array.shape)
@@ -87,6 +95,16 @@ def fill(array: NDArray, dtype_name: str, *, name: str, recipe: str, seed: int,
         array[...] = generator.integers(0, 2, size=array.shape)
     else:
         array[...] = generator.integers(SMALLEST_INTEGER, BEYOND_INTEGER, size=array.shape)
+
+
+def _whole_integers(generator: np.random.Generator, shape: tuple[int, ...], kind: np.iinfo[Any]) -> NDArray:
+    """Of bytes all values, a quarter of them at an end; else of both signs, and not large."""
+    bits = int(kind.bits)
+    if bits > 8:
+        most = LARGEST_WHOLE[bits // 8]
+        return generator.integers(0 if kind.min == 0 else -most, most + 1, shape)
+    ends = generator.choice([int(kind.min), int(kind.max)], shape)
+    return np.where(generator.random(shape) < 0.25, ends, generator.integers(kind.min, kind.max + 1, shape))
 
 
 def _float_values(generator: np.random.Generator, shape: tuple[int, ...], recipe: str) -> NDArray:
