@@ -12,6 +12,7 @@ from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.contraction import contract, contracted
 from polysched.emit_c.dead_code import without_dead_code
 from polysched.emit_c.facts import Facts
+from polysched.emit_c.fetched_rows import fetch_rows
 from polysched.emit_c.heap import (
     Memory,
     fits_stack,
@@ -163,6 +164,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
         loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts,
                          Rows(promotes=printer.promotes, in_lanes=printer.rows_in_lanes))
         loops = without_dead_code(loops, facts)
+    if options.vector_bits and options.trace is None:
+        loops = fetch_rows(loops, scop)
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import islpy as isl
 
@@ -27,12 +28,14 @@ def fits_stack(array: Array) -> bool:
 
 def constant_elements(array: Array) -> int | None:
     """How many elements an array has; None where that depends on parameters or is not known."""
-    count = 1
-    for extent in array.extents:
-        if extent is None or not extent.is_cst():
-            return None
-        count *= _constant_value(extent)
-    return count
+    extents = [extent for extent in constant_extents(array) if extent is not None]
+    return prod(extents) if len(extents) == len(array.extents) else None
+
+
+def constant_extents(array: Array) -> tuple[int | None, ...]:
+    """The extents of an array; None for those that depend on parameters or are not known."""
+    return tuple(None if extent is None or not extent.is_cst() else _constant_value(extent)
+                 for extent in array.extents)
 
 
 def _constant_value(extent: isl.PwAff) -> int:

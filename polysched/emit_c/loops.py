@@ -6,7 +6,7 @@ functions from these values to these values or to text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -284,6 +284,21 @@ class ThreadReduction:
 
 
 @dataclass(frozen=True)
+class FetchedRow:
+    """What a loop over vectors fetches into the cache for a later loop.
+
+    Parameters
+    ----------
+    array, subscripts : an element, in terms of the loop's variable.
+    bytes_ahead : how far behind that element the one that is fetched lies in memory.
+    """
+
+    array: str
+    subscripts: tuple[Linear, ...]
+    bytes_ahead: int
+
+
+@dataclass(frozen=True)
 class RegisterTile:
     """`loops { for every point of the edges: body }`, to be unrolled and held in registers.
 
@@ -299,6 +314,7 @@ class RegisterTile:
         where that is not worth it.
     within : per edge, the first point that is an instance and one past the last; empty where all points are. A tile
         with such an edge is computed in full on a copy of what it sums up, and only instances are kept.
+    fetched : rows that are fetched into the cache meanwhile, as many elements as the only edge has.
     """
 
     loops: tuple[For, ...]
@@ -309,6 +325,7 @@ class RegisterTile:
     partials: tuple[Partial, ...] = ()
     ahead: str | None = None
     within: tuple[tuple[Linear, Linear], ...] = ()
+    fetched: tuple[FetchedRow, ...] = ()
 
 
 Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed | ThreadReduction
@@ -357,6 +374,22 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
             return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
         case StatementInstance():
             return ()
+
+
+def map_children(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node with every node directly below it changed; a register tile keeps its body."""
+    match node:
+        case Block():
+            return Block(tuple(change(child) for child in node.children))
+        case For() | Let() | Local() | Packed():
+            return replace(node, body=change(node.body))
+        case ThreadReduction():
+            return replace(node, loop=change(node.loop))
+        case If():
+            otherwise = None if node.otherwise is None else change(node.otherwise)
+            return replace(node, then=change(node.then), otherwise=otherwise)
+        case StatementInstance() | RegisterTile():
+            return node
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:

@@ -1,0 +1,247 @@
+"""The next row, fetched into the first cache while this one is computed.
+
+Rewrite:  for i: { for j: m = max(m, x[i][j]);  for j: e[j] = exp(x[i][j] - m);  ... }
+      ->  for i: { for j: m = max(m, x[i][j]);  for j: { fetch x[i + 1][j];  e[j] = exp(x[i][j] - m); }  ... }
+
+An iteration that goes over a row several times waits for memory the first time and leaves it idle afterwards.  A later
+loop over vectors that touches nothing but what the iteration has had before has time for the row of the next one;
+of several such loops the one that computes most.  What is fetched behind the last row is fetched in vain.
+
+Source: T. C. Mowry, M. S. Lam, A. Gupta, "Design and Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992,
+section 2.2 (only what is not in the cache); there the distance is one of iterations, here of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from polysched.emit_c.expressions import linear_form
+from polysched.emit_c.facts import depends_on
+from polysched.emit_c.heap import constant_elements, constant_extents
+from polysched.emit_c.index import Linear, Variable, variable
+from polysched.emit_c.loops import (
+    Block,
+    FetchedRow,
+    For,
+    Local,
+    Node,
+    RegisterTile,
+    instances,
+    map_children,
+    walk_nodes,
+)
+from polysched.scop.body import Binary, Call, Select, assignments, statement_expressions, walk
+from polysched.scop.scop import Array, Scop
+
+LINE_BYTES = 64
+LEAST_ARRAY_BYTES = 1 << 20    # smaller arrays may lie in the second cache
+LEAST_ROW_BYTES = 1 << 8
+MOST_ROW_BYTES = 3 << 13       # half of a first cache
+MOST_ROWS = 4
+CALL_OPERATIONS = 16           # about what a function of math.h takes on vectors
+
+
+_Forms = tuple[Linear, ...] | None
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A loop with known bounds: its variable, the first value, and one past the last."""
+
+    variable: str
+    lower: int
+    upper: int
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """An access below a loop; the subscripts where they are linear."""
+
+    array: Array
+    subscripts: _Forms
+    writes: bool
+
+    @property
+    def row(self) -> tuple[str, _Forms]:
+        """The array and all subscripts but the last."""
+        return self.array.name, self.subscripts and self.subscripts[:-1]
+
+    def moves(self, name: str) -> bool:
+        """Whether it may go elsewhere when a variable changes."""
+        return self.subscripts is None or any(depends_on(form, frozenset({name})) for form in self.subscripts)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What one part of an iteration reads before any other part does.
+
+    Parameters
+    ----------
+    part : the number of the part.
+    touch : its access, as the loop over the columns spells it.
+    columns : that loop.
+    step_bytes : from the row of an iteration to that of the next.
+    """
+
+    part: int
+    touch: _Touch
+    columns: _Columns
+    step_bytes: int
+
+    def in_loop(self, columns: _Columns, part: int) -> FetchedRow:
+        """What a loop over the same columns, in some part of the iteration, fetches at its variable."""
+        assert self.touch.subscripts is not None, "rows are linear"
+        *before, last = self.touch.subscripts
+        moved = last - variable(self.columns.variable) + variable(columns.variable)
+        return FetchedRow(array=self.touch.array.name, subscripts=(*before, moved),
+                          bytes_ahead=self.step_bytes if part > self.part else 0)
+
+
+def fetch_rows(node: Node, scop: Scop) -> Node:
+    """Let loops over vectors fetch what the loop around them reads next."""
+    node = map_children(node, partial(fetch_rows, scop=scop))
+    return _with_rows(node, scop) if isinstance(node, For) else node
+
+
+def _with_rows(loop: For, scop: Scop) -> Node:
+    """The loop with the rows of its next iteration fetched, in the part that computes most beside them."""
+    parts = [(part, list(_touches(part, scop))) for part in _parts(loop.body)]
+    met = {touch.row for _, touches in parts for touch in touches}
+    seen: set[tuple[str, _Forms]] = set()
+    rows: list[_Row] = []
+    hosts: list[tuple[int, RegisterTile, _Columns]] = []
+    for number, (part, touches) in enumerate(parts):
+        new = [touch for touch in touches if touch.row not in seen and touch.moves(loop.variable)]
+        columns = _columns(part)
+        if columns is not None:
+            alone = [touch for touch in new if sum(name == touch.array.name for name, _ in met) == 1]
+            rows += _rows(number, alone, loop, columns)
+            vectors = _vectors(part)
+            if vectors is not None and not new:
+                hosts.append((number, vectors, columns))
+        if any(isinstance(node, For) or (isinstance(node, RegisterTile) and node.loops) for node in walk_nodes(part)):
+            seen |= {touch.row for touch in touches}   # more than a single element
+    if not hosts:
+        return loop
+    place, host, columns = max(hosts, key=lambda found: _operations(found[1], scop))
+    fetched = tuple(row.in_loop(columns, place) for row in rows if _same(row.columns, columns, host.edges[0].count))
+    fetching = replace(host, fetched=fetched)
+    return _put(loop, host, fetching) if 0 < len(fetched) <= MOST_ROWS else loop
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    """What an iteration does, one after the other."""
+    match node:
+        case Block():
+            for child in node.children:
+                yield from _parts(child)
+        case Local():
+            yield from _parts(node.body)
+        case _:
+            yield node
+
+
+def _put(node: Node, old: RegisterTile, new: RegisterTile) -> Node:
+    """The node with one tile of it, that very one, in another form."""
+    return new if node is old else map_children(node, partial(_put, old=old, new=new))
+
+
+def _touches(part: Node, scop: Scop) -> Iterator[_Touch]:
+    """The accesses of a part that go to arrays which outlive an iteration of the loop around."""
+    for instance in instances(part):
+        statement = scop.statement(instance.statement)
+        iterators = dict(zip(statement.iterators, instance.iterators, strict=True))
+        own = {temporary.array for temporary in instance.temporaries}
+        for access in statement.accesses:
+            forms = [linear_form(subscript, iterators) for subscript in access.subscripts]
+            known = tuple(form for form in forms if form is not None)
+            if access.array not in own:
+                yield _Touch(scop.array(access.array), known if len(known) == len(forms) else None, access.is_write)
+
+
+def _vectors(part: Node) -> RegisterTile | None:
+    """The vector of a loop over vectors."""
+    tile = part.body if isinstance(part, For) else part
+    if not isinstance(tile, RegisterTile) or len(tile.edges) != 1 or tile.panels or tile.within:
+        return None
+    loops = (*([part] if isinstance(part, For) else []), *tile.loops)
+    (edge,) = tile.edges
+    over = len(loops) == 1 and loops[0].variable == edge.variable and loops[0].step == edge.count
+    return tile if over and edge.simd and edge.is_own_variable else None
+
+
+def _columns(part: Node) -> _Columns | None:
+    """The only loop of a part, where its bounds are known."""
+    loops = [part] if isinstance(part, For) else list(part.loops) if isinstance(part, RegisterTile) else []
+    inner = part.body if isinstance(part, For) else None
+    if len(loops) != 1 or (isinstance(inner, RegisterTile) and inner.loops):
+        return None
+    (loop,) = loops
+    if not (loop.lower.is_constant and loop.upper.is_constant) or loop.mark.parallel:
+        return None
+    last = (loop.upper.constant - 1 - loop.lower.constant) // loop.step * loop.step + loop.lower.constant
+    return _Columns(loop.variable, loop.lower.constant, last + loop.step)
+
+
+def _same(columns: _Columns, others: _Columns, slack: int) -> bool:
+    """Whether two loops go over the same columns, but for some."""
+    return abs(columns.lower - others.lower) <= slack and abs(columns.upper - others.upper) <= slack
+
+
+def _rows(number: int, new: list[_Touch], loop: For, columns: _Columns) -> Iterator[_Row]:
+    """The rows of large arrays that a part reads first, and that lie elsewhere in the next iteration."""
+    for array in {touch.array.name: touch.array for touch in new}.values():
+        touches = [touch for touch in new if touch.array is array]
+        first = touches[0]
+        if first.writes or first.subscripts is None or not all(_one_row(first, other, columns) for other in touches):
+            continue
+        step = _step_bytes(first, loop)
+        row_bytes = (columns.upper - columns.lower) * array.dtype.bytes
+        elements = constant_elements(array)
+        large = elements is None or elements * array.dtype.bytes >= LEAST_ARRAY_BYTES
+        if step is not None and large and LEAST_ROW_BYTES <= row_bytes <= min(MOST_ROW_BYTES, abs(step)):
+            yield _Row(number, first, columns, step)
+
+
+def _one_row(first: _Touch, other: _Touch, columns: _Columns) -> bool:
+    """Whether two accesses go along the same row, one element per iteration of the loop over the columns."""
+    if not first.subscripts or not other.subscripts or first.subscripts[:-1] != other.subscripts[:-1]:
+        return False
+    still = not any(depends_on(form, frozenset({columns.variable})) for form in first.subscripts[:-1])
+    column = Variable(columns.variable)
+    return still and first.subscripts[-1].coefficient(column) == other.subscripts[-1].coefficient(column) == 1
+
+
+def _step_bytes(touch: _Touch, loop: For) -> int | None:
+    """How far in memory the next iteration's element is; None where that is not a constant."""
+    forms, extents = touch.subscripts or (), constant_extents(touch.array)
+    inner = (1,) if len(forms) == 1 else (*extents[1:], 1)
+    if len(forms) != 1 and len(forms) != len(extents):
+        return None
+    elements, size = 0, 1
+    for form, extent in zip(reversed(forms), reversed(inner), strict=True):
+        factor = form.coefficient(Variable(loop.variable))
+        if extent is None or (not factor and depends_on(form, frozenset({loop.variable}))):
+            return None
+        size *= extent
+        elements += factor * size
+    return elements * loop.step * touch.array.dtype.bytes
+
+
+def _operations(part: Node, scop: Scop) -> int:
+    """Operations on floating-point numbers per element."""
+    total = 0
+    for instance in instances(part):
+        body = scop.statement(instance.statement).body
+        parts = [e for top in statement_expressions(body) for e in walk(top) if e.dtype.is_float]
+        total += sum(item.op is not None for item in assignments(body))
+        total += sum(CALL_OPERATIONS if isinstance(e, Call) else isinstance(e, Binary | Select) for e in parts)
+    return total
+
+
+def prefetches(row: FetchedRow, element: str, dtype_bytes: int, count: int) -> Iterator[str]:
+    """The lines that fetch what `count` iterations need of a row, from an element on."""
+    for line in range(0, count * dtype_bytes, LINE_BYTES):
+        yield f"__builtin_prefetch((const char *)&{element} + {row.bytes_ahead + line});"

@@ -1,0 +1,64 @@
+"""Rows of the next iteration, fetched while a later loop of this one computes."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+
+FETCH = re.compile(r"__builtin_prefetch\(\(const char \*\)&(.*) \+ (\d+)\);")
+PASSES = """
+    float e[COLUMNS];
+    float largest = x[i][0];
+    for (int j = 0; j < COLUMNS; j++)
+      largest = x[i][j] > largest ? x[i][j] : largest;
+    for (int j = 0; j < COLUMNS; j++)
+      e[j] = EXPRESSION;
+    for (int j = 0; j < COLUMNS; j++)
+      y[i][j] = e[j];"""
+
+
+def program(passes: str = PASSES, *, rows: int = 2000, columns: int = 203, after: int = 0, element: str = "float",
+            expression: str = "expf(x[i][j] - largest)") -> str:
+    body = passes.replace("COLUMNS", str(columns)).replace("EXPRESSION", expression)
+    return (f"#include <math.h>\nvoid f(const {element} x[restrict {rows + 2}][{columns + after}],\n"
+            f"       {element} y[restrict {rows}][{columns}])\n{{\n#pragma scop\n"
+            f"  for (int i = 0; i < {rows}; i++) {{{body}\n  }}\n#pragma endscop\n}}\n")
+
+
+def emitted(text: str) -> str:
+    made = polysched.optimize(from_c_text(text), polysched.PipelineOptions(vector_bits=512, scheduler="original"))
+    return text.split("#pragma scop")[0] + made.text + "}\n"
+
+
+@pytest.mark.parametrize(("after", "distances"), [(0, {812}), (5, {832})])
+def test_the_loop_that_computes_fetches_what_the_next_iteration_reads_first(
+        after: int, distances: set[int], tmp_path: Path) -> None:
+    text = program(after=after)
+    fetches = FETCH.findall(emitted(text))
+    assert {element for element, _ in fetches} == {"x[i][j]"}
+    assert {int(distance) for _, distance in fetches} == distances   # one row: a line of 16 elements each
+    x = np.random.default_rng(1).standard_normal((2002, 203 + after)).astype(np.float32)
+    results = [np.zeros((2000, 203), np.float32) for _ in range(2)]
+    for code, result in zip((text, emitted(text)), results, strict=True):
+        load(code, tmp_path, strict=False).f(*(ctypes.c_void_p(a.ctypes.data) for a in (x, result)))
+    np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+@pytest.mark.parametrize("text", [
+    program(rows=200),                                                              # lies in the second cache
+    program(columns=20000, rows=50),                                                # a row is longer than the first
+    program(PASSES.replace("x[i][j] > largest ? x[i][j]", "x[i + 1][j] > largest ? x[i][j]")),   # it is there already
+    program(PASSES.replace("j = 0; j < COLUMNS; j++)\n      largest", "j = i % 16; j < COLUMNS; j++)\n      largest")),
+    program(expression="x[i + 2][j] * x[i][j]"),                                    # reads what no loop before it has
+    program("\n    for (int j = 0; j < COLUMNS; j++)\n      y[i][j] = expf(x[i][j]);"),   # one loop: memory is not idle
+])
+def test_what_gains_nothing_is_not_fetched(text: str) -> None:
+    assert not FETCH.search(emitted(text))
