@@ -33,6 +33,7 @@ from polysched.emit_c.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
 from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
 from polysched.emit_c.pivot_loops import split_at_pivots
+from polysched.emit_c.recurrent_rows import RecurrentRows, recurrences_in_step
 from polysched.emit_c.region import Place, RegionPrinter, declares
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.repeated_iterations import anchor
@@ -161,6 +162,9 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
             dependences=tiled.schedule.dependences, reductions=_free_reductions(scop, options),
             width=printer.reduction_width))
     if options.trace is None:
+        loops = recurrences_in_step(loops, facts, RecurrentRows(
+            dependences=tiled.schedule.dependences, taken=taken, has_form=printer.has_form,
+            promotes=printer.promotes))
         loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts,
                          Rows(promotes=printer.promotes, in_lanes=printer.rows_in_lanes))
         loops = without_dead_code(loops, facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -46,3 +47,38 @@ def test_a_team_starts_for_enough_iterations_in_all() -> None:
 def test_the_number_of_iterations_may_be_known() -> None:
     assert "#pragma omp parallel for\n" in emitted(MATVEC.replace("< n", "< 1024"))
     assert "parallel" not in emitted(MATVEC.replace("< n", "< 16"))
+
+
+PREFIX = """for (int i = 0; i < n; i++) {
+    A[i][0] = x[i];
+    for (int j = 1; j < n; j++)
+      A[i][j] = A[i][j] / (1.5 + A[i][j - 1]);
+    for (int j = n - 2; j >= 0; j--)
+      A[i][j] = 0.5 * A[i][j + 1] + A[i][j] * y[i];
+  }"""
+RECURRENCES = {
+    PREFIX: True,
+    "for (int i = 0; i < n; i++)\n    for (int j = 1; j < n - 1; j++)\n      A[i][j] += A[i][j - 1] * x[j];": True,
+    "for (int i = 0; i < n; i++)\n    for (int j = 1; j < i; j++)\n      A[i][j] = A[i][j - 1] * x[j];": False,
+    "for (int i = 1; i < n; i++)\n    for (int j = 1; j < n; j++)\n      A[i][j] = A[i][j - 1] * A[i - 1][j];": False,
+    "for (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n      A[i][j] = A[i][j] * x[j];": False,
+}
+
+
+@pytest.mark.parametrize("tiles", ["auto", "off"])
+@pytest.mark.parametrize("body", RECURRENCES)
+def test_recurrences_along_independent_rows(body: str, tiles: Literal["auto", "off"], tmp_path: Path) -> None:
+    """Tiles or not: the loop over rows need not be the one that runs on threads."""
+    text = polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(
+        vector_bits=256, tile=tiles)).text
+    assert ("A[i + 7][j" in text) is RECURRENCES[body], text
+    new = load(HEAD.replace("#pragma scop\n", "") + text + "}\n", tmp_path)
+    old = load(HEAD + body + TAIL, tmp_path)
+    for n in (1, 2, 7, 8, 9, 17, 150):
+        results = []
+        for library in (new, old):
+            random = np.random.default_rng(n)
+            arrays = [random.random((n, n)), random.random(n), random.random(n)]
+            library.f(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays[0])
+        np.testing.assert_array_equal(*results)
