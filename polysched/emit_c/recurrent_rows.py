@@ -4,8 +4,8 @@ Rewrite:  for i (independent): for j: p[i][j] = a / (b * p[i][j - 1] + c)
       ->  for i by 8: for j: { p[i][j] = a / (b * p[i][j - 1] + c);  ...  p[i + 7][j] = a / (b * p[i + 7][j - 1] + c); }
 
 A row alone takes the time from one result to the next, a dozen cycles and more for a division; eight rows give the
-pipes something to do meanwhile, and what moves across the rows is read line by line.  Every number is computed as before.
-Rows that sum into one element each are those of `row_jam`.
+pipes something to do meanwhile, and what moves across the rows is read line by line.  Every number is computed as
+before.  Rows that sum into one element each are those of `row_jam`.
 
 Source: unroll-and-jam; S. Carr, K. Kennedy, "Improving the ratio of memory operations to
 floating-point operations in loops", TOPLAS 16(6), 1994.
