@@ -10,6 +10,7 @@ from polysched.emit_c.band_comments import BandComments
 from polysched.emit_c.c_source import EmitOptions
 from polysched.emit_c.contraction import LARGEST_BUFFER_BYTES
 from polysched.emit_c.cut_tiles import is_whole
+from polysched.emit_c.early_exit import exit_test
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.heap import part_of_thread
@@ -154,6 +155,8 @@ class RegionPrinter:
                        LANES: self.options.simd and runs_in_lanes(loop)}
             kinds = [kind for kind, applies in reasons.items() if applies]
             return unordered_loop(self.options.trace, kinds, head, body)
+        flag = None if wanted or loop.mark.parallel else exit_test(loop, lambda leaf: self._printer(leaf, Point(())))
+        body += [] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]
         return [*comment, *wanted, *braced(head, body)]
 
     def _if(self, node: If, place: Place) -> list[str]:

@@ -25,7 +25,7 @@ from polysched.scop.scop import Scop
 
 def detect(source: SourceFile, tree: c_ast.FileAST,
            extract: Callable[[SyntaxRegion], Scop]) -> tuple[tuple[Scop, ...], UnsupportedScopError | None]:
-    """The Scops of every region that is found, in textual order, and the first refusal on the way."""
+    """The Scops of every region that is found, in textual order, and the first refusal of an innermost loop."""
     search = _Search(source, extract)
     functions = [(f, at) for at, f in enumerate(tree.ext)
                  if isinstance(f, c_ast.FuncDef) and f.coord and f.coord.file == source.path]
@@ -82,6 +82,7 @@ class _Search:
         self.found: list[Scop] = []
         self.taken: set[c_ast.Node] = set()
         self.refusal: UnsupportedScopError | None = None
+        self.depth = 0  # of what was refused: the refusal of a smaller region says more
 
     def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...],
               around: Callable[[c_ast.Node], bool]) -> None:
@@ -123,7 +124,8 @@ class _Search:
         try:
             return self.extract(region)
         except UnsupportedScopError as refusal:
-            self.refusal = self.refusal or refusal
+            if self.refusal is None or len(path) > self.depth:
+                self.refusal, self.depth = refusal, len(path)
             return None
 
     def text_region(self, items: list[c_ast.Node], first: int, behind: int) -> TextRegion | None:

@@ -132,8 +132,9 @@ def _nothing_detected(source: SourceFile, refusal: UnsupportedScopError | None) 
     if refusal is None:
         return UnsupportedScopError("the file has no function with statements whose text can be found",
                                     where=SourceLocation(source.path), hint=HINT)
-    return UnsupportedScopError(f"nothing in the file can be represented; the first refusal: {refusal.problem}",
-                                where=refusal.where, witness=refusal.witness, hint=refusal.hint)
+    return UnsupportedScopError(
+        f"nothing in the file can be represented; the first refusal of an innermost loop: {refusal.problem}",
+        where=refusal.where, witness=refusal.witness, hint=refusal.hint)
 
 
 def _no_region(source: SourceFile, preprocessed: str) -> UnsupportedScopError:

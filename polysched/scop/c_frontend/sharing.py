@@ -64,8 +64,7 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     used = {a.array for s in x.open_statements for a in s.accesses}
     symbols = {x.array_symbols[name] for name in used}
     leading = {n for n, s in x.bindings.visible.items() if isinstance(s.ctype, Pointer | ArrayOf)}
-    sources = {s: _sources(region, s) & leading
-               for s in symbols if isinstance(s.ctype, Pointer) and not s.ctype.restrict}
+    sources = {s: _sources(region, s) & leading for s in symbols if isinstance(s.ctype, Pointer) and _may_meet(s)}
     for symbol in sources:
         known = {x.bindings.visible.get(name) for value in _values(region, symbol) for name in addressed_names(value)}
         for other in known & (symbols | set(x.parameters)):
@@ -82,10 +81,17 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
                                hint="use one name for one array, or declare the pointers `restrict` if they never meet")
 
 
+def _may_meet(symbol: Symbol) -> bool:
+    """Whether a function may set a pointer to what it reaches by another name, too.
+
+    That of a block or a parameter with `restrict` may not (C11 6.7.3.1).  That of a file might: its block is the whole
+    program, other pointers are set from it, and many a program sets it anew and reaches the same memory directly.
+    """
+    return not (isinstance(symbol.ctype, Pointer) and symbol.ctype.restrict) or symbol.origin is Origin.GLOBAL
+
+
 def _sources(region: SyntaxRegion, symbol: Symbol) -> frozenset[str]:
     """Names in the values that a function gives a pointer."""
-    if symbol.origin is Origin.GLOBAL:
-        return frozenset()
     return frozenset(name for value in _values(region, symbol) for name in _pointer_names(value))
 
 

@@ -140,7 +140,7 @@ def test_statements_without_loops_make_regions_where_there_is_no_loop():
 
 
 def test_nothing_detected_says_why():
-    with pytest.raises(Exception, match=r"can be represented; the first refusal: .*affine") as caught:
+    with pytest.raises(Exception, match=r"represented; the first refusal of an innermost loop: .*affine") as caught:
         all_from_c_text("void f(int n, int *x) {\n for (int i = 0; i < n * n; i++) x[i] = 1;\n}\n", autodetect=True)
     assert caught.value.where.line == 2
     with pytest.raises(Exception, match="no function with statements"):

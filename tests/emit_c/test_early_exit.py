@@ -1,0 +1,60 @@
+"""A sequential loop that `break` has left ends."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+
+HEAD = "void f(int n, int m, int A[restrict n][m], int x[restrict m], int y[restrict m])"
+LEFT = {
+    "one loop": "for (int j = 0; j < m; j++) { y[j] = x[j] + 1; if (x[j] > 5) break; y[j] += y[j > 0 ? j - 1 : 0]; }",
+    "two loops, both left": """for (int i = 0; i < n; i++) {
+        int last = 0;
+        for (int j = 0; j < m; j++) { last += A[i][j]; if (last > 20) break; y[j] = last; }
+        if (last > 25) break;
+        x[0] += last;
+      }""",
+    "rows apart": """for (int i = 0; i < n; i++)
+        for (int j = 1; j < m; j++) { A[i][j] += A[i][j - 1]; if (A[i][j] > 20) break; }""",
+}
+KEPT = {
+    "something behind the loop's end": "for (int j = 0; j < m; j++) { if (x[j] > 5) continue; y[j] = x[j]; }",
+    "not all of it": """for (int i = 0; i < n; i++) {
+        for (int j = 0; j < m; j++) { if (A[i][j] > 5) break; y[j] += 1; }
+        x[0] += y[0];
+      }""",
+}
+
+
+def emitted(body: str) -> str:
+    text = f"{HEAD}\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    return text[:text.index("#pragma scop")] + polysched.optimize(from_c_text(text)).text + "}\n"
+
+
+@pytest.mark.parametrize("program", LEFT)
+def test_the_loop_ends_with_the_values_of_the_source(program: str, tmp_path: Path) -> None:
+    text = emitted(LEFT[program])
+    assert "break;" in text, text
+    versions = [load(source, tmp_path) for source in (f"{HEAD}\n{{\n{LEFT[program]}\n}}\n", text)]
+    for seed in range(6):
+        results = []
+        for version in versions:
+            draw = np.random.default_rng(seed)
+            arrays = [draw.integers(0, 7, shape).astype(np.int32) for shape in ((9, 40), (40,), (40,))]
+            version.f(9, 40, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
+            results.append(arrays)
+        assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True)), seed
+
+
+def test_loops_that_do_more_than_the_flag_lets_them_go_on() -> None:
+    assert "break;" not in emitted(KEPT["something behind the loop's end"])
+    region = emitted(KEPT["not all of it"]).split("} else {")[0]  # without the original for too little memory
+    assert region.count("break;") == 1
+    assert region.index("break;") < region.index("x[0] +=")
