@@ -89,7 +89,7 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     plans = {number: plan for number, plan in decided.items() if isinstance(plan, BandPlan)}
     start = top(schedule.dependences, tree.domain)
     place = _Place(scop=schedule.scop, options=options, numbers=numbers, plans=plans)
-    root = mark_loops(start, _rewrite(tree.root, start, place), options)
+    root = mark_loops(start, _rewrite(tree.root, start, place), options, schedule.scop)
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
     check_legal(schedule.dependences, tiled, what="tiled schedule")
     check_promises(schedule.dependences, tiled, what="tiled schedule",

@@ -142,6 +142,17 @@ def test_a_lone_innermost_loop_needs_many_iterations_before_it_gets_threads():
     assert mark.least_iterations > 1000
 
 
+@pytest.mark.parametrize(("statement", "simd", "iterations"), [
+    ("a[i] = b[i] + 1;", True, 65536), ("a[i] = b[i] + 1;", False, 16384), ("a[i] = exp(b[i]);", True, 16384),
+    ("a[i] += b[i] * c[i + 1] / c[i];", True, 26215),
+])
+def test_a_lone_loop_in_lanes_needs_more_of_light_iterations(statement, simd, iterations):
+    text = ("#include <math.h>\nvoid f(long n, double a[restrict n], double b[restrict n], double c[restrict n + 1])"
+            f"{{\n#pragma scop\nfor (long i = 0; i < n; i++) {{ {statement} }}\n#pragma endscop\n}}\n")
+    found = marks(tile(pluto(analyse(from_c_text(text))), plain(sizes="off", simd=simd)))
+    assert {m.least_iterations for m in found} == {iterations}
+
+
 @pytest.mark.parametrize(("sizes", "expected"), [((4,), (4, 4, 4)), ((4, 8), (4, 8, 8)), ((4, 8, 2, 9), (4, 8, 2))])
 def test_a_tuple_is_stretched_or_cut_to_the_band(sizes, expected):
     tiled = tile(scheduled(kernels.product()), plain(sizes=sizes))
@@ -235,7 +246,7 @@ def test_no_loop_leaves_that_is_marked_independent_and_is_not(promise, monkeypat
         tile(by_hand(kernels.product(), tree), plain(sizes=8))
     assert "different iterations of that loop" in refusal.value.witness
     wrong = LoopMark(**{promise: True})
-    monkeypatch.setattr(tile_bands, "mark_loops", lambda start, root, options: with_marks(root, wrong))
+    monkeypatch.setattr(tile_bands, "mark_loops", lambda start, root, options, scop: with_marks(root, wrong))
     with pytest.raises(IllegalScheduleError, match=f"tiled schedule: the loop marked {promise} carries"):
         tile(scheduled(kernels.gauss_seidel()), plain(sizes=8))
 
