@@ -29,6 +29,7 @@ from polysched.scop.shown import Shown
 from polysched.scop.text import isl_tree_text, scop_text
 from polysched.target import Target, host
 from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.narrowing import narrow_sums
 from polysched.tensorize.surroundings import KeptLoop, inside_loops
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.best_schedule import NAME as BEST
@@ -363,7 +364,8 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     ----------
     vector_bytes : loops over rows that end within a vector of so many bytes are collapsed first; 0 for none.
     but : temporaries to leave as they are.
-    for_instructions : scalars are replaced by their values, so that a body is one statement, and loops stay loops.
+    for_instructions : scalars are replaced by their values, so that a body is one statement, sums are no wider than
+        their values, and loops stay loops.
 
     Raises
     ------
@@ -374,7 +376,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
     dependences = analyse(scop)
     if for_instructions:
-        dependences = substitute_temporaries(dependences)
+        dependences = narrow_sums(substitute_temporaries(dependences))
     dependences, collapsed = collapse_rows(dependences, vector_bytes)
     expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed)
     return expansion if plain else replace(expansion, dependences=analyse(

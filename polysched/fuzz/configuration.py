@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -40,6 +41,8 @@ MOST_ISL_OPERATIONS = 1_500_000
 """Of every other computation: what needs more takes the ladder's next rung, or the configuration is given up."""
 MOST_SECONDS = 30.0
 SOLVER_SECONDS = 1.0
+COMPUTED = re.compile(r"/\* (\w+ by \w+)")
+"""What emitted code says in front of an instruction."""
 
 
 class Build(Enum):
@@ -159,7 +162,7 @@ class Configuration:
             optimized = optimize(scop, self.pipeline_options())
             tiled, source = optimized.tiled, optimized.source
             scanned = None
-            instructions = tuple(r for r in optimized.instructions if not r.startswith("no "))
+            instructions = tuple(COMPUTED.findall(source.text))
         else:
             tiled = self.transform(scop, analyses)
             scanned = scan(tiled)
@@ -214,7 +217,7 @@ class Made:
     ----------
     text : the C file with the region replaced.
     traced : the function that reports the instances.
-    instructions : which instruction computes which statement.
+    instructions : which instruction computes which statement (`S0 by vpdpbusd`).
     """
 
     tiled: TiledSchedule

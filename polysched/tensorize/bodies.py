@@ -17,8 +17,8 @@ from typing import TypeGuard
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Unary, rebuild, walk
 from polysched.scop.dtypes import INT32, DType, usual_conversion
 from polysched.tensorize.body_proofs import (
-    RANGE_SECONDS,
     agree_on_small_numbers,
+    fits,
     references,
     same_addend,
     same_clamped,
@@ -27,8 +27,7 @@ from polysched.tensorize.body_proofs import (
     wide,
 )
 from polysched.tensorize.clamps import Clamp, plain, without_clamp
-from polysched.tensorize.equality import Verdict, same_function
-from polysched.tensorize.equality.normal_form import Normaliser, widens
+from polysched.tensorize.equality import Verdict
 from polysched.tensorize.exact_arithmetic import FUSED
 from polysched.tensorize.facts import (
     Fact,
@@ -128,9 +127,9 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
     hindered: list[Assignment] = []
     fitting: dict[tuple[Expr, DType], bool] = {}
 
-    def fits(e: Expr, dtype: DType) -> bool:
+    def fits_once(e: Expr, dtype: DType) -> bool:
         if (e, dtype) not in fitting:
-            fitting[e, dtype] = _fits(e, dtype)
+            fitting[e, dtype] = fits(e, dtype)
         return fitting[e, dtype]
 
     for pool in (loads, [*candidates, *dict.fromkeys(numbers)]):
@@ -138,7 +137,7 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
         for chosen in itertools.product(pool, repeat=len(names)):
             if frozenset().union(*map(references, chosen)) != wanted:
                 continue
-            if pool is not loads and not all(map(fits, chosen, intrinsic.contraction.input_dtypes)):
+            if pool is not loads and not all(map(fits_once, chosen, intrinsic.contraction.input_dtypes)):
                 continue
             given = dict(zip(names, chosen, strict=True))
             if not agree_on_small_numbers(fragment, intrinsic, given):
@@ -181,6 +180,13 @@ def _least_varying(fragment: Fragment, intrinsic: Intrinsic, found: list[tuple[E
                 if intrinsic.operand(e.array).mode is LoadMode.VALUE]
     loops = [len(frozenset().union(*(fragment.loops_of(chosen[k]) for k in by_value))) for chosen in found]
     return [chosen for chosen, count in zip(found, loops, strict=True) if count == min(loops)]
+
+
+def _other_accumulator(have: DType, wanted: DType) -> str:
+    """What a program could do that adds in another type."""
+    narrower = have.is_integer and wanted.is_integer and wanted.bits < have.bits
+    sure = " if no sum leaves its range" if narrower else ""
+    return f"accumulate in {wanted}{sure}, and convert afterwards"
 
 
 def _constant_factor(update: Expr, target: str, dtype: DType) -> list[Expr]:
@@ -246,13 +252,13 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         operands[element.array] = e if not isinstance(e, Literal) or by_value else Literal(e.text, e.value, wanted)
         if intrinsic.library and not by_value and not (isinstance(e, Load) and e.dtype == wanted):
             facts.append(memory_fact(fragment, intrinsic, element.array, e, wanted))
-        elif not isinstance(e, Literal) and not _fits(e, wanted):
+        elif not isinstance(e, Literal) and not fits(e, wanted):
             facts.append(dtype_fact(fragment, intrinsic, element.array, e, wanted))
     dtype = fragment.update.dtype
     if dtype != contraction.output_dtype and not _same_bits(dtype, intrinsic):
         facts.append(Fact("accumulator", f"operand {contraction.output.array}: the program accumulates in {dtype}, "
                           f"{intrinsic.name} in {contraction.output_dtype}",
-                          f"accumulate in {contraction.output_dtype}, and convert afterwards"))
+                          _other_accumulator(dtype, contraction.output_dtype)))
     facts += clamp_facts(intrinsic, clamp)
     facts += numeric_facts(intrinsic, numerics, fused=fused)
     assumptions = [t for t in contraction.traits if not (fused and t == FUSED)] if dtype.is_float else []
@@ -390,19 +396,3 @@ def _without_repeats(made: list[Assignment]) -> tuple[Assignment, ...]:
     for assignment in sorted(made, key=lambda a: (len(a.facts), sum(sum(1 for _ in walk(e)) for _, e in a.operands))):
         best.setdefault(tuple(ideal_text(e, {}) for _, e in assignment.operands), assignment)
     return tuple(best.values())
-
-
-def _fits(e: Expr, wanted: DType) -> bool:
-    """Whether every value of the expression is a value of the operand's type."""
-    if widens(e.dtype, wanted) and not (e.dtype.is_integer and wanted.is_float):
-        return True
-    if not (e.dtype.is_integer and wanted.is_integer):
-        return False
-    form = Normaliser().form(e)
-    low, high = wanted.value_range()
-    if form.low is not None and form.high is not None and low <= form.low and form.high <= high:
-        return True
-    if isinstance(e, Load) or any(isinstance(x, Binary) and x.op == "*" for x in walk(e)):
-        return False   # a load has every value of its type; products are what the solver finds hard
-    there_and_back = Cast(Cast(e, wanted), e.dtype)
-    return same_function(there_and_back, e, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL

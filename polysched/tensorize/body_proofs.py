@@ -12,6 +12,7 @@ from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebui
 from polysched.scop.dtypes import INT32, INT64, DType
 from polysched.tensorize.clamps import Clamp, plain
 from polysched.tensorize.equality import Outcome, Verdict, same_function
+from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
 
@@ -125,3 +126,19 @@ def substituted(update: Expr, given: Mapping[str, Expr], output: Expr, output_re
         return e
 
     return rebuild(update, change)
+
+
+def fits(e: Expr, wanted: DType) -> bool:
+    """Whether every value of the expression is one of a type."""
+    if widens(e.dtype, wanted) and not (e.dtype.is_integer and wanted.is_float):
+        return True
+    if not (e.dtype.is_integer and wanted.is_integer):
+        return False
+    form = Normaliser().form(e)
+    low, high = wanted.value_range()
+    if form.low is not None and form.high is not None and low <= form.low and form.high <= high:
+        return True
+    if isinstance(e, Load) or any(isinstance(x, Binary) and x.op == "*" for x in walk(e)):
+        return False   # a load has every value of its type; products are what the solver finds hard
+    there_and_back = Cast(Cast(e, wanted), e.dtype)
+    return same_function(there_and_back, e, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL

@@ -341,10 +341,10 @@ def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int
     if value.dtype != assign.dtype:
         value = Cast(value, assign.dtype)
     return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=tuple(loops),
-                    target=assign.target, update=_one_name_per_element(value, statement, target))
+                    target=assign.target, update=one_name_per_element(value, statement, target))
 
 
-def _one_name_per_element(value: Expr, statement: Statement, target: Access) -> Expr:
+def one_name_per_element(value: Expr, statement: Statement, target: Access) -> Expr:
     """Loads of the same element get the same reference, so that equal subexpressions are equal."""
     first: dict[str, str] = {}
     for access in (target, *statement.accesses):
