@@ -124,6 +124,7 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
     wanted = references(fragment.update) - {fragment.target}
     loads: list[Expr] = [e for e in candidates if isinstance(e, Load)]
     numbers: list[Expr] = [e for e in walk(fragment.update) if isinstance(e, Literal) and e.dtype.is_integer]
+    numbers.append(Literal("0", 0, INT32))   # a byte is its distance from zero
     hindered: list[Assignment] = []
     fitting: dict[tuple[Expr, DType], bool] = {}
 

@@ -34,9 +34,11 @@ MINE = [described("maximum", "const int32_t A[8]", "= C[i] > A[i] ? C[i] : A[i]"
                   "= C[i] < A[i] + B[0] ? A[i] + B[0] : C[i]"),
         described("from_mean", "const uint8_t A[8][4], const uint8_t B[8]",
                   "+= A[i][k] > B[i] ? A[i][k] - B[i] : B[i] - A[i][k]")]
-UNITS = {i.name: i for i in (*MINE, find_intrinsic("vpsadbw"), find_intrinsic("vpsadbw_vector_avx2"))}
+UNITS = {i.name: i for i in (*MINE, find_intrinsic("vpsadbw"), find_intrinsic("vpsadbw_vector_avx2"),
+                                find_intrinsic("vpsadbw_64"), find_intrinsic("vpsadbw_64_vector"))}
 
 BYTES = "int32_t C[9], uint8_t A[9][13], uint8_t B[13], uint8_t M[9]"
+LONG = "int64_t C[9], uint8_t A[9][13], uint8_t B[13], uint8_t M[9]"
 TROPICAL = "int32_t C[9][5], int32_t A[9][6], int32_t B[6][5]"
 PROGRAMS = {   # parameters, body, unit
     "?:": (BYTES, "for (i) for (k) C[i] += A[i][k] >= B[k] ? A[i][k] - B[k] : B[k] - A[i][k];", "vpsadbw"),
@@ -47,17 +49,24 @@ PROGRAMS = {   # parameters, body, unit
                 "vpsadbw"),
     "of a constant": (BYTES, "for (i) for (k) C[i] += abs(A[i][k] - 128);", "vpsadbw"),
     "replicated": (BYTES, "for (i) for (k) C[i] += abs(A[i][k] - M[i]);", "vpsadbw_vector_avx2"),
+    "of 64 bits": (LONG, "for (i) for (k) C[i] += A[i][k] > B[k] ? A[i][k] - B[k] : B[k] - A[i][k];", "vpsadbw_64"),
+    "in all": ("u" + LONG, "for (i) for (k) C[0] += abs(A[i][k] - B[k]);", "vpsadbw_64_vector"),
+    "of bytes": (LONG, "for (i) { int64_t s = 0; for (k) s += A[i][k]; C[i] = s; }", "vpsadbw_64"),
+    "of signed bytes": ("int32_t C[9], int8_t A[9][13], int8_t B[13]", "for (i) for (k) C[i] += abs(A[i][k] - B[k]);",
+                        "vpsadbw"),
+    "wraps": (BYTES, "for (i) for (k) C[i] += (uint8_t)(A[i][k] - B[k]);", "vpsadbw"),
     "maximum": (BYTES, "for (k) for (i) if (A[i][k] - 128 > C[i]) C[i] = A[i][k] - 128;", "maximum"),
     "cleared": (BYTES, "for (i) { C[i] = 0; for (k) C[i] = A[i][k] - 128 < C[i] ? C[i] : A[i][k] - 128; }", "maximum"),
     "tropical": (TROPICAL, "for (i) for (int j = 0; j < 5; j++) for (int k = 0; k < 6; k++) {"
                            "int t = A[i][k] + B[k][j]; if (t > C[i][j]) C[i][j] = t; }", "max_plus"),
 }
 REFUSED = {   # the same, and why
-    "signed": ("int32_t C[9], int8_t A[9][13], int8_t B[13]", "for (i) for (k) C[i] += abs(A[i][k] - B[k]);", "vpsadbw",
-               "the program has int8, vpsadbw wants uint8"),
+    "signed": ("int32_t C[9], int8_t A[9][13]", "for (i) for (k) C[i] += A[i][k];", "vpsadbw", "has not the form"),
+    "words": ("int32_t C[9], int16_t A[9][13], int16_t B[13]", "for (i) for (k) C[i] += abs(A[i][k] - B[k]);", "vpsadbw",
+              "the program has int16, vpsadbw wants uint8"),
+    "narrower": (LONG, "for (i) for (k) C[i] += abs(A[i][k] - B[k]);", "vpsadbw", "accumulates in int64, vpsadbw in"),
     "squares": (BYTES, "for (i) for (k) C[i] += (A[i][k] - B[k]) * (A[i][k] - B[k]);", "vpsadbw",
                 "against C[i] = C[i] + (A[k] > B[i][k] ? A[k] - B[i][k] : B[i][k] - A[k])"),
-    "wraps": (BYTES, "for (i) for (k) C[i] += (uint8_t)(A[i][k] - B[k]);", "vpsadbw", "has not the form"),
     "padding counts": (BYTES, "for (i) for (k) C[i] += abs(A[i][k] - M[i]);", "from_mean",
                        "dimension k takes 4 iterations, and what from_mean computes of zeros in the place of missing"),
     "triangle": (BYTES, "for (i) for (int k = 0; k <= i; k++) C[i] += abs(A[i][k] - B[k]);", "vpsadbw", "are no box"),
@@ -84,7 +93,8 @@ def matched(scop: Scop, unit: str, **options: bool) -> Matches:
 
 def inputs_and_results(scop: Scop) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     chooser = np.random.default_rng(2)
-    first = {a.name: chooser.integers(0 if a.dtype.name == "uint8" else -200, 256, tuple(extents_of(a, {})))
+    ends = {"uint8": (0, 256), "int8": (-128, 128)}
+    first = {a.name: chooser.integers(*ends.get(a.dtype.name, (-200, 256)), tuple(extents_of(a, {})))
              .astype(a.dtype.name) for a in scop.arrays if not a.is_temporary}
     wanted = {n: x.copy() for n, x in first.items()}
     execute(scop, {}, wanted | {a.name: np.zeros((), a.dtype.name) for a in scop.arrays if a.is_temporary})

@@ -134,7 +134,7 @@ def _sampled(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str
             continue
         low, high = ranges.get(name) or dtype.value_range()
         drawn = chooser.integers(low, high, SAMPLES, dtype=np.int64 if high < 1 << 63 else np.uint64, endpoint=True)
-        drawn[: SAMPLES // 4] = chooser.choice([low, high, max(low, min(high, 0))], SAMPLES // 4)
+        drawn[: SAMPLES // 4] = chooser.choice(np.array([low, high, max(low, min(high, 0))], drawn.dtype), SAMPLES // 4)
         rows[name] = drawn.astype(numpy_dtype(dtype))
     return _judge_all(left, right, rows, "sample").witness
 

@@ -1,6 +1,7 @@
-"""AVX2 and AVX-512BW: sums of absolute differences of eight bytes, added to 32-bit accumulators, one per 64-bit lane.
+"""AVX2 and AVX-512BW: sums of absolute differences of eight bytes, added to accumulators of 32 or 64 bits, one per lane.
 
-The instruction adds up to 64 bits; what the accumulator keeps are the low 32, which wrap as the program's sum does.
+The instruction adds up to 64 bits. Of an accumulator of 32 bits the low half is kept, which wraps as the program's sum
+does.
 """
 
 from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
@@ -21,6 +22,14 @@ EIGHT = Register(
     c_type="__m512i", count=32, zero="{register} = _mm512_setzero_si512();",
     load="{register} = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)({pointer})));",
     store="_mm256_storeu_si256((__m256i *)({pointer}), _mm512_cvtepi64_epi32({register}));")
+FOUR_WHOLE = Register(
+    c_type="__m256i", count=16, zero="{register} = _mm256_setzero_si256();",
+    load="{register} = _mm256_loadu_si256((const __m256i *)({pointer}));",
+    store="_mm256_storeu_si256((__m256i *)({pointer}), {register});")
+EIGHT_WHOLE = Register(
+    c_type="__m512i", count=32, zero="{register} = _mm512_setzero_si512();",
+    load="{register} = _mm512_loadu_si512((const void *)({pointer}));",
+    store="_mm512_storeu_si512((void *)({pointer}), {register});")
 BYTES_32 = Register(c_type="__m256i", count=16,
                     load="{register} = _mm256_loadu_si256((const __m256i *)({pointer}));")
 BYTES_64 = Register(c_type="__m512i", load="{register} = _mm512_loadu_si512((const void *)({pointer}));")
@@ -30,8 +39,8 @@ REPEAT_64 = Register(c_type="__m512i", load="{register} = _mm512_set1_epi64(*(co
 
 
 def _sums(name: str, lanes: int, isa: Isa, registers: tuple[Register, Register], template: str, *,
-          repeated: bool) -> Intrinsic:
-    """Sums of |A - B|; `repeated`: the same eight bytes of A for all lanes."""
+          repeated: bool, total: str = "int32_t") -> Intrinsic:
+    """Sums of |A - B|; `repeated`: the same eight bytes of A for all lanes; `total`: the type of the sums."""
     result, bytes_ = registers
     shape, at = ("[8]", "A[k]") if repeated else (f"[{lanes}][8]", "A[i][k]")
     mode = LoadMode.BROADCAST if repeated else LoadMode.PACKED
@@ -39,7 +48,7 @@ def _sums(name: str, lanes: int, isa: Isa, registers: tuple[Register, Register],
     return Intrinsic(
         name=name, isa=isa, cost=COST, section=SECTION, template=template,
         semantics=f"""
-void {name}(int32_t C[{lanes}], const uint8_t A{shape}, const uint8_t B[{lanes}][8]) {{
+void {name}({total} C[{lanes}], const uint8_t A{shape}, const uint8_t B[{lanes}][8]) {{
     for (int i = 0; i < {lanes}; i++)
         for (int k = 0; k < 8; k++)
             C[i] += {at} > B[i][k] ? {at} - B[i][k] : B[i][k] - {at};
@@ -54,5 +63,12 @@ VPSADBW_AVX2 = _sums("vpsadbw_avx2", 4, AVX2, (FOUR, BYTES_32), _FOUR, repeated=
 VPSADBW_VECTOR_AVX2 = _sums("vpsadbw_vector_avx2", 4, AVX2, (FOUR, BYTES_32), _FOUR, repeated=False)
 VPSADBW = _sums("vpsadbw", 8, AVX512, (EIGHT, BYTES_64), _EIGHT, repeated=True)
 VPSADBW_VECTOR = _sums("vpsadbw_vector", 8, AVX512, (EIGHT, BYTES_64), _EIGHT, repeated=False)
+VPSADBW_64_AVX2 = _sums("vpsadbw_64_avx2", 4, AVX2, (FOUR_WHOLE, BYTES_32), _FOUR, repeated=True, total="int64_t")
+VPSADBW_64_VECTOR_AVX2 = _sums("vpsadbw_64_vector_avx2", 4, AVX2, (FOUR_WHOLE, BYTES_32), _FOUR, repeated=False,
+                               total="int64_t")
+VPSADBW_64 = _sums("vpsadbw_64", 8, AVX512, (EIGHT_WHOLE, BYTES_64), _EIGHT, repeated=True, total="int64_t")
+VPSADBW_64_VECTOR = _sums("vpsadbw_64_vector", 8, AVX512, (EIGHT_WHOLE, BYTES_64), _EIGHT, repeated=False,
+                          total="int64_t")
 
-ALL = (VPSADBW_AVX2, VPSADBW_VECTOR_AVX2, VPSADBW, VPSADBW_VECTOR)
+ALL = (VPSADBW_AVX2, VPSADBW_VECTOR_AVX2, VPSADBW, VPSADBW_VECTOR,
+       VPSADBW_64_AVX2, VPSADBW_64_VECTOR_AVX2, VPSADBW_64, VPSADBW_64_VECTOR)
