@@ -13,6 +13,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind
 from polysched.dependence.legality import Active
+from polysched.scheduling.interleaving import Interleaving
 from polysched.scheduling.problem import at_large_size
 from polysched.scheduling.rows import NON_NEGATIVE, Row, find_row
 from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
@@ -22,18 +23,20 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
           ) -> list[tuple[tuple[Names, ...], Band | None]]:
     """Apply the fusion policy to components in topological order.
 
-    A component may join the last group that it depends on: everything that it depends on runs no later.
+    A component may join the last group that it depends on: everything that it depends on runs no later.  One that
+    depends on none may join the last one with elements between its own.
     """
     policy = search.options.fusion
     if policy == "none" or len(groups) < 2:
         return groups
+    interleaving = Interleaving(search.problem.scop)
     fused: list[tuple[tuple[Names, ...], Band | None]] = []
     place: dict[str, int] = {}
     for members, band in groups:
         names = {n for c in members for n in c}
         before = [place[a.dependence.source] for a in active
                   if a.dependence.sink in names and a.dependence.source not in names]
-        target = max(before, default=None)
+        target = max(before, default=None) if before else _interleaved(interleaving, fused, names)
         joined = None
         if target is not None and band is not None and fused[target][1] is not None:
             joined = _fused_band(search, fused[target][1], band, active, found)
@@ -44,6 +47,13 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
             fused.append((members, band))
         place.update(dict.fromkeys(names, target))
     return fused
+
+
+def _interleaved(interleaving: Interleaving, fused: list[tuple[tuple[Names, ...], Band | None]],
+                 names: set[str]) -> int | None:
+    """The last group that reaches elements between those of some statements."""
+    return next((n for n in reversed(range(len(fused))) if fused[n][1] is not None and interleaving.between(
+        [m for c in fused[n][0] for m in c], sorted(names))), None)
 
 
 def _fused_band(search: Search, first: Band | None, second: Band, active: list[Active], found: Found) -> Band | None:

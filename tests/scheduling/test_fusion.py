@@ -46,6 +46,15 @@ for (int i = 0; i < 8; i++) y[i] = z[i];
 """
 
 
+UNROLLED = """
+for (int i = 0; i < n - 1; i += 2) { x[i] += y[i]; x[i + 1] += y[i + 1]; }
+"""
+
+HALVES = """
+for (int i = 0; i < n; i++) { A[0][i] += y[i]; A[1][i] += y[i]; }
+"""
+
+
 @pytest.mark.parametrize(("body", "policies"), [
     (POINTWISE, {"none": False, "smart": True, "max": True, "typed": True, "cost": True}),
     # fused, i is shifted and sequential, j stays parallel: enough for all but typed
@@ -56,7 +65,11 @@ for (int i = 0; i < 8; i++) y[i] = z[i];
     (REVERSED, {"none": False, "smart": False, "max": True, "typed": False, "cost": False}),
     # eight elements stay in the cache anyway
     (SMALL, {"none": False, "smart": True, "max": True, "typed": True, "cost": False}),
-], ids=["pointwise", "columns", "shifted", "reversed", "small"])
+    # no common element, but every line: apart, each half would load all of them
+    (UNROLLED, {"none": False, "smart": True, "max": True, "typed": True, "cost": False}),
+    # neighbouring rows share no line
+    (HALVES, {"none": False, "smart": False, "max": False, "typed": False, "cost": False}),
+], ids=["pointwise", "columns", "shifted", "reversed", "small", "unrolled", "halves"])
 def test_policies(body: str, policies: dict[str, bool]) -> None:
     for policy, expected in policies.items():
         assert (", S1:" in fused(body, policy)) == expected, (policy, fused(body, policy))
