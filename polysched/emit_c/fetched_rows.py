@@ -32,7 +32,7 @@ from polysched.emit_c.loops import (
     map_children,
     walk_nodes,
 )
-from polysched.scop.body import Binary, Call, Select, assignments, statement_expressions, walk
+from polysched.emit_c.operations import operations
 from polysched.scop.scop import Array, Scop
 
 LINE_BYTES = 64
@@ -40,7 +40,7 @@ LEAST_ARRAY_BYTES = 1 << 20    # smaller arrays may lie in the second cache
 LEAST_ROW_BYTES = 1 << 8
 MOST_ROW_BYTES = 3 << 13       # half of a first cache
 MOST_ROWS = 4
-CALL_OPERATIONS = 16           # about what a function of math.h takes on vectors
+LONG_OPERATIONS = 16           # about what a function of math.h or a division takes on vectors
 
 
 _Forms = tuple[Linear, ...] | None
@@ -125,7 +125,7 @@ def _with_rows(loop: For, scop: Scop) -> Node:
             seen |= {touch.row for touch in touches}   # more than a single element
     if not hosts:
         return loop
-    place, host, columns = max(hosts, key=lambda found: _operations(found[1], scop))
+    place, host, columns = max(hosts, key=lambda found: _work(found[1], scop))
     fetched = tuple(row.in_loop(columns, place) for row in rows if _same(row.columns, columns, host.edges[0].count))
     fetching = replace(host, fetched=fetched)
     return _put(loop, host, fetching) if 0 < len(fetched) <= MOST_ROWS else loop
@@ -230,15 +230,10 @@ def _step_bytes(touch: _Touch, loop: For) -> int | None:
     return elements * loop.step * touch.array.dtype.bytes
 
 
-def _operations(part: Node, scop: Scop) -> int:
-    """Operations on floating-point numbers per element."""
-    total = 0
-    for instance in instances(part):
-        body = scop.statement(instance.statement).body
-        parts = [e for top in statement_expressions(body) for e in walk(top) if e.dtype.is_float]
-        total += sum(item.op is not None for item in assignments(body))
-        total += sum(CALL_OPERATIONS if isinstance(e, Call) else isinstance(e, Binary | Select) for e in parts)
-    return total
+def _work(part: Node, scop: Scop) -> int:
+    """Operations per element."""
+    found = operations(part, scop)
+    return found.simple + (found.calls + len(found.divisors)) * LONG_OPERATIONS
 
 
 def prefetches(row: FetchedRow, element: str, dtype_bytes: int, count: int) -> Iterator[str]:

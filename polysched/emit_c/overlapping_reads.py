@@ -24,13 +24,13 @@ from polysched.emit_c.accumulators import TileAccess
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.facts import distance
 from polysched.emit_c.index import Linear, substitute
-from polysched.emit_c.loops import RegisterTile, instances
+from polysched.emit_c.loops import RegisterTile
 from polysched.emit_c.names import TakenNames, identifier_of
+from polysched.emit_c.operations import operations
 from polysched.emit_c.tile_accesses import Lanes, Reach
 from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import vector_at
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
-from polysched.scop.body import Binary, Call, Select, assignments, statement_expressions, walk
 from polysched.scop.scop import Scop
 
 LINE_BYTES = 64
@@ -73,16 +73,8 @@ def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: 
             if behind:
                 rows.append(Row(here, behind))
     straddling = sum(all(distance(end, _last(read)) != 0 for end in ends) for read in reads)
-    waits = len(reads) + straddling > _operations(tile, scop)
+    waits = len(reads) + straddling > operations(tile, scop).total
     return tuple(rows[:MOST_ROWS]) if waits else ()
-
-
-def _operations(tile: RegisterTile, scop: Scop) -> int:
-    """Operations on floating-point numbers per iteration."""
-    bodies = [scop.statement(instance.statement).body for instance in instances(tile.body)]
-    updates = sum(item.op is not None for body in bodies for item in assignments(body))
-    return updates + sum(isinstance(e, Binary | Call | Select) and e.dtype.is_float
-                         for body in bodies for top in statement_expressions(body) for e in walk(top))
 
 
 def _is_row_of_vectors(tile: RegisterTile, lanes: int) -> bool:

@@ -30,6 +30,7 @@ from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
 from polysched.emit_c.names import TakenNames, identifier_of
+from polysched.emit_c.operations import waits_for_divider
 from polysched.emit_c.overlapping_reads import OverlappingReads, overlapping_rows
 from polysched.emit_c.partial_results import PartialResults
 from polysched.emit_c.statements import braced
@@ -271,12 +272,14 @@ class TileCode:
         lines, columns = self._transposition().columns() if square else ([], {})
         registers, names = registers | columns, names | {line.split()[2] for line in lines}
         scope = TileScope(registers=registers, written=written, taken=self.taken, in_use=names, lines=lines)
+        shares_divisors = waits_for_divider(self.tile, self.scop)
         for number, point in enumerate(points(self.tile.edges, self.lanes)):
             for instance in instances(self.tile.body):
                 read = point if cut is None else cut.read_point(point)
                 held = registers | parts.at_point(number) | self._moved(registers, instance, point, read)
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
-                                        edge=self._edge, scope=replace(scope, registers=held), math=self.math)
+                                        edge=self._edge, scope=replace(scope, registers=held), math=self.math,
+                                        shares_divisors=shares_divisors)
                 add_statements(self.scop.statement(instance.statement).body, printer)
         return scope.lines
 

@@ -53,6 +53,7 @@ class VectorPrinter:
     edge : the variable that advances from lane to lane; None for scalar code.
     scope : elements held in registers, and values that were computed before.
     math : declares functions of math.h on vectors; None leaves calls to the C library, and their loops scalar.
+    shares_divisors : what is the same in all lanes divides many vectors, and the divider is what they wait for.
     """
 
     scalar: ExpressionPrinter
@@ -61,6 +62,7 @@ class VectorPrinter:
     edge: str | None
     scope: TileScope
     math: VectorMath | None = None
+    shares_divisors: bool = False
 
     @property
     def scop(self) -> Scop:
@@ -252,6 +254,12 @@ class VectorPrinter:
         vector = left.vector or right.vector
         if vector:
             self._require(dtype)
+        if op == "/" and left.vector and not right.vector and self.shares_divisors and self.math is not None:
+            found = self.math.quotient(dtype, self.lanes)
+            if found is not None:
+                macro, kinds = found
+                operands = [_guarded(left.text), _guarded(right.text)]
+                return Piece(call(macro, [*(CText(kind) for kind in kinds), *operands]), dtype, True)
         return Piece(binary(op, left.text, right.text), dtype, vector)
 
     def _select(self, expr: Select) -> Piece:

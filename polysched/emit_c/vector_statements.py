@@ -97,7 +97,8 @@ def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
     held = printer.scope.held(where)
     if item.op is not None and printer.lanes > 1 and where.lanes is Lanes.UNIFORM and not (held and held.vector):
         raise NotVectorised("lanes update one element")
-    if item.op is not None and (where.lanes in (Lanes.UNIT, Lanes.UNIFORM) or (held and held.vector)):
+    shared = item.op == "/" and printer.shares_divisors
+    if item.op is not None and not shared and (where.lanes in (Lanes.UNIT, Lanes.UNIFORM) or (held and held.vector)):
         value = printer.value(item.value)
         common = promote(item.dtype) if item.op in ("<<", ">>") else usual_conversion(item.dtype, value.dtype)
         if common == item.dtype:

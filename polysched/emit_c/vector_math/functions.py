@@ -19,6 +19,7 @@ from polysched.emit_c.vector_math.natives import (
     native_program,
 )
 from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, Program, parse, primitive, type_letters
+from polysched.emit_c.vector_math.quotients import has_quotient, quotient_definition
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 
@@ -94,6 +95,17 @@ class VectorMath:
         macro, letters = self._macro({"max": "at_least", "min": "at_most"}[kind], dtype)
         form = Form(types=self.types, dtype=dtype, lanes=lanes)
         return macro, tuple(form.c_type(letter) for letter in letters)
+
+    def quotient(self, dtype: DType, lanes: int) -> tuple[str, tuple[str, ...]] | None:
+        """A macro of a vector and a number for their quotient, as `use` gives it; None where a division is as good."""
+        if not has_quotient(dtype, lanes):
+            return None
+        macro = self.taken.fresh(f"polysched_quotient_f{dtype.bits}")
+        if macro not in self._letters:
+            self._letters[macro] = "RI"
+            self._defined[macro] = quotient_definition(macro, dtype)
+        form = Form(types=self.types, dtype=dtype, lanes=lanes)
+        return macro, tuple(form.c_type(letter) for letter in self._letters[macro])
 
     def definitions(self) -> list[str]:
         """The lines that define all macros in use."""

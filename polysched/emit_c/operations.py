@@ -1,0 +1,57 @@
+"""Operations on floating-point numbers per iteration: what a loop waits for beside memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp
+
+from polysched.emit_c.loops import Node, RegisterTile, instances
+from polysched.scop.body import Binary, Call, Expr, Literal, Select, assignments, statement_expressions, walk
+from polysched.scop.scop import Scop
+
+MOST_BESIDE_DIVISION = 10    # operations that fit into the time of one division of a vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operations:
+    """How many there are.
+
+    Parameters
+    ----------
+    simple : additions, multiplications, choices.
+    calls : functions of math.h.
+    divisors : one per division.
+    """
+
+    simple: int
+    calls: int
+    divisors: tuple[Expr, ...]
+
+    @property
+    def total(self) -> int:
+        return self.simple + self.calls + len(self.divisors)
+
+
+def operations(node: Node, scop: Scop) -> Operations:
+    """The operations of all statement instances below a node."""
+    bodies = [scop.statement(instance.statement).body for instance in instances(node)]
+    updates = [item for body in bodies for item in assignments(body) if item.op is not None]
+    parts = [e for body in bodies for top in statement_expressions(body) for e in walk(top) if e.dtype.is_float]
+    divisors = [e.right for e in parts if isinstance(e, Binary) and e.op == "/"]
+    divisors += [item.value for item in updates if item.op == "/" and item.dtype.is_float]
+    calls = sum(isinstance(e, Call) for e in parts)
+    found = sum(isinstance(e, Binary | Select) for e in parts) + len(updates)
+    return Operations(simple=found - len(divisors), calls=calls, divisors=tuple(divisors))
+
+
+def waits_for_divider(tile: RegisterTile, scop: Scop) -> bool:
+    """Whether a loop over vectors of a row spends its time dividing, and not by powers of two."""
+    found = operations(tile.body, scop)
+    row = [edge.variable for edge in tile.edges if edge.simd]
+    return (len(tile.edges) == len(row) == 1 and all(loop.variable in row for loop in tile.loops) and not found.calls
+            and bool(found.divisors) and not any(map(_is_power_of_two, found.divisors))
+            and found.simple <= MOST_BESIDE_DIVISION * len(found.divisors))
+
+
+def _is_power_of_two(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and isinstance(expr.value, int | float) and frexp(abs(expr.value))[0] == 0.5
