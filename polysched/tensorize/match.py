@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.scop.body import Expr, Load, rebuild
+from polysched.scop.body import Expr, Load
 from polysched.scop.scop import Scop
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.bodies import Assignment, assignments
-from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule, groups
+from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule
 from polysched.tensorize.explanation import Explanation, explain, unread
 from polysched.tensorize.facts import Fact, Numerics
 from polysched.tensorize.fragment import Fragment, fragments
-from polysched.tensorize.ideal import accumulates_sum, ideal_text, vanishes
+from polysched.tensorize.ideal import accumulates_sum, vanishes
 from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.isl_check import (
     IslCheck,
@@ -32,9 +31,9 @@ from polysched.tensorize.isl_check import (
 from polysched.tensorize.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.splitting import split_fragments, whole_fragments
+from polysched.tensorize.symmetry import mirror_images, up_to_symmetry, with_images
 
 COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
-
 
 
 @dataclass(frozen=True)
@@ -286,39 +285,39 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     for fragment in read:
         mine = list(_of_fragment(fragment, intrinsic, chosen, dependences, refused, explanations))
         if chosen.split and chosen.rule is Rule.EXACT:
-            mine += _of_halves(fragment, intrinsic, chosen, refused)
+            mine += _of_halves(fragment, intrinsic, chosen, dependences, refused)
         if chosen.remainder and chosen.rule is Rule.EXACT and not intrinsic.library:
-            mine += list(_of_whole(fragment, intrinsic, chosen, refused, mine))
+            mine += list(_of_whole(fragment, intrinsic, chosen, dependences, refused, mine))
         if mine:
             explanations = [e for e in explanations if e.statement != fragment.statement.name]
         found += mine
-    ranked = sorted(_up_to_symmetry(found, intrinsic), key=lambda m: (m.cost_cycles, -sum(map(len, m.loops))))
+    ranked = sorted(up_to_symmetry(found, intrinsic), key=lambda m: (m.cost_cycles, -sum(map(len, m.loops))))
     return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
                    explanations=tuple(explanations), refused=tuple(refused),
                    milliseconds=1000 * (time.perf_counter() - started))
 
 
-def _of_halves(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions,
+def _of_halves(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
                refused: list[str]) -> Iterator[Match]:
     """Matches with one loop split over two groups."""
     if not assignments(fragment, intrinsic, options.numerics):
         return
-    for split in split_fragments(fragment, intrinsic):
-        yield from _of_fragment(split.fragment, intrinsic, options, analyse(split.fragment.scop), refused, [],
+    for split in split_fragments(fragment, intrinsic, dependences):
+        yield from _of_fragment(split.fragment, intrinsic, options, split.dependences, refused, [],
                                 halves=split.halves)
 
 
-def _of_whole(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, refused: list[str],
-              found: list[Match]) -> Iterator[Match]:
+def _of_whole(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+              refused: list[str], found: list[Match]) -> Iterator[Match]:
     """Matches without the last iterations of a reduction, where those that were found execute on padding."""
     units: dict[str, set[int]] = {}
     for loop in fragment.loops:
         if loop.name not in fragment.loops_of(fragment.result):
             units[loop.name] = {unit for m in found if (unit := _unit(m, fragment, loop.name)) > 1}
-    for whole in whole_fragments(fragment, units):
-        ways = [*_of_fragment(whole.fragment, intrinsic, options, analyse(whole.fragment.scop), refused, [])]
+    for whole in whole_fragments(fragment, units, dependences):
+        ways = [*_of_fragment(whole.fragment, intrinsic, options, whole.dependences, refused, [])]
         if options.split:
-            ways += _of_halves(whole.fragment, intrinsic, options, refused)
+            ways += _of_halves(whole.fragment, intrinsic, options, whole.dependences, refused)
         yield from (replace(m, rest=whole.rest) for m in ways if _unit(m, whole.fragment, whole.loop) == whole.unit)
 
 
@@ -353,7 +352,7 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     if overlapping and ordered:
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
-    images = _mirror_images(table, intrinsic)
+    images = mirror_images(table, intrinsic)
     encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside,
                         partial_sums=options.partial_sums and accumulates_sum(intrinsic) and (
                             fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves,
@@ -365,7 +364,7 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     layouts = LayoutTable(fragment, intrinsic, encoding.groups)
     own = own_dependences(fragment, dependences, ordered=ordered) if table else []
     output = intrinsic.output.name
-    for choice in _with_images(encoding.solutions(), images) if table and not impossible else ():
+    for choice in with_images(encoding.solutions(), images) if table and not impossible else ():
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
                           assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered)
         refusal = checker.refusal(candidate.assignment.held, output, indexes, choice.loops) \
@@ -384,87 +383,6 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     if not count:
         whole = replace(encoding, mirrored=frozenset())   # for the explanation every assignment counts
         explanations.append(explain(whole, impossible=impossible, refused=tuple(refused[before:])))
-
-
-Images: TypeAlias = Mapping[int, list[tuple[int, tuple[int, ...]]]]   # assignment -> others, and the order of groups
-
-
-def _mirror_images(table: tuple[Assignment, ...], intrinsic: Intrinsic) -> Images:
-    """Per assignment those that an automorphism of the instruction makes of it, and where their groups come from.
-
-    Only those that nothing hinders; an assignment stands in one list at most, and has none of its own then.
-    """
-    free = {tuple(sorted(a.texts.items())): at for at, a in enumerate(table) if not a.facts}
-    found: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
-    known: set[int] = set()
-    for at in free.values():
-        for operands, places in automorphisms(intrinsic) if at not in known else ():
-            image = free.get(tuple(sorted((operands[n], t) for n, t in table[at].texts.items())), at)
-            if image != at and image not in known:
-                known.add(image)
-                found.setdefault(at, []).append((image, tuple(places.index(g) for g in range(len(places)))))
-        known.add(at)
-    return found
-
-
-def _with_images(choices: Iterator[Choice], images: Images) -> Iterator[Choice]:
-    """Every solution, and behind it its mirror images."""
-    for choice in choices:
-        yield choice
-        for at, order in images.get(choice.assignment, ()):
-            yield Choice(at, tuple([choice.loops[g] for g in order]))
-
-
-def _up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]:
-    """Of every class under the instruction's automorphisms the cheapest; the count does not see layouts."""
-    symmetries = automorphisms(intrinsic)
-    if len(symmetries) == 1:
-        yield from found
-        return
-    sources = [tuple([places.index(g) for g in range(len(places))]) for _, places in symmetries]
-    texts: dict[int, list[tuple[tuple[str, str], ...]]] = {}   # of an assignment under every symmetry
-    numbers: dict[object, int] = {}   # of loops in a group, and of operands: they compare faster
-    classes: dict[object, list[Match]] = {}
-    for m in found:
-        renamed = texts.get(id(m.assignment))
-        if renamed is None:
-            renamed = texts[id(m.assignment)] = [
-                tuple(sorted((operands[n], t) for n, t in m.assignment.texts.items())) for operands, _ in symmetries]
-        places = [numbers.setdefault(members, len(numbers)) for members in m.loops]
-        images = [(numbers.setdefault(text, len(numbers)), *[places[g] for g in order])
-                  for text, order in zip(renamed, sources, strict=True)]
-        classes.setdefault((m.fragment.statement.name, min(images)), []).append(m)
-    for members in classes.values():
-        yield min(members, key=lambda m: m.cost_cycles)
-
-
-@lru_cache(maxsize=512)
-def automorphisms(intrinsic: Intrinsic) -> list[tuple[dict[str, str], tuple[int, ...]]]:
-    """Exchanges of input operands, with the exchange of groups they force, that leave the instruction as it is."""
-    contraction, parts = intrinsic.contraction, groups(intrinsic)
-    names = [e.array for e in contraction.inputs]
-    dtypes = dict(zip(names, contraction.input_dtypes, strict=True))
-    found = []
-    for image in itertools.permutations(names):
-        swap = dict(zip(names, image, strict=True))
-        if any(dtypes[a] != dtypes[b] for a, b in swap.items()):
-            continue
-        moved = [frozenset(swap.get(o, o) for o in g.indexes) for g in parts]
-        places = tuple(next((i for i, g in enumerate(parts) if g.indexes == m and g.extent == parts[at].extent), -1)
-                       for at, m in enumerate(moved))
-        if -1 not in places and _commutes(contraction.update, contraction.inputs, swap):
-            found.append((swap, places))
-    return found
-
-
-def _commutes(update: Expr, inputs: tuple[Any, ...], swap: Mapping[str, str]) -> bool:
-    by_name = {e.array: str(e) for e in inputs}
-    references = {by_name[a]: by_name[b] for a, b in swap.items()}
-
-    def rename(e: Expr) -> Expr:
-        return Load(references.get(e.reference, e.reference), e.dtype) if isinstance(e, Load) else e
-
-    return ideal_text(rebuild(update, rename), {}) == ideal_text(update, {})
 
 
 __all__ = ["Choice", "Fact", "Match", "MatchOptions", "Matches", "match"]

@@ -3,7 +3,8 @@
 Rewrite:  for k  ->  for k_tile, for k_lane:  k = first + size * k_tile + k_lane,  0 <= k_lane < size
 
 The statement gets one more iterator; domain, accesses, bodies and the schedule as written follow by the bijection
-between the two sets of instances, so everything that is decided later is decided on an ordinary Scop.  Where the size
+between the two sets of instances, so everything that is decided later is decided on an ordinary Scop, and the same
+instances wait for each other as before: dependences are renamed, not analysed again.  Where the size
 does not divide the extent the new domain is no box, and isl's check of the padding decides; or the iterations that fill
 no whole instruction are made a statement of their own first (index-set splitting):
 
@@ -13,10 +14,11 @@ Rewrite:  for k: S  ->  for k: if (k < end) S; if (k >= end) S_rest
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
+from polysched.dependence.dependences import Dependence, Dependences
 from polysched.scheduling.loop_tree import Band, Sequence, from_isl, replace_node, split_bands, to_isl, walk
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, Load, rebuild
 from polysched.scop.scop import Scop, Statement, union_map, union_set
@@ -28,9 +30,10 @@ from polysched.tensorize.isl_check import shared_depth
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SplitFragment:
-    """A fragment with one loop in two, and the names of the halves."""
+    """A fragment with one loop in two, the dependences of its program, and the names of the halves."""
 
     fragment: Fragment
+    dependences: Dependences
     halves: tuple[str, str]
 
 
@@ -39,26 +42,70 @@ class WholeFragment:
     """A fragment whose loop fills whole executions, each of `unit` iterations; the others are the statement `rest`."""
 
     fragment: Fragment
+    dependences: Dependences
     loop: str
     unit: int
     rest: str
 
 
-def split_fragments(fragment: Fragment, intrinsic: Intrinsic) -> Iterator[SplitFragment]:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CutScop:
+    """A Scop with the same instances under other names.
+
+    Parameters
+    ----------
+    before : per statement what it was, and the instance that each of its instances was; others are as they were.
+    references : per statement that got new ones, its references by those that they were.
+    """
+
+    scop: Scop
+    before: Mapping[str, tuple[str, isl.Map]]
+    references: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def renamed(self, dependences: Dependences) -> Dependences:
+        """The dependences of the Scop before as those of this one."""
+        now: dict[str, list[str]] = {}
+        for name, (old, _) in self.before.items():
+            now.setdefault(old, []).append(name)
+        pairs = []
+        for pair in dependences.pairs:
+            for source in now.get(pair.source, [pair.source]):
+                for sink in now.get(pair.sink, [pair.sink]):
+                    if (renamed := self._renamed(pair, source, sink)) is not None:
+                        pairs.append(renamed)
+        return replace(dependences, scop=self.scop, pairs=tuple(pairs))
+
+    def _renamed(self, pair: Dependence, source: str, sink: str) -> Dependence | None:
+        """What of a dependence is between two statements; None where it is nothing."""
+        relation = pair.relation
+        if source in self.before:
+            relation = self.before[source][1].apply_range(relation)
+        if sink in self.before:
+            relation = relation.apply_range(self.before[sink][1].reverse())
+        if relation.is_empty():
+            return None
+        ends = [self.references.get(name, {}).get(r, r)
+                for name, r in ((source, pair.source_reference), (sink, pair.sink_reference))]
+        return replace(pair, source=source, sink=sink, relation=relation, source_reference=ends[0],
+                       sink_reference=ends[1], reduction=pair.reduction and source == sink)
+
+
+def split_fragments(fragment: Fragment, intrinsic: Intrinsic, dependences: Dependences) -> Iterator[SplitFragment]:
     """Every loop that the statement has for itself, split by every extent of the instruction that it exceeds."""
     sizes = sorted({g.extent for g in groups(intrinsic) if g.extent is not None and g.extent > 1})
     for loop in fragment.loops[shared_depth(fragment):]:
         for size in sizes:
             if loop.extent > size:
-                scop, halves = split_loop(fragment.scop, fragment.statement.name, loop.name, size=size,
-                                          first=loop.lower)
-                made = next(f for f in fragments(scop, sizes=fragment.sizes)
+                cut, halves = split_loop(fragment.scop, fragment.statement.name, loop.name, size=size,
+                                         first=loop.lower)
+                made = next(f for f in fragments(cut.scop, sizes=fragment.sizes)
                             if f.statement.name == fragment.statement.name).inside(len(fragment.kept))
                 if all(made.loop(half).extent > 1 for half in halves):   # else a stride of the loop fills a half
-                    yield SplitFragment(fragment=made, halves=halves)
+                    yield SplitFragment(fragment=made, dependences=cut.renamed(dependences), halves=halves)
 
 
-def whole_fragments(fragment: Fragment, units: Mapping[str, Collection[int]]) -> Iterator[WholeFragment]:
+def whole_fragments(fragment: Fragment, units: Mapping[str, Collection[int]],
+                    dependences: Dependences) -> Iterator[WholeFragment]:
     """Without the last iterations of one reduction, which fill no whole execution and become a statement of their own.
 
     Parameters
@@ -69,14 +116,15 @@ def whole_fragments(fragment: Fragment, units: Mapping[str, Collection[int]]) ->
         for unit in sorted(units.get(loop.name, ())):
             rest = loop.extent % unit
             if rest and loop.extent > unit:
-                scop, name = without_last(fragment.scop, fragment.statement.name, loop.name,
-                                          end=loop.lower + loop.extent - rest)
-                made = next(f for f in fragments(scop, sizes=fragment.sizes)
+                cut, name = without_last(fragment.scop, fragment.statement.name, loop.name,
+                                         end=loop.lower + loop.extent - rest)
+                made = next(f for f in fragments(cut.scop, sizes=fragment.sizes)
                             if f.statement.name == fragment.statement.name).inside(len(fragment.kept))
-                yield WholeFragment(fragment=made, loop=loop.name, unit=unit, rest=name)
+                yield WholeFragment(fragment=made, dependences=cut.renamed(dependences), loop=loop.name, unit=unit,
+                                    rest=name)
 
 
-def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tuple[Scop, tuple[str, str]]:
+def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tuple[CutScop, tuple[str, str]]:
     """The Scop with one loop of one statement in two, and the names of the halves, the outer one first.
 
     Parameters
@@ -99,10 +147,11 @@ def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tu
         if s.name != name:
             union = union.union(isl.UnionMap.from_map(isl.Map.identity(s.domain.get_space().map_from_set())))
     schedule = scop.schedule.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(union))
-    return replace(scop, statements=statements, schedule=schedule), (outer, inner)
+    made = replace(scop, statements=statements, schedule=schedule)
+    return CutScop(scop=made, before={name: (name, back)}), (outer, inner)
 
 
-def without_last(scop: Scop, name: str, loop: str, *, end: int) -> tuple[Scop, str]:
+def without_last(scop: Scop, name: str, loop: str, *, end: int) -> tuple[CutScop, str]:
     """The Scop whose statement keeps the iterations of a loop below `end`, and the name of the statement of the others.
 
     Both run where the one ran: no order changes.  Source: Griebl, Feautrier, Lengauer, "Index set splitting", 2000.
@@ -112,16 +161,20 @@ def without_last(scop: Scop, name: str, loop: str, *, end: int) -> tuple[Scop, s
     space = statement.domain.get_space()
     below = isl.Set.universe(space).upper_bound_val(isl.dim_type.set, at, end - 1)
     kept = _narrowed(statement, statement.domain.intersect(below))
-    others = _renamed(_narrowed(statement, statement.domain.subtract(below)), rest)
-    back = isl.UnionMap.from_map(isl.Map.identity(others.domain.get_space().map_from_set()).set_tuple_name(
-        isl.dim_type.out, name))
+    fresh = {a.reference: f"{rest}_{a.reference}" for a in statement.accesses}
+    others = _renamed(_narrowed(statement, statement.domain.subtract(below)), rest, fresh)
+    same = isl.Map.identity(others.domain.get_space().map_from_set()).set_tuple_name(isl.dim_type.out, name)
+    back = isl.UnionMap.from_map(same)
     for s in scop.statements:
         back = back.union(isl.UnionMap.from_map(isl.Map.identity(s.domain.get_space().map_from_set())))
     domains = union_set([kept.domain, others.domain, *(s.domain for s in scop.statements if s.name != name)])
     schedule = scop.schedule.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(back))
     statements = tuple(part for s in scop.statements for part in ((kept, others) if s.name == name else (s,)))
-    return replace(scop, statements=statements, schedule=_one_after_the_other(
-        schedule.intersect_domain(domains), (kept, others), at)), rest
+    made = replace(scop, statements=statements, schedule=_one_after_the_other(
+        schedule.intersect_domain(domains), (kept, others), at))
+    own = isl.Map.identity(space.map_from_set())
+    return CutScop(scop=made, references={rest: fresh}, before={
+        name: (name, own.intersect_domain(kept.domain)), rest: (name, same.intersect_domain(others.domain))}), rest
 
 
 def _one_after_the_other(schedule: isl.Schedule, parts: tuple[Statement, Statement], at: int) -> isl.Schedule:
@@ -144,10 +197,8 @@ def _narrowed(statement: Statement, domain: isl.Set) -> Statement:
         replace(a, relation=a.relation.intersect_domain(domain)) for a in statement.accesses))
 
 
-def _renamed(statement: Statement, name: str) -> Statement:
+def _renamed(statement: Statement, name: str, fresh: Mapping[str, str]) -> Statement:
     """The statement under another name, with references of its own."""
-    fresh = {a.reference: f"{name}_{a.reference}" for a in statement.accesses}
-
     def change(e: Expr) -> Expr:
         return Load(fresh[e.reference], e.dtype) if isinstance(e, Load) else e
 

@@ -20,8 +20,8 @@ from polysched.tensorize import (
 )
 from polysched.tensorize.facts import Numerics
 from polysched.tensorize.ideal import accumulates_sum
-from polysched.tensorize.match import automorphisms
 from polysched.tensorize.operand_layout import LoadMode
+from polysched.tensorize.symmetry import automorphisms
 
 
 def program(parameters: str, body: str) -> Scop:

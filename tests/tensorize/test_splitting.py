@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.tensorize import MatchOptions, Rule, find_intrinsic, match
@@ -58,13 +59,26 @@ def test_every_split_match_gives_the_same_bits(n: int, tmp_path: Path) -> None:
         assert total[0] == 11 + int(a.astype(np.int32) @ b.astype(np.int32)), str(function.plan.match)
 
 
+def assert_same_dependences(found: Dependences, wanted: Dependences) -> None:
+    """Every pair of references with the same instances."""
+    ours, theirs = ({(d.kind, d.array, d.source, d.sink, d.source_reference, d.sink_reference): d for d in of.pairs}
+                    for of in (found, wanted))
+    assert found.scop is wanted.scop
+    assert ours.keys() == theirs.keys()
+    for key, pair in ours.items():
+        assert pair.relation.is_equal(theirs[key].relation), key
+        assert pair.reduction == theirs[key].reduction, key
+
+
 def test_a_split_scop_has_the_same_instances_and_dependences() -> None:
     scop = from_c_text(DOT, defines=("N=30",))
-    split, halves = split_loop(scop, "S0", "k", size=4, first=0)
+    cut, halves = split_loop(scop, "S0", "k", size=4, first=0)
+    split = cut.scop
     assert halves == ("k_tile", "k_lane")
     assert split.statements[0].iterators == halves
     assert split.statements[0].domain.count_val().get_num_si() == 30
     assert len(analyse(split).pairs) == len(analyse(scop).pairs)
+    assert_same_dependences(cut.renamed(analyse(scop)), analyse(split))
 
 
 def test_a_loop_whose_stride_fills_a_half_is_not_split_there() -> None:
@@ -136,8 +150,10 @@ void conv(float y[6], float x[7][8], float w[7][3]) {
 #pragma endscop
 }
 """)
-    cut, rest = without_last(scop, "S1", "c", end=4)
+    made, rest = without_last(scop, "S1", "c", end=4)
+    cut = made.scop
     assert [s.name for s in cut.statements] == ["S0", "S1", rest]
+    assert_same_dependences(made.renamed(analyse(scop)), analyse(cut))
     chooser = np.random.default_rng(0)
     arrays = {"y": np.zeros(6, np.float32), "x": chooser.random((7, 8), np.float32),
               "w": chooser.random((7, 3), np.float32)}
@@ -146,3 +162,28 @@ void conv(float y[6], float x[7][8], float w[7][3]) {
     execute(cut, {}, again)
     assert np.array_equal(arrays["y"], again["y"])
     assert np.ptp(arrays["y"]) > 0
+
+
+def test_dependences_of_a_program_in_pieces_are_those_of_an_analysis() -> None:
+    """Around a sum that others write and read, with symbolic sizes, cut once and then split."""
+    scop = from_c_text("""
+void f(int n, int P[8], int Q[n][8][n], int R[n], int O[8]) {
+#pragma scop
+    for (int i = 0; i < 8; i++)
+        P[i] = 0;
+    for (int l = 0; l < n; l++)
+        for (int i = 0; i < 8; i++)
+            for (int k = 0; k < n; k++)
+                P[i] = P[i] + Q[l][i][k] * R[k];
+    for (int i = 0; i < 8; i++) {
+        O[i] = P[i] > 127 ? 127 : P[i];
+        R[i] = O[i];
+    }
+#pragma endscop
+}
+""")
+    cut, _ = without_last(scop, "S1", "k", end=8)
+    pieces = cut.renamed(analyse(scop))
+    assert_same_dependences(pieces, analyse(cut.scop))
+    again, _ = split_loop(cut.scop, "S1", "k", size=4, first=0)
+    assert_same_dependences(again.renamed(pieces), analyse(again.scop))
