@@ -54,13 +54,11 @@ from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
+from polysched.tiling.streams import fetched_ahead
 
 MOST_UNROLLED = 8    # iterations of a loop of a sum,
 MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
 MOST_POINTS_BESIDE_ROWS = 20   # accumulators that leave registers for elements that the next iteration reads again
-LINE_BYTES = 64
-FEWEST_STREAMED_BYTES = 1 << 14    # of the rows of a panel that one tile reads; shorter ones stay in the first cache
-STREAM_BYTES_AHEAD = 3072
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -385,16 +383,16 @@ class TileCode:
             step = panel.subscripts[-2].coefficient(Variable(self.tile.loops[-1].variable)) if panel.in_lanes else 0
             inside = panel.subscripts[len(panel.subscripts) - len(panel.extents):]
             rows = prod(n for n, form in zip(panel.extents, inside, strict=True) if depends_on(form, around))
-            if step != 1 or edge is None or (
-                    rows * panel.extents[-1] * panel.value.dtype.bytes < FEWEST_STREAMED_BYTES):
+            if step != 1 or edge is None:
                 continue
+            width = panel.value.dtype.bytes
             for instance in instances(self.tile.body):
                 if instance.statement != panel.statement:
                     continue
                 operand = packed_at(self.tile, instance.statement, Point(()))[panel.value]
                 element = self.printer_for(instance, Point(())).panel_element(operand)
-                for line in range(0, edge.count * panel.value.dtype.bytes, LINE_BYTES):
-                    yield f"__builtin_prefetch((const char *)&{element} + {STREAM_BYTES_AHEAD + line});"
+                yield from fetched_ahead(f"&{element}", row_bytes=edge.count * width,
+                                         panel_bytes=rows * panel.extents[-1] * width)
 
     def _rows_ahead(self) -> Iterator[str]:
         """Rows of a later loop."""
