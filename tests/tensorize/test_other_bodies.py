@@ -62,8 +62,8 @@ PROGRAMS = {   # parameters, body, unit
 }
 REFUSED = {   # the same, and why
     "signed": ("int32_t C[9], int8_t A[9][13]", "for (i) for (k) C[i] += A[i][k];", "vpsadbw", "has not the form"),
-    "words": ("int32_t C[9], int16_t A[9][13], int16_t B[13]", "for (i) for (k) C[i] += abs(A[i][k] - B[k]);", "vpsadbw",
-              "the program has int16, vpsadbw wants uint8"),
+    "words": ("int32_t C[9], int16_t A[9][13], int16_t B[13]", "for (i) for (k) C[i] += abs(A[i][k] - B[k]);",
+              "vpsadbw", "the program has int16, vpsadbw wants uint8"),
     "narrower": (LONG, "for (i) for (k) C[i] += abs(A[i][k] - B[k]);", "vpsadbw", "accumulates in int64, vpsadbw in"),
     "squares": (BYTES, "for (i) for (k) C[i] += (A[i][k] - B[k]) * (A[i][k] - B[k]);", "vpsadbw",
                 "against C[i] = C[i] + (A[k] > B[i][k] ? A[k] - B[i][k] : B[i][k] - A[k])"),

@@ -1,4 +1,4 @@
-"""AVX2 and AVX-512BW: sums of absolute differences of eight bytes, added to accumulators of 32 or 64 bits, one per lane.
+"""AVX2 and AVX-512BW: sums of absolute differences of eight bytes, added to accumulators of 32 or 64 bits.
 
 The instruction adds up to 64 bits. Of an accumulator of 32 bits the low half is kept, which wraps as the program's sum
 does.
