@@ -9,7 +9,7 @@ from functools import reduce
 
 from polysched.emit_c.c_text import CText, binary
 from polysched.emit_c.facts import arms_of, depends_on
-from polysched.emit_c.index import Comparison, constant
+from polysched.emit_c.index import Comparison, Linear, Remainder, constant
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import For, RegisterTile, is_innermost, walk_nodes
 from polysched.emit_c.work import whatever_the_alignment, work
@@ -80,7 +80,7 @@ def work_varies(loop: For) -> bool:
 
     The work varies where the length of a loop further in depends on the loop's variable, or on one whose range it
     moves, whatever pair of its bounds holds (a triangle); a point loop cut off at the end does not count, nor do the
-    elements in front of the first aligned vector of a row.
+    elements in front of the first aligned vector of a row, nor those behind the last one.
     """
     inner = [n for n in walk_nodes(loop.body) if isinstance(n, For)]
     inner += [part for n in walk_nodes(loop.body) if isinstance(n, RegisterTile) for part in n.loops]
@@ -89,10 +89,16 @@ def work_varies(loop: For) -> bool:
     for part in inner:
         lowers = arms_of(whatever_the_alignment(part.lower), "max")
         uppers = arms_of(whatever_the_alignment(part.upper), "min")
-        varies = varies or all(depends_on(high - low, moved) for low in lowers for high in uppers)
+        varies = varies or all(depends_on(high - low, moved) and not _is_rest(high - low)
+                               for low in lowers for high in uppers)
         if any(depends_on(bound, moved) for bound in (*lowers, *uppers)):
             moved |= {part.variable}
     return varies
+
+
+def _is_rest(length: Linear) -> bool:
+    """Whether so many iterations are what whole vectors leave: fewer than a number."""
+    return len(length.terms) == 1 and isinstance(length.terms[0][0], Remainder)
 
 
 def _reasons_for_team(loop: For, index: IndexPrinter) -> list[CText] | None:

@@ -37,10 +37,12 @@ from polysched.tiling.distribute import distribute
 from polysched.tiling.joined_nests import join_neighbours
 from polysched.tiling.loops import Loop, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
+from polysched.tiling.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.plan import plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal, top
 from polysched.tiling.register_tiles import block_of, register_nest
+from polysched.tiling.shared_strips import Strips, share_strips
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, skew
 
@@ -132,6 +134,14 @@ class _Place:
     sunk: tuple[Loop, ...] = ()
     effort: _Effort = field(default_factory=_Effort)
 
+    @property
+    def strips(self) -> Strips:
+        """What sharing strips among neighbours asks for."""
+        return Strips(scop=self.scop, target=self.options.target, numbers=self.numbers, planned=frozenset(self.plans),
+                      parameters=assumed_parameters(self.scop, self.options.parameters),
+                      registers=self.options.register is True and self.options.simd
+                      and self.options.target.vector_bits > 0)
+
 
 def _rewrite(node: Node, position: Position, place: _Place) -> Node:
     match node:
@@ -140,6 +150,8 @@ def _rewrite(node: Node, position: Position, place: _Place) -> Node:
         case Filter():
             return replace(node, child=_rewrite(node.child, branch(position, node.keep), place))
         case Sequence():
+            if place.options.parallel and place.options.sizes == "auto" and not place.parallel and not place.sunk:
+                node = share_strips(node, position, place.strips)
             tiled = replace(node, branches=tuple(
                 (keep, _rewrite(child, branch(position, keep), place)) for keep, child in node.branches))
             return tiled if place.sunk else _joined(node, tiled, position, place)
