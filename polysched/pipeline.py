@@ -308,6 +308,12 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         expansion = _timed(seconds, "dependences", lambda: analysed(
             scop, but=kept, vector_bytes=options.collapses_for()))
         source = _emitted(expansion.dependences, options, seconds)
+    if _has_streams(source, expansion):
+        without = _timed(seconds, "dependences", lambda: analysed(
+            scop, but=kept, vector_bytes=options.collapses_for(), substituted=True))
+        shorter = _emitted(without.dependences, options, seconds)
+        if not shorter.allocated:
+            expansion, source = without, shorter
     reasons: tuple[str, ...] = ()
     if options.tensorize is not None:
         source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(analysed(
@@ -322,6 +328,14 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(too_large)), instructions=reasons, kept_below=kept_below,
                      moved=expansion.moved, collapsed=expansion.collapsed)
+
+
+def _has_streams(source: CSource, expansion: Expansion) -> bool:
+    """Whether scalars became arrays in memory with an element per iteration, as costly as what the loops compute."""
+    scalars = {a.name: len(a.loops) for a in expansion.arrays if a.name in source.allocated}
+    depths = {name: {s.depth for s in source.scop.statements if name in {a.array for a in s.accesses}}
+              for name in scalars}
+    return any(depths[name] == {loops} for name, loops in scalars.items())
 
 
 def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
@@ -355,7 +369,7 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
 
 def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,
              reductions: Literal["keep", "exact", "reassociate"] = "keep", vector_bytes: int = 0,
-             but: frozenset[str] = frozenset(), for_instructions: bool = False) -> Expansion:
+             but: frozenset[str] = frozenset(), for_instructions: bool = False, substituted: bool = False) -> Expansion:
     """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
 
     The options are those of `analyse`; memory-based dependences say too little to expand anything.
@@ -366,6 +380,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     but : temporaries to leave as they are.
     for_instructions : scalars are replaced by their values, so that a body is one statement, sums are no wider than
         their values, and loops stay loops.
+    substituted : scalars are replaced by their values, and nothing else of that.
 
     Raises
     ------
@@ -377,6 +392,8 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     dependences = analyse(scop)
     if for_instructions:
         dependences = narrow_sums(substitute_temporaries(dependences))
+    elif substituted:
+        dependences = substitute_temporaries(dependences)
     dependences, collapsed = collapse_rows(dependences, vector_bytes)
     expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed)
     return expansion if plain else replace(expansion, dependences=analyse(

@@ -115,3 +115,29 @@ def test_tile_edges_may_be_a_list_and_nothing_else():
     for wrong in (["a"], (2.5,), True, None, {}, [32, [4]]):
         with pytest.raises(UsageError, match="tile sizes cannot be"):
             PipelineOptions(tile=wrong)
+
+
+STREAM = """\
+void stream(int n, float a[restrict n], float b[restrict n], float c[restrict n], float d[restrict n])
+{
+#pragma scop
+  for (int i = 1; i < n; i++) {
+    float t = a[i] + b[i];
+    a[i] = t + c[i - 1];
+    t = VALUE;
+    c[i] = t;
+  }
+#pragma endscop
+}
+"""
+
+
+def test_a_scalar_is_computed_where_it_is_read_rather_than_kept_in_memory_per_iteration(tmp_path: Path) -> None:
+    for value in ("c[i] * d[i]", "c[i] * d[i] + (b[i] > 0 ? b[i] : 1)", "d[i] * c[n - 1 - i]"):
+        path = tmp_path / "stream.c"
+        path.write_text(STREAM.replace("VALUE", value))
+        result = optimize(path)
+        assert not result.source.allocated, (value, result.text)
+        assert "simd" in result.text, (value, result.text)
+    kept = optimize(path, PipelineOptions(expand=False))
+    assert kept.text.count("for (") == 1
