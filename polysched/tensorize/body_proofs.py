@@ -74,6 +74,16 @@ def _addend(update: Expr, old: Load) -> Expr | None:
     return sides[0] if len(sides) == 1 and old.reference not in references(sides[0]) else None
 
 
+def adds_to(update: Expr, old: Load) -> bool:
+    """Whether an update is its old value plus or minus something else, in its own width; such may change places."""
+    update = _below_signs(update)
+    if not (isinstance(update, Binary) and update.op in ("+", "-") and update.dtype.bits == old.dtype.bits
+            and update.dtype.is_float == old.dtype.is_float):
+        return False
+    sides = [(update.left, update.right), (update.right, update.left)][:1 if update.op == "-" else 2]
+    return any(_below_signs(plain(mine)) == old and old.reference not in references(other) for mine, other in sides)
+
+
 def _below_signs(e: Expr) -> Expr:
     """Below conversions between the signed and the unsigned type of a width, which keep every bit."""
     while isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_integer \

@@ -8,17 +8,19 @@ f splits into tile and coordinate by division, which is a bijection.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import islpy as isl
 
+from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.scop.body import Expr, Load, walk
 from polysched.scop.points import fix_parameters
-from polysched.tensorize.fragment import Fragment
+from polysched.tensorize.body_proofs import adds_to
+from polysched.tensorize.fragment import Fragment, statement_fragment
 from polysched.tensorize.surroundings import surroundings
 
 Hidden: TypeAlias = tuple[tuple[str, ...], ...]
@@ -235,7 +237,7 @@ def padding_counts(fragment: Fragment, views: Sequence[frozenset[str]]) -> str:
 
 
 def loops_kept_outside(fragment: Fragment, dependences: Dependences, *,
-                       ahead: bool = False) -> tuple[dict[str, str], str]:
+                       ahead: bool = False, sums: bool = False) -> tuple[dict[str, str], str]:
     """The outermost loops that stay around the instruction's nest, each with its reason, behind those of `kept`.
 
     All iterations of the rest run as one nest of their own, behind the statements written before and ahead of those
@@ -245,15 +247,14 @@ def loops_kept_outside(fragment: Fragment, dependences: Dependences, *,
     Parameters
     ----------
     ahead : operands are read ahead of all results of the nest, so nothing in it may write what is read there.
+    sums : what several statements add to one element may be added in another order.
 
     Returns
     -------
     loops and reasons; and why there is no legal place at all, or "".
     """
-    names = [s.name for s in fragment.scop.statements]
-    name = fragment.statement.name
-    own, first = names.index(name), len(fragment.kept)
-    pairs = [p for p in dependences.pairs if p.source != p.sink and names.index(p.source) >= own >= names.index(p.sink)]
+    name, first = fragment.statement.name, len(fragment.kept)
+    pairs = _leading_back(fragment, dependences, sums=sums)
     lost = _read_ahead(fragment, dependences) if ahead else []
     if not pairs and not lost:
         return {}, ""
@@ -268,11 +269,45 @@ def loops_kept_outside(fragment: Fragment, dependences: Dependences, *,
         pair = (pairs or lost)[0]
         if depth < min(len(around) - 1, len(fragment.loops)):
             loop = fragment.statement.iterators[depth]
-            reasons[loop] = f"loop {loop} carries a dependence between {pair.source} and {pair.sink} on {pair.array}"
+            carries = not _within(fragment, pair, depth).is_subset(_within(fragment, pair, depth + 1))
+            reasons[loop] = (f"loop {loop} {'carries' if carries else 'is around a loop that carries'} a dependence "
+                             f"between {pair.source} and {pair.sink} on {pair.array}")
     if not pairs:
         return {}, ""   # no loop helps; `order_that_is_lost` says so
     pair = pairs[0]
     return reasons, f"{pair.source} and {pair.sink} depend on each other on {pair.array} inside one iteration"
+
+
+def _leading_back(fragment: Fragment, dependences: Dependences, *, sums: bool) -> list[Dependence]:
+    """The dependences from the statement, or one written behind it, to it or one written ahead of it.
+
+    Where sums may be reordered, not those between updates of one sum. These hide others from value-based dependences,
+    so that all conflicts of the sum with the rest of the program count then.
+    """
+    names = [s.name for s in fragment.scop.statements]
+    own = names.index(fragment.statement.name)
+
+    def back(found: Iterable[Dependence]) -> list[Dependence]:
+        return [p for p in found if p.source != p.sink and names.index(p.source) >= own >= names.index(p.sink)]
+
+    pairs = back(dependences.pairs)
+    summed = _updates_of_the_sum(fragment) if sums and pairs else frozenset()
+    if not any({p.source_reference, p.sink_reference} <= summed for p in pairs):
+        return pairs
+    conflicts = back(analyse(fragment.scop, value_based=False).pairs)
+    return [p for p in (*pairs, *conflicts) if not {p.source_reference, p.sink_reference} <= summed]
+
+
+def _updates_of_the_sum(fragment: Fragment) -> frozenset[str]:
+    """The accesses by which statements add to elements of the array that the fragment adds to."""
+    found: set[str] = set()
+    array = fragment.statement.access(fragment.target).array
+    for statement in fragment.scop.statements:
+        if any(a.array == array for a in statement.writes):
+            other = statement_fragment(fragment.scop, statement, fragment.sizes)
+            if other is not None and adds_to(other.update, other.result):
+                found |= updates(other)
+    return frozenset(found)
 
 
 def _within(fragment: Fragment, pair: Dependence, depth: int) -> isl.Map:

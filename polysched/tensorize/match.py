@@ -73,6 +73,7 @@ class Match:
     overlapping : iterations of different lanes or blocks meet in one element of the result (`C[i + j]`): every one gets
         a sum of its own, and these are added at the end.
     ordered : updates of one element keep the program's order.
+    apart : what several statements add to one float is added one statement after the other.
     rest : the statement of the iterations that fill no whole execution and stay behind; "" where there are none.
     """
 
@@ -84,6 +85,7 @@ class Match:
     table: LayoutTable = field(repr=False)
     overlapping: bool = False
     ordered: bool = False
+    apart: bool = False
     rest: str = ""
 
     @cached_property
@@ -111,7 +113,8 @@ class Match:
     def assumptions(self) -> tuple[str, ...]:
         """What the match takes for granted, in words."""
         lanes = ("partial sums in lanes are added at the end",) if self.adds_at_the_end else ()
-        return (*self.assignment.assumptions, *lanes)
+        apart = ("float additions of several statements may be reordered",) if self.apart else ()
+        return (*self.assignment.assumptions, *lanes, *apart)
 
     def fused_extent(self, group: int) -> int:
         """Iterations of all loops of a group together."""
@@ -333,13 +336,16 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
                  refused: list[str], explanations: list[Explanation],
                  halves: tuple[str, str] | None = None) -> Iterator[Match]:
     table = assignments(fragment, intrinsic, options.numerics)
-    outside, impossible = loops_kept_outside(fragment, dependences, ahead=not intrinsic.library) if table else ({}, "")
+    ordered = intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
+        fragment.update.dtype.is_float and not options.numerics.reassociate)
+    outside, impossible = loops_kept_outside(fragment, dependences, ahead=not intrinsic.library, sums=not ordered) \
+        if table else ({}, "")
+    apart = bool(table) and not ordered and fragment.update.dtype.is_float and (outside, impossible) != \
+        loops_kept_outside(fragment, dependences, ahead=not intrinsic.library)
     if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
         fragment = fragment.inside(len(fragment.kept) + len(outside))
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
     checker = IslCheck(fragment)
-    ordered = intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
-        fragment.update.dtype.is_float and not options.numerics.reassociate)
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
     if intrinsic.library and not fragment.is_box:
         impossible = impossible or (f"{intrinsic.name} computes whole rectangles of iterations, and those of "
@@ -366,7 +372,8 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     output = intrinsic.output.name
     for choice in with_images(encoding.solutions(), images) if table and not impossible else ():
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
-                          assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered)
+                          assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered,
+                          apart=apart)
         refusal = checker.refusal(candidate.assignment.held, output, indexes, choice.loops) \
             or same_tile_dependence(fragment, own, extents, choice.loops)
         if refusal is not None:

@@ -110,7 +110,7 @@ def tensorize(match: Match, *, dependences: Dependences | None = None,
     """
     scop, own = match.fragment.scop, match.fragment.statement.name
     dependences = dependences or analyse(scop)
-    reasons, impossible = loops_kept_outside(match.fragment, dependences)
+    reasons, impossible = loops_kept_outside(match.fragment, dependences, sums=not match.ordered)
     if reasons or impossible:
         raise IllegalScheduleError(
             f"{own} cannot be taken out of the nest that it shares with other statements", where=scop.name,
