@@ -14,7 +14,7 @@ from polysched.target import Target
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
 from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
-from polysched.tensorize.emission.plan import Plan, make_plan
+from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.facts import Numerics
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic
@@ -179,9 +179,18 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         if options.measure and not emulated and not chosen.library:
             program, told = _fastest(program, found, target)
             note += told
+        elif not emulated and not chosen.library:
+            program = _handed_out(program, target)
         return Decision(program=program, reasons=(best[2] + note,), emulated=emulated)
     reasons = [*tied.values(), *(f"{n}: no instruction is worth it ({t})" for n, (_, t) in slower.items()), *why]
     return Decision(program=None, reasons=tuple(reasons or ["no instruction that this machine executes matches"]))
+
+
+def _handed_out(program: TensorizedProgram, target: Target) -> TensorizedProgram:
+    """The program whose threads take tiles one by one, where the nest is long enough for that."""
+    choice = PlanChoice(tiling=Tiling.HANDED_OUT)
+    plan = make_plan(program.match, emulated=False, target=target, choice=choice)
+    return replace(program, choice=choice) if plan.handed_out else program
 
 
 def _fastest(program: TensorizedProgram, found: list[Match], target: Target) -> tuple[TensorizedProgram, str]:

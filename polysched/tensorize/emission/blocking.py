@@ -22,7 +22,9 @@ RAGGED_COST = 1.02    # the last block computes padding, and its stores take a d
 MOVED_COST = 1.1      # an input that could be read in place has to be packed, to have padding: at least this
 CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams through
 LEAST_HANDED_OUT = 8   # tiles that threads take one by one, so that none waits long for the last
-SHORTEST_SUM = 64      # executions, where panels may be longer than the first cache
+LEAST_CYCLES = 20_000  # of such a tile: threads that ask for the next one wait for each other's answer
+SHORTEST_SUM = 64      # executions in a tile of a reduction, where panels may be longer than the first cache;
+SHORTEST_TILE = 4      # and elsewhere
 WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
 
 
@@ -132,38 +134,48 @@ def _tilings(order: list[NestLoop], *, ordered: bool) -> Iterator[list[NestLoop]
             yield [replace(loop, tile=tiles.get(loop.name, 0)) for loop in order]
 
 
-def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target) -> list[NestLoop]:
-    """Order and tiles where threads take tiles of the outermost loop one by one, and rows of panels are fetched ahead.
+def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ahead: int) -> list[NestLoop]:
+    """Order and tiles where threads take tiles of the outermost loop one by one.
 
-    What the first cache lacks comes ahead of its use, so only what comes from beyond the second one counts, and what
-    threads wait for each other at the end: half a tile of the outermost loop.
+    At the end they wait for each other half of such a tile.  Tiles of `cache_blocks` where these would be too short to
+    be worth asking for, or too few.
+
+    Parameters
+    ----------
+    ahead : caches that are filled ahead of the use.
     """
     spatial, reductions = ([loop for loop in loops if loop.reduction is kind] for kind in (False, True))
     if len(spatial) > MAX_ORDERED or not spatial:
         return cache_blocks(match, loops, target)
-    work = match.executions * match.intrinsic.cost.issue_cycles / target.frequency_hz
+    cycles = match.executions * match.intrinsic.cost.issue_cycles
+
+    def seconds(order: list[NestLoop]) -> float:
+        waiting = cycles / target.frequency_hz / 2 / order[0].tiles
+        return transfer_seconds(match, order, target, ahead=ahead) + waiting
+
+    sums = [*_reduction_tiles(reductions, match, shortest=SHORTEST_SUM if ahead else SHORTEST_TILE)]
     tried = ([*tiled, *rest] for order in itertools.permutations(spatial)
-             for tiled, rest in itertools.product(_handed_out_tiles(order), _reduction_tiles(reductions, match)))
-    return min(tried, key=lambda order: transfer_seconds(match, order, target, ahead=1) + work / 2 / order[0].tiles,
-               default=[*spatial, *reductions])
+             for tiled, rest in itertools.product(_handed_out_tiles(order, cycles), sums))
+    best = min(tried, key=seconds, default=None)
+    return cache_blocks(match, loops, target) if best is None else best
 
 
-def _handed_out_tiles(order: Sequence[NestLoop]) -> Iterator[list[NestLoop]]:
+def _handed_out_tiles(order: Sequence[NestLoop], cycles: float) -> Iterator[list[NestLoop]]:
     """The outermost loop in enough tiles for all threads, the innermost one whole or in tiles, long ones first."""
     first, inner = order[0], order[-1]
-    outside = [size for size in _sizes(first) if -(-first.blocks // size) >= LEAST_HANDED_OUT]
-    for size, within in itertools.product(outside or [1], [0, *reversed(_sizes(inner))] if len(order) > 1 else [0]):
-        tiles = {inner.name: within, first.name: size if first.blocks > 1 else 0}
+    outside = [size for size in _sizes(first) if LEAST_HANDED_OUT <= -(-first.blocks // size) <= cycles / LEAST_CYCLES]
+    for size, within in itertools.product(outside, [0, *reversed(_sizes(inner))] if len(order) > 1 else [0]):
+        tiles = {inner.name: within, first.name: size}
         yield [replace(loop, tile=tiles.get(loop.name, 0)) for loop in order]
 
 
-def _reduction_tiles(reductions: list[NestLoop], match: Match) -> Iterator[list[NestLoop]]:
-    """The longest reduction whole or in tiles; where sums keep their order the outermost one."""
+def _reduction_tiles(reductions: list[NestLoop], match: Match, *, shortest: int) -> Iterator[list[NestLoop]]:
+    """The longest reduction whole or in tiles of so many blocks; where sums keep their order the outermost one."""
     yield reductions
     longest = reductions[:1] if match.ordered else sorted(reductions, key=lambda loop: -loop.blocks)[:1]
     for loop in longest:
         yield from ([replace(x, tile=size) if x is loop else x for x in reductions] for size in _sizes(loop)
-                    if size >= SHORTEST_SUM)
+                    if size >= shortest)
 
 
 def _sizes(loop: NestLoop) -> list[int]:

@@ -131,6 +131,21 @@ def _deeper(loop: NestLoop) -> NestLoop:
     return replace(loop, tile=2 * loop.tile if 2 * loop.tile < loop.blocks else 0) if loop.reduction else loop
 
 
+def _handed_out(match: Match, loops: list[NestLoop], target: Target) -> list[NestLoop]:
+    """Tiles that threads take one by one; panels may be longer than the first cache where all inputs come in time.
+
+    Those are rows of packed vectors, which are fetched ahead, and neighbours in memory.
+    """
+    deep = handed_out_blocks(match, loops, target, ahead=1)
+    inner = next((loop for loop in reversed(deep) if loop.reduction), None)
+    for operand in match.intrinsic.inputs if inner is not None else ():
+        place = place_of(match, operand.name, deep, emulated=False)
+        step = abs(place.block_strides.get(inner.name, 0)) * operand.dtype.bytes if inner is not None else 0
+        if not match.intrinsic.operand(operand.name).register.c_type or (not place.packed and step > target.line_bytes):
+            return handed_out_blocks(match, loops, target, ahead=0)
+    return deep
+
+
 def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = None,
               target: Target | None = None, parallel: bool = False,
               choice: PlanChoice | None = None) -> Plan:
@@ -155,7 +170,8 @@ def make_plan(match: Match, *, emulated: bool, unroll: tuple[int, int] | None = 
     elif tiling is Tiling.NONE:
         loops = [replace(loop, tile=0) for loop in cache_blocks(match, loops, machine)]
     elif tiling is Tiling.HANDED_OUT:
-        loops = handed_out_blocks(match, loops, machine)
+        loops = _handed_out(match, loops, machine)
+        tiling = tiling if loops and loops[0].tiles > 1 and not loops[0].reduction else Tiling.CACHES
     elif tiling is Tiling.DEEPER:
         loops = [_deeper(loop) for loop in cache_blocks(match, loops, machine)]
     else:
