@@ -34,7 +34,7 @@ class TileAccess:
 def promotion_levels(tile: RegisterTile, accesses: Sequence[TileAccess], facts: Facts) -> dict[str, int]:
     """Per written array that can live in registers: the loop (index into `tile.loops`) around which it does."""
     levels: dict[str, int] = {}
-    for array in {a.generic.array for a in accesses if a.writes}:
+    for array in dict.fromkeys(a.generic.array for a in accesses if a.writes):
         own = [a for a in accesses if a.generic.array == array]
         level = next((n for n in range(len(tile.loops)) if _promotable(tile, own, n, facts)), None)
         if level is not None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from math import prod
 
@@ -39,6 +40,7 @@ from polysched.emit_c.loops import (
     Temporary,
     instances,
     loop_names,
+    map_children,
     walk_nodes,
 )
 from polysched.scop.scop import Array, Scop
@@ -327,12 +329,5 @@ def _finished(node: Node, declared: tuple[Temporary, ...]) -> Node:
             return _finished(Local((*node.temporaries, *inner.temporaries), inner.body), declared)
         case Local():
             return replace(node, body=_finished(node.body, (*declared, *node.temporaries)))
-        case For() | Let():
-            return replace(node, body=_finished(node.body, declared))
-        case Block():
-            return Block(tuple(_finished(child, declared) for child in node.children))
-        case If():
-            return replace(node, then=_finished(node.then, declared),
-                           otherwise=None if node.otherwise is None else _finished(node.otherwise, declared))
         case _:
-            raise ValueError("temporaries are contracted before register tiles are made")
+            return map_children(node, partial(_finished, declared=declared))

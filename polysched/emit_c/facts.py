@@ -6,7 +6,7 @@ proof never rests on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -27,7 +27,7 @@ from polysched.emit_c.index import (
     variable,
     variables,
 )
-from polysched.emit_c.loops import For, Let, ThreadReduction
+from polysched.emit_c.loops import For, If, Let, Node, ThreadReduction, map_children
 
 _MAX_OPERATIONS = 500_000
 
@@ -95,6 +95,22 @@ class Facts:
             return False
         everything = " and ".join([*texts, *(text for text in asked if text)]) or "1 = 1"
         return _is_empty(f"[{', '.join(names.all())}] -> {{ : {everything} }}", self.context)
+
+
+def map_inside(node: Node, facts: Facts, change: Callable[[Node, Facts], Node]) -> Node:
+    """The node with every node directly below it changed, given what holds there; a register tile keeps its body."""
+    match node:
+        case For():
+            return replace(node, body=change(node.body, facts.inside(node)))
+        case Let():
+            return replace(node, body=change(node.body, facts.where(node)))
+        case ThreadReduction():
+            return replace(node, loop=change(node.loop, facts.inside_part(node)))
+        case If():
+            otherwise = None if node.otherwise is None else change(node.otherwise, facts)
+            return replace(node, then=change(node.then, facts.given(node.condition)), otherwise=otherwise)
+        case _:
+            return map_children(node, lambda child: change(child, facts))
 
 
 def _is_empty(text: str, context: isl.Set) -> bool:

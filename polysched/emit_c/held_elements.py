@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polysched.emit_c.facts import Facts
-from polysched.emit_c.loops import Block, For, If, Let, Local, Node, Packed, RegisterTile, ThreadReduction, straight
+from polysched.emit_c.facts import Facts, map_inside
+from polysched.emit_c.loops import Block, For, Node, RegisterTile, straight
 
 Promotes = Callable[[RegisterTile, Facts], bool]
 
@@ -23,23 +23,9 @@ def hold_elements(node: Node, facts: Facts, promotes: Promotes) -> Node:
     ----------
     promotes : whether a tile holds some written element in a register around all its loops.
     """
-    match node:
-        case For():
-            return _loop(node, facts, promotes)
-        case Block():
-            return Block(tuple(hold_elements(child, facts, promotes) for child in node.children))
-        case If():
-            otherwise = None if node.otherwise is None else hold_elements(node.otherwise, facts, promotes)
-            return replace(node, then=hold_elements(node.then, facts.given(node.condition), promotes),
-                           otherwise=otherwise)
-        case Let():
-            return replace(node, body=hold_elements(node.body, facts.where(node), promotes))
-        case ThreadReduction():
-            return replace(node, loop=hold_elements(node.loop, facts.inside_part(node), promotes))
-        case Packed() | Local():
-            return replace(node, body=hold_elements(node.body, facts, promotes))
-        case _:
-            return node
+    if isinstance(node, For):
+        return _loop(node, facts, promotes)
+    return map_inside(node, facts, lambda child, inside: hold_elements(child, inside, promotes))
 
 
 def _loop(loop: For, facts: Facts, promotes: Promotes) -> Node:

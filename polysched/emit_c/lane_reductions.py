@@ -22,7 +22,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
 from polysched.emit_c.carried import carried_pairs
 from polysched.emit_c.expressions import linear_form
-from polysched.emit_c.facts import Facts, depends_on
+from polysched.emit_c.facts import Facts, depends_on, map_inside
 from polysched.emit_c.index import Comparison, constant, remainder, variable
 from polysched.emit_c.leaves import Leaf, leaves_of
 from polysched.emit_c.loops import (
@@ -30,16 +30,13 @@ from polysched.emit_c.loops import (
     Edge,
     For,
     If,
-    Let,
-    Local,
     Node,
-    Packed,
     Partial,
     RegisterTile,
-    ThreadReduction,
     block,
     instances,
     straight,
+    variables_set_by,
     walk_nodes,
 )
 from polysched.scop.scop import Scop
@@ -75,26 +72,10 @@ def reduce_in_lanes(node: Node, facts: Facts, how: LaneReductions) -> Node:
 
 
 def _rewritten(node: Node, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, ...], depth: int) -> Node:
-    match node:
-        case For():
-            inside = facts.inside(node)
-            if any(isinstance(n, For | RegisterTile) for n in walk_nodes(node.body)):
-                return replace(node, body=_rewritten(node.body, inside, how, leaves, depth + 1))
-            return _in_lanes(node, facts, how, leaves, depth) or node
-        case Block():
-            return Block(tuple(_rewritten(child, facts, how, leaves, depth) for child in node.children))
-        case If():
-            otherwise = None if node.otherwise is None else _rewritten(node.otherwise, facts, how, leaves, depth)
-            return replace(node, then=_rewritten(node.then, facts.given(node.condition), how, leaves, depth),
-                           otherwise=otherwise)
-        case Let():
-            return replace(node, body=_rewritten(node.body, facts.where(node), how, leaves, depth + 1))
-        case ThreadReduction():
-            return replace(node, loop=_rewritten(node.loop, facts.inside_part(node), how, leaves, depth + 2))
-        case Packed() | Local():
-            return replace(node, body=_rewritten(node.body, facts, how, leaves, depth))
-        case _:
-            return node
+    if isinstance(node, For) and not any(isinstance(n, For | RegisterTile) for n in walk_nodes(node.body)):
+        return _in_lanes(node, facts, how, leaves, depth) or node
+    below = depth + len(variables_set_by(node))
+    return map_inside(node, facts, lambda child, inside: _rewritten(child, inside, how, leaves, below))
 
 
 def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, ...], depth: int) -> Node | None:

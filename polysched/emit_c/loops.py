@@ -376,6 +376,17 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def variables_set_by(node: Node) -> tuple[str, ...]:
+    """The variables that a node gives a value to for what is below it."""
+    match node:
+        case For() | Let():
+            return (node.variable,)
+        case ThreadReduction():
+            return (node.first, node.end)
+        case _:
+            return ()
+
+
 def map_children(node: Node, change: Callable[[Node], Node]) -> Node:
     """The node with every node directly below it changed; a register tile keeps its body."""
     match node:

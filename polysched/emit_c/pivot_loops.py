@@ -23,7 +23,7 @@ from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.carried import CARRIED_OPERATIONS, carried_pairs
-from polysched.emit_c.facts import Facts, arms_of
+from polysched.emit_c.facts import Facts, arms_of, map_inside
 from polysched.emit_c.index import Comparison, Linear, extreme, junction, variable
 from polysched.emit_c.leaves import leaves_of
 from polysched.emit_c.loops import Block, For, If, Let, Node, block, instances, is_innermost, walk_nodes
@@ -51,17 +51,11 @@ class _Splitting:
         match node:
             case Block():
                 return block(tuple(self.node(child, facts, around) for child in node.children))
-            case If():
-                otherwise = None if node.otherwise is None else self.node(node.otherwise, facts, around)
-                return replace(node, then=self.node(node.then, facts.given(node.condition), around),
-                               otherwise=otherwise)
-            case Let():
-                return replace(node, body=self.node(node.body, facts.where(node), (*around, node)))
-            case For():
-                parts = self._parts(node, facts, around)
-                return block(tuple(parts)) if parts else self._inside(node, facts, around)
+            case For() if parts := self._parts(node, facts, around):
+                return block(tuple(parts))
             case _:
-                return node
+                below = (*around, node) if isinstance(node, For | Let) else around
+                return map_inside(node, facts, lambda child, inside: self.node(child, inside, below))
 
     def _inside(self, loop: For, facts: Facts, around: tuple[For | Let, ...]) -> For:
         return replace(loop, body=self.node(loop.body, facts.inside(loop), (*around, loop)))

@@ -18,25 +18,22 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.emit_c.carried import carried_pairs
-from polysched.emit_c.facts import Facts, arms_of, depends_on
+from polysched.emit_c.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.index import Linear, Remainder, of_atom, variable
 from polysched.emit_c.leaves import Leaf, leaves_of
 from polysched.emit_c.loops import (
     Block,
     Edge,
     For,
-    If,
     Let,
-    Local,
     Node,
-    Packed,
     RegisterTile,
     StatementInstance,
-    ThreadReduction,
     block,
     instances,
     straight,
     variables_of,
+    variables_set_by,
     walk_nodes,
 )
 from polysched.emit_c.names import TakenNames
@@ -69,24 +66,9 @@ def recurrences_in_step(node: Node, facts: Facts, how: RecurrentRows) -> Node:
 
 
 def _rewritten(node: Node, facts: Facts, how: RecurrentRows, leaves: tuple[Leaf, ...], depth: int) -> Node:
-    match node:
-        case For():
-            return _in_step(node, facts, how, leaves, depth) or replace(
-                node, body=_rewritten(node.body, facts.inside(node), how, leaves, depth + 1))
-        case Block():
-            return Block(tuple(_rewritten(child, facts, how, leaves, depth) for child in node.children))
-        case If():
-            otherwise = None if node.otherwise is None else _rewritten(node.otherwise, facts, how, leaves, depth)
-            return replace(node, then=_rewritten(node.then, facts.given(node.condition), how, leaves, depth),
-                           otherwise=otherwise)
-        case Let():
-            return replace(node, body=_rewritten(node.body, facts.where(node), how, leaves, depth + 1))
-        case ThreadReduction():
-            return replace(node, loop=_rewritten(node.loop, facts.inside_part(node), how, leaves, depth + 2))
-        case Packed() | Local():
-            return replace(node, body=_rewritten(node.body, facts, how, leaves, depth))
-        case _:
-            return node
+    changed = _in_step(node, facts, how, leaves, depth) if isinstance(node, For) else None
+    below = depth + len(variables_set_by(node))
+    return changed or map_inside(node, facts, lambda child, inside: _rewritten(child, inside, how, leaves, below))
 
 
 def _in_step(loop: For, facts: Facts, how: RecurrentRows, leaves: tuple[Leaf, ...], depth: int) -> Node | None:

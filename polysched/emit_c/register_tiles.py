@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.facts import Facts, arms_of, depends_on
+from polysched.emit_c.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.index import (
     Comparison,
     Condition,
@@ -35,12 +35,10 @@ from polysched.emit_c.loops import (
     For,
     If,
     Let,
-    Local,
     Node,
     Packed,
     Panel,
     RegisterTile,
-    ThreadReduction,
     block,
     instances,
     variables_of,
@@ -87,28 +85,16 @@ class Separation:
 
 def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
     """Replace each nest of register loops by full `RegisterTile`s, smaller ones, and the remaining loops."""
-    match node:
-        case For():
-            nest = register_nest(node)
-            tiles = None if nest is None else _tiles(replace(nest, panels=how.panels, ahead=how.ahead), facts, how)
-            if tiles is None:
-                tiles = _packed(node, facts, how)
-            inner = replace(how, ahead=_next_edge(node))
-            return tiles or replace(node, body=separate_register_tiles(node.body, facts.inside(node), inner))
-        case Block():
-            return Block(tuple(separate_register_tiles(child, facts, how) for child in node.children))
-        case If():
-            inside = facts.given(node.condition)
-            otherwise = None if node.otherwise is None else separate_register_tiles(node.otherwise, facts, how)
-            return replace(node, then=separate_register_tiles(node.then, inside, how), otherwise=otherwise)
-        case Let():
-            return replace(node, body=separate_register_tiles(node.body, facts.where(node), how))
-        case ThreadReduction():
-            return replace(node, loop=separate_register_tiles(node.loop, facts.inside_part(node), how))
-        case Local():
-            return replace(node, body=separate_register_tiles(node.body, facts, how))
-        case _:
-            return node
+    below = how
+    if isinstance(node, For):
+        nest = register_nest(node)
+        tiles = None if nest is None else _tiles(replace(nest, panels=how.panels, ahead=how.ahead), facts, how)
+        if tiles is None:
+            tiles = _packed(node, facts, how)
+        if tiles is not None:
+            return tiles
+        below = replace(how, ahead=_next_edge(node))
+    return map_inside(node, facts, lambda child, inside: separate_register_tiles(child, inside, below))
 
 
 def _tiles(nest: RegisterNest, facts: Facts, how: Separation) -> Node | None:

@@ -17,21 +17,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.facts import Facts, arms_of, depends_on
+from polysched.emit_c.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.held_elements import Promotes
 from polysched.emit_c.index import Remainder, of_atom, variable
 from polysched.emit_c.loops import (
     Block,
     Edge,
     For,
-    If,
-    Let,
-    Local,
     Node,
-    Packed,
     RegisterTile,
     StatementInstance,
-    ThreadReduction,
     block,
 )
 
@@ -60,23 +55,8 @@ class Rows:
 
 def jam_rows(node: Node, facts: Facts, how: Rows) -> Node:
     """Rewrite every parallel loop over rows that only hold elements in registers."""
-    match node:
-        case For():
-            jammed = _jammed(node, facts, how) if node.mark.parallel else None
-            return jammed or replace(node, body=jam_rows(node.body, facts.inside(node), how))
-        case Block():
-            return Block(tuple(jam_rows(child, facts, how) for child in node.children))
-        case If():
-            otherwise = None if node.otherwise is None else jam_rows(node.otherwise, facts, how)
-            return replace(node, then=jam_rows(node.then, facts.given(node.condition), how), otherwise=otherwise)
-        case Let():
-            return replace(node, body=jam_rows(node.body, facts.where(node), how))
-        case ThreadReduction():
-            return replace(node, loop=jam_rows(node.loop, facts.inside_part(node), how))
-        case Packed() | Local():
-            return replace(node, body=jam_rows(node.body, facts, how))
-        case _:
-            return node
+    jammed = _jammed(node, facts, how) if isinstance(node, For) and node.mark.parallel else None
+    return jammed or map_inside(node, facts, lambda child, inside: jam_rows(child, inside, how))
 
 
 def _jammed(loop: For, facts: Facts, how: Rows) -> Node | None:

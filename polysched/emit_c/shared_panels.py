@@ -30,8 +30,8 @@ from polysched.emit_c.loops import (
     Packed,
     Panel,
     RegisterTile,
-    ThreadReduction,
     instances,
+    map_children,
     walk_nodes,
 )
 from polysched.emit_c.packing import constant_extent
@@ -212,14 +212,5 @@ def _reading(node: Node, old: Packed, panel: Panel, *, below: bool = False) -> N
             return _reading(node.body, old, panel, below=True)
         case RegisterTile() if below:
             return replace(node, panels=tuple(panel if p == old.panel else p for p in node.panels))
-        case For() | Let() | Local() | Packed():
-            return replace(node, body=changed(node.body))
-        case ThreadReduction():
-            return replace(node, loop=changed(node.loop))
-        case Block():
-            return Block(tuple(map(changed, node.children)))
-        case If():
-            return replace(node, then=changed(node.then),
-                           otherwise=None if node.otherwise is None else changed(node.otherwise))
         case _:
-            return node
+            return map_children(node, changed)

@@ -26,25 +26,22 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
 from polysched.emit_c.carried import carried_pairs
 from polysched.emit_c.expressions import linear_form
-from polysched.emit_c.facts import Facts, depends_on
+from polysched.emit_c.facts import Facts, depends_on, map_inside
 from polysched.emit_c.index import Linear, constant, variable
 from polysched.emit_c.leaves import leaves_of
 from polysched.emit_c.loops import (
-    Block,
     For,
-    If,
-    Let,
-    Local,
     Node,
     PartialElement,
     StatementInstance,
     Temporary,
     ThreadPart,
     ThreadReduction,
-    block,
     instances,
     is_innermost,
     loop_names,
+    map_children,
+    variables_set_by,
     walk_nodes,
 )
 from polysched.emit_c.names import TakenNames, identifier_of
@@ -81,24 +78,11 @@ def reduce_on_threads(node: Node, facts: Facts, how: ThreadReductions) -> Node:
 
 
 def _rewritten(node: Node, facts: Facts, how: ThreadReductions, around: tuple[str, ...]) -> Node:
-    match node:
-        case For():
-            if node.mark.parallel:
-                return node
-            found = _in_parts(node, facts, how, around)
-            return found or replace(node, body=_rewritten(node.body, facts.inside(node), how, (*around, node.variable)))
-        case Block():
-            return block(tuple(_rewritten(child, facts, how, around) for child in node.children))
-        case If():
-            otherwise = None if node.otherwise is None else _rewritten(node.otherwise, facts, how, around)
-            return replace(node, then=_rewritten(node.then, facts.given(node.condition), how, around),
-                           otherwise=otherwise)
-        case Let():
-            return replace(node, body=_rewritten(node.body, facts.where(node), how, (*around, node.variable)))
-        case Local():
-            return replace(node, body=_rewritten(node.body, facts, how, around))
-        case _:
-            return node
+    if isinstance(node, For) and node.mark.parallel:
+        return node
+    found = _in_parts(node, facts, how, around) if isinstance(node, For) else None
+    below = (*around, *variables_set_by(node))
+    return found or map_inside(node, facts, lambda child, inside: _rewritten(child, inside, how, below))
 
 
 def _in_parts(loop: For, facts: Facts, how: ThreadReductions, around: tuple[str, ...]) -> ThreadReduction | None:
@@ -194,15 +178,8 @@ def _with_temporaries(loop: For, made: tuple[Temporary, ...]) -> For:
         match node:
             case StatementInstance():
                 return replace(node, temporaries=(*made, *(t for t in node.temporaries if t.array not in taken)))
-            case For() | Let() | Local():
-                return replace(node, body=changed(node.body))
-            case Block():
-                return Block(tuple(changed(child) for child in node.children))
-            case If():
-                return replace(node, then=changed(node.then),
-                               otherwise=None if node.otherwise is None else changed(node.otherwise))
             case _:
-                raise ValueError("loops are put on threads before register tiles are made")
+                return map_children(node, changed)
 
     inner = changed(loop)
     assert isinstance(inner, For)

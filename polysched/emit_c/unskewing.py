@@ -12,27 +12,15 @@ from dataclasses import replace
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.facts import arms_of
 from polysched.emit_c.index import Linear, Variable, extreme, substitute_condition, variable, variables
-from polysched.emit_c.loops import Block, For, If, Let, Node, instances, loop_names
+from polysched.emit_c.loops import For, Node, instances, loop_names, map_children
 from polysched.scheduling.marks import Role
 
 
 def unskew(node: Node) -> Node:
     """Shift every loop below a node whose instances all want the same shift."""
-    match node:
-        case For():
-            shift = _wanted_shift(node)
-            if shift is not None:
-                node = _shifted_loop(node, shift)
-            return replace(node, body=unskew(node.body))
-        case Block():
-            return Block(tuple(unskew(child) for child in node.children))
-        case If():
-            otherwise = None if node.otherwise is None else unskew(node.otherwise)
-            return replace(node, then=unskew(node.then), otherwise=otherwise)
-        case Let():
-            return replace(node, body=unskew(node.body))
-        case _:
-            return node
+    if isinstance(node, For) and (shift := _wanted_shift(node)) is not None:
+        node = _shifted_loop(node, shift)
+    return map_children(node, unskew)
 
 
 def _wanted_shift(loop: For) -> Linear | None:

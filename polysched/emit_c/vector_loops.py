@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.facts import Facts, arms_of
+from polysched.emit_c.facts import Facts, arms_of, map_inside
 from polysched.emit_c.index import (
     Comparison,
     Linear,
@@ -37,11 +37,8 @@ from polysched.emit_c.loops import (
     For,
     If,
     Let,
-    Local,
     Node,
-    Packed,
     RegisterTile,
-    ThreadReduction,
     block,
     straight,
     variables_of,
@@ -75,27 +72,12 @@ class Vectorisation:
 
 def vectorise_loops(node: Node, facts: Facts, how: Vectorisation) -> Node:
     """Rewrite every suitable simd loop below a node."""
-    match node:
-        case For():
-            free = node.mark.simd and node.is_canonical and node.step == 1
-            if free and straight(node.body) is not None and (not node.mark.parallel or how.calls(node.body)):
-                width = how.width(node, facts)
-                return _strips(node, width, how) if width > 1 else node
-            return replace(node, body=vectorise_loops(node.body, facts.inside(node), how))
-        case Block():
-            return Block(tuple(vectorise_loops(child, facts, how) for child in node.children))
-        case If():
-            otherwise = None if node.otherwise is None else vectorise_loops(node.otherwise, facts, how)
-            inside = facts.given(node.condition)
-            return replace(node, then=vectorise_loops(node.then, inside, how), otherwise=otherwise)
-        case Let():
-            return replace(node, body=vectorise_loops(node.body, facts.where(node), how))
-        case ThreadReduction():
-            return replace(node, loop=vectorise_loops(node.loop, facts.inside_part(node), how))
-        case Packed() | Local():
-            return replace(node, body=vectorise_loops(node.body, facts, how))
-        case _:
-            return node
+    if isinstance(node, For):
+        free = node.mark.simd and node.is_canonical and node.step == 1
+        if free and straight(node.body) is not None and (not node.mark.parallel or how.calls(node.body)):
+            width = how.width(node, facts)
+            return _strips(node, width, how) if width > 1 else node
+    return map_inside(node, facts, lambda child, inside: vectorise_loops(child, inside, how))
 
 
 def one_vector(loop: For, width: int) -> RegisterTile:
