@@ -41,6 +41,7 @@ from polysched.emit_c.row_jam import Rows, jam_rows
 from polysched.emit_c.shared_panels import LARGEST_SHARED_BYTES, Sharing, memory_of, share_panels, shared_panels
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
+from polysched.emit_c.unit_steps import count_by_one
 from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.vector_math import VectorMath
@@ -128,7 +129,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     guard = _guard(tiled)
     scanned = scanned or scan(tiled, max_operations=options.max_operations)
     taken = taken_names(scop, reserved=() if options.trace is None else (options.trace,))
-    loops = name_loops(unskew(scanned.loops), taken=taken,
+    loops = name_loops(count_by_one(unskew(scanned.loops)), taken=taken,
                        iterators={s.name: s.iterators for s in scop.statements})
     facts = Facts(context=guard.context)
     loops = split_at_pivots(loops, facts, tiled.schedule.dependences)

@@ -163,9 +163,12 @@ def remainder(numerator: Linear, divisor: int) -> Linear:
 
 
 def source_operation(op: str, operand: Linear, number: int) -> Linear:
-    """What an operation of the program gives, evaluated where the operand is constant; `number` is positive."""
+    """What an operation of the program gives, evaluated where the operand is constant or divisible; `number` > 0."""
     if not operand.is_constant:
-        return of_atom(SourceOperation(op, operand, number))
+        divisor = {"/": number, "%": number, "&": number + 1, ">>": 1 << number}[op]
+        if operand.constant % divisor or any(factor % divisor for _, factor in operand.terms):
+            return of_atom(SourceOperation(op, operand, number))
+        return constant(0) if op in ("%", "&") else quotient(operand, divisor, truncates=False)
     value = operand.constant
     towards_zero = abs(value) // number * (1 if value >= 0 else -1)
     match op:

@@ -1,9 +1,9 @@
 """Names for loop variables: the source's own iterators where a loop still runs over one of them.
 
 A loop whose variable equals an iterator up to a constant takes the iterator's name (`i`); a tile loop takes
-its point loop's name with `_tile`; a loop that runs over a
-sum of iterators takes the name with `_skew`, over a negated one with `_rev`.  A name
-never hides an identifier that the emitted statements use, and a made-up name never equals one of the file.
+its point loop's name with `_tile`; a loop that runs over a sum of iterators takes the name with `_skew`, over a
+negated one with `_rev`, one that counts the steps of an iterator with `_step`.  A name never hides an identifier that
+the emitted statements use, and a made-up name never equals one of the file.
 """
 
 from __future__ import annotations
@@ -159,6 +159,10 @@ def _stem(node: For | Let, iterators: Mapping[str, tuple[str, ...]]) -> str:
     negated = next(_iterators_with(node, iterators, lambda f: f.terms == ((Variable(node.variable), -1),)), None)
     if negated is not None:
         return f"{negated}_rev"
+    counted = [Variable(node.variable)]
+    stepped = next(_iterators_with(node, iterators, lambda form: [atom for atom, _ in form.terms] == counted), None)
+    if stepped is not None:
+        return f"{stepped}_step"
     skewed = next(_iterators_with(node, iterators, lambda form: node.variable in variables(form)), None)
     return f"{skewed}_skew" if skewed is not None else f"c{node.depth}"
 
