@@ -23,8 +23,7 @@ MOVED_COST = 1.1      # an input that could be read in place has to be packed, t
 CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams through
 LEAST_HANDED_OUT = 8   # tiles that threads take one by one, so that none waits long for the last
 LEAST_CYCLES = 20_000  # of such a tile: threads that ask for the next one wait for each other's answer
-SHORTEST_SUM = 64      # executions in a tile of a reduction, where panels may be longer than the first cache;
-SHORTEST_TILE = 4      # and elsewhere
+SHORTEST_SUM = 64      # executions in a tile of a reduction there: shorter ones cost more for results than they save
 WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
 
 
@@ -153,7 +152,7 @@ def handed_out_blocks(match: Match, loops: list[NestLoop], target: Target, *, ah
         waiting = cycles / target.frequency_hz / 2 / order[0].tiles
         return transfer_seconds(match, order, target, ahead=ahead) + waiting
 
-    sums = [*_reduction_tiles(reductions, match, shortest=SHORTEST_SUM if ahead else SHORTEST_TILE)]
+    sums = [*_reduction_tiles(reductions, match)]
     tried = ([*tiled, *rest] for order in itertools.permutations(spatial)
              for tiled, rest in itertools.product(_handed_out_tiles(order, cycles), sums))
     best = min(tried, key=seconds, default=None)
@@ -169,13 +168,13 @@ def _handed_out_tiles(order: Sequence[NestLoop], cycles: float) -> Iterator[list
         yield [replace(loop, tile=tiles.get(loop.name, 0)) for loop in order]
 
 
-def _reduction_tiles(reductions: list[NestLoop], match: Match, *, shortest: int) -> Iterator[list[NestLoop]]:
-    """The longest reduction whole or in tiles of so many blocks; where sums keep their order the outermost one."""
+def _reduction_tiles(reductions: list[NestLoop], match: Match) -> Iterator[list[NestLoop]]:
+    """The longest reduction whole or in long tiles; where sums keep their order the outermost one."""
     yield reductions
     longest = reductions[:1] if match.ordered else sorted(reductions, key=lambda loop: -loop.blocks)[:1]
     for loop in longest:
         yield from ([replace(x, tile=size) if x is loop else x for x in reductions] for size in _sizes(loop)
-                    if size >= shortest)
+                    if size >= SHORTEST_SUM)
 
 
 def _sizes(loop: NestLoop) -> list[int]:
