@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from polysched.dependence import analyse
+from polysched.dependence.carried_values import carries_values, substitute_carried
 from polysched.dependence.collapsing import CollapsedLoops, collapse_rows
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
@@ -17,6 +18,7 @@ from polysched.dependence.substitution import substitute_temporaries
 from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, EmitOptions, crossover, emit, guarded, original_when_small, splice
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
+from polysched.emit_c.work import sequential_loops
 from polysched.errors import OutputError, UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy, by_strategy
 from polysched.scheduling.schedule import Schedule
@@ -308,12 +310,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         expansion = _timed(seconds, "dependences", lambda: analysed(
             scop, but=kept, vector_bytes=options.collapses_for()))
         source = _emitted(expansion.dependences, options, seconds)
-    if _has_streams(source, expansion):
-        without = _timed(seconds, "dependences", lambda: analysed(
-            scop, but=kept, vector_bytes=options.collapses_for(), substituted=True))
-        shorter = _emitted(without.dependences, options, seconds)
-        if not shorter.allocated:
-            expansion, source = without, shorter
+    expansion, source = _with_values(scop, expansion, source, options, seconds, but=kept)
     reasons: tuple[str, ...] = ()
     if options.tensorize is not None:
         source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(analysed(
@@ -328,6 +325,23 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(too_large)), instructions=reasons, kept_below=kept_below,
                      moved=expansion.moved, collapsed=expansion.collapsed)
+
+
+def _with_values(scop: Scop, expansion: Expansion, source: CSource, options: PipelineOptions,
+                 seconds: dict[str, float], *, but: frozenset[str]) -> tuple[Expansion, CSource]:
+    """Scalars computed where they are read, if that spares memory or lets loops run in lanes; else what was given."""
+    def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, CSource]:
+        new = _timed(seconds, "dependences", lambda: analysed(
+            scop, but=but, vector_bytes=options.collapses_for(), values=values))
+        return new, _emitted(new.dependences, options, seconds)
+
+    if _has_streams(source, expansion) and not (other := made(substitute_temporaries))[1].allocated:
+        return other
+    if options.expand and (waiting := sequential_loops(source.loops)) and carries_values(expansion.dependences):
+        other = made(substitute_carried)
+        if sequential_loops(other[1].loops) < waiting and not other[1].allocated:
+            return other
+    return expansion, source
 
 
 def _has_streams(source: CSource, expansion: Expansion) -> bool:
@@ -369,7 +383,8 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
 
 def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,
              reductions: Literal["keep", "exact", "reassociate"] = "keep", vector_bytes: int = 0,
-             but: frozenset[str] = frozenset(), for_instructions: bool = False, substituted: bool = False) -> Expansion:
+             but: frozenset[str] = frozenset(), for_instructions: bool = False,
+             values: Callable[[Dependences], Dependences] | None = None) -> Expansion:
     """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
 
     The options are those of `analyse`; memory-based dependences say too little to expand anything.
@@ -380,7 +395,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     but : temporaries to leave as they are.
     for_instructions : scalars are replaced by their values, so that a body is one statement, sums are no wider than
         their values, and loops stay loops.
-    substituted : scalars are replaced by their values, and nothing else of that.
+    values : replaces scalars by their values before anything is expanded.
 
     Raises
     ------
@@ -392,8 +407,8 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     dependences = analyse(scop)
     if for_instructions:
         dependences = narrow_sums(substitute_temporaries(dependences))
-    elif substituted:
-        dependences = substitute_temporaries(dependences)
+    elif values is not None:
+        dependences = values(dependences)
     dependences, collapsed = collapse_rows(dependences, vector_bytes)
     expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed)
     return expansion if plain else replace(expansion, dependences=analyse(

@@ -11,7 +11,16 @@ from polysched.emit_c.c_text import CText, binary, cast
 from polysched.emit_c.facts import arms_of
 from polysched.emit_c.index import Linear, ToBoundary, Variable, shifted, substitute, variables
 from polysched.emit_c.index_printer import IndexPrinter
-from polysched.emit_c.loops import For, Let, Node, RegisterTile, as_loops, child_nodes
+from polysched.emit_c.loops import (
+    For,
+    Let,
+    Node,
+    RegisterTile,
+    as_loops,
+    child_nodes,
+    is_innermost,
+    walk_nodes,
+)
 
 UNKNOWN = 1 << 20
 """Iterations of a loop whose length only the running program knows, for comparisons."""
@@ -40,6 +49,12 @@ def constant_work(loop: For) -> int | None:
     """The number of iterations of the nest where it is known; else None."""
     found = lengths(loop)
     return prod(max(length.constant, 0) for length in found) if all(length.is_constant for length in found) else None
+
+
+def sequential_loops(node: Node) -> int:
+    """How many innermost loops below run one iteration after the other."""
+    return sum(1 for n in walk_nodes(node) if (isinstance(n, For) and is_innermost(n) and not (
+        n.mark.simd or n.mark.parallel)) or (isinstance(n, RegisterTile) and n.loops and not n.edges))
 
 
 def work(loop: For, index: IndexPrinter) -> int | CText:
