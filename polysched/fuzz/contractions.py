@@ -88,6 +88,7 @@ class _Writer:
         self.result, left, right = (Reference(name, tuple(dimensions[name])) for name in "PQR")
         left, right = self.aliased(left, right)
         self.term = self.drawn_term(left, right)
+        self.second = self.drawn_second()
         body = self.surrounded()
         if not self.is_long and self.random.random() < 0.08:
             body = (Loop(TIME, (Affine(),), (Affine((), 2),), 1, False, body),)
@@ -173,6 +174,14 @@ class _Writer:
             return replace(term, by=Reference("alpha"))
         return replace(term, factor=self.random.choice(("2", "3")))
 
+    def drawn_second(self) -> Term | None:
+        """Now and then one more product, of the elements beside the first one's."""
+        if self.distance or self.saturates or self.is_long or self.random.random() >= 0.15:
+            return None
+        beside = [Reference(r.array, (r.subscripts[0].plus(Affine((), 1)), *r.subscripts[1:]))
+                  for r in (self.term.of, self.term.times) if isinstance(r, Reference)]
+        return replace(self.term, of=beside[0], times=beside[1], negative=self.random.random() < 0.3)
+
     def surrounded(self) -> tuple[Node, ...]:
         """The update in its loops, with what clears the result ahead and what is done with it behind."""
         kept = [i for i in self.iterators if any(i in s.names() for s in self.result.subscripts)]
@@ -232,6 +241,10 @@ class _Writer:
             clamp = Clamp(*INT, "long", named=self.random.random() < 0.5)
             return (Statement(target, "=", (Term("1", target, cast="long"), self.term), clamp=clamp),)
         draw = self.random.random()
+        if self.second is not None and draw < 0.5:
+            return (Statement(target, "+=", (self.term, self.second)),)
+        if self.second is not None:
+            return (Statement(target, "+=", (self.term,)), Statement(target, "+=", (self.second,)))
         if draw < 0.7:
             return (Statement(target, "+=", (self.term,)),)
         if draw < 0.82:

@@ -8,7 +8,8 @@ which `equality.same_function` has proved.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -200,25 +201,49 @@ def _constant_factor(update: Expr, target: str, dtype: DType) -> list[Expr]:
 
 
 def _same_variables(intrinsic: Intrinsic, update: Expr, target: str) -> Callable[[tuple[Expr, ...]], bool]:
-    """A quick test that operands can multiply to the update: a product has the variables of its factors, no fewer."""
+    """A quick test that operands can multiply to the update.
+
+    A product has the variables of its factors, no fewer, the sums of their least and greatest degrees, and no more
+    terms than theirs multiplied.
+    """
     ideal, goal = ideal_form(intrinsic.contraction.update, {}), ideal_form(update, {})
     products = [m for m, _ in ideal.terms if m != (str(intrinsic.contraction.output),)] if ideal is not None else []
     if goal is None or len(products) != 1 or sorted(products[0]) != sorted(map(str, intrinsic.contraction.inputs)):
         return lambda chosen: True
-    wanted = frozenset(atom for m, _ in goal.terms for atom in m) - {target}
-    known: dict[Expr, frozenset[str] | None] = {}
+    wanted = _Size.of(m for m, _ in goal.terms if m != (target,))
+    known: dict[Expr, _Size | None] = {}
 
-    def variables(e: Expr) -> frozenset[str] | None:
+    def size(e: Expr) -> _Size | None:
         if e not in known:
             form = ideal_form(e, {})
-            known[e] = None if form is None else frozenset(atom for m, _ in form.terms for atom in m)
+            known[e] = None if form is None else _Size.of(m for m, _ in form.terms)
         return known[e]
 
     def possible(chosen: tuple[Expr, ...]) -> bool:
-        parts = [variables(e) for e in chosen]
-        return any(p is None for p in parts) or frozenset().union(*(p for p in parts if p is not None)) == wanted
+        parts = [size(e) for e in chosen]
+        sure = [p for p in parts if p is not None]
+        return len(sure) < len(parts) or (
+            frozenset().union(*(p.variables for p in sure)) - {target} == wanted.variables - {target}
+            and math.prod(p.terms for p in sure) >= wanted.terms
+            and (sum(p.least for p in sure), sum(p.most for p in sure)) == (wanted.least, wanted.most))
 
     return possible
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Of a polynomial: its variables, terms, and least and greatest degree."""
+
+    variables: frozenset[str]
+    terms: int
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, monomials: Iterable[tuple[str, ...]]) -> _Size:
+        found = list(monomials)
+        degrees = [len(m) for m in found] or [0]
+        return cls(frozenset(atom for m in found for atom in m), len(found), min(degrees), max(degrees))
 
 
 def _products_added(update: Expr, target: str) -> int:

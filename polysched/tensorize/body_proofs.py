@@ -6,7 +6,7 @@ operands, over what two sums add, over a sum ahead of its clamp.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebuild, walk
 from polysched.scop.dtypes import INT32, INT64, DType
@@ -67,24 +67,32 @@ def same_addend(update: Expr, mine: Expr, fragment: Fragment) -> Outcome:
 
 def _addend(update: Expr, old: Load) -> Expr | None:
     """What an update adds to the old value, in its own type; None for other updates."""
-    update = _below_signs(update)
+    update = below_signs(update)
     if not (isinstance(update, Binary) and update.op == "+" and update.dtype.bits == old.dtype.bits):
         return None
-    sides = [e for e in (update.left, update.right) if _below_signs(plain(e)) != old]
+    sides = [e for e in (update.left, update.right) if below_signs(plain(e)) != old]
     return sides[0] if len(sides) == 1 and old.reference not in references(sides[0]) else None
 
 
 def adds_to(update: Expr, old: Load) -> bool:
     """Whether an update is its old value plus or minus something else, in its own width; such may change places."""
-    update = _below_signs(update)
-    if not (isinstance(update, Binary) and update.op in ("+", "-") and update.dtype.bits == old.dtype.bits
-            and update.dtype.is_float == old.dtype.is_float):
-        return False
-    sides = [(update.left, update.right), (update.right, update.left)][:1 if update.op == "-" else 2]
-    return any(_below_signs(plain(mine)) == old and old.reference not in references(other) for mine, other in sides)
+    terms = list(summands(update, old.dtype))
+    mine = [(op, e) for op, e in terms if old.reference in references(e)]
+    return len(mine) == 1 < len(terms) and mine[0][0] == "+" and below_signs(plain(mine[0][1])) == old
 
 
-def _below_signs(e: Expr) -> Expr:
+def summands(e: Expr, dtype: DType, sign: str = "+") -> Iterator[tuple[str, Expr]]:
+    """The summands of a sum in the width of a type, each with its sign."""
+    inner = below_signs(e)
+    if isinstance(inner, Binary) and inner.op in ("+", "-") and inner.dtype.bits == dtype.bits \
+            and inner.dtype.is_float == dtype.is_float:
+        yield from summands(inner.left, dtype, sign)
+        yield from summands(inner.right, dtype, sign if inner.op == "+" else "-" if sign == "+" else "+")
+    else:
+        yield sign, e
+
+
+def below_signs(e: Expr) -> Expr:
     """Below conversions between the signed and the unsigned type of a width, which keep every bit."""
     while isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_integer \
             and e.dtype.bits == e.operand.dtype.bits:

@@ -9,13 +9,13 @@ from typing import Any
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
-from polysched.scop.body import Binary, Cast, Expr, If, Literal, Load, Select, Unary, While
+from polysched.scop.body import Assign, Binary, Cast, Expr, If, Literal, Load, Select, Unary, While, walk
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.encoding import Encoding, Extents
 from polysched.tensorize.facts import Fact
 from polysched.tensorize.ideal import ideal_form, multiplies
-from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 
 MOST_MAPPINGS = 100   # of which the one that needs least padding is named
 
@@ -93,7 +93,8 @@ def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanatio
     if len(body) == 1 and isinstance(body[0], If):
         condition = expression_text(scop, statement, body[0].condition)
         why = f"whether it runs depends on data ({condition}), and an instruction runs always"
-        rewrite = f"let the condition choose an operand: multiply by ({condition}) ? factor : 0"
+        if _adds(statement, body[0]):
+            rewrite = f"let the condition choose an operand: multiply by ({condition}) ? factor : 0"
     elif len(body) == 1 and isinstance(body[0], While):
         why = "it is a loop that ends by data"
     elif len(body) != 1:
@@ -108,6 +109,14 @@ def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanatio
         rewrite = "" if blurred.is_write else f"copy {blurred.array} into the order of the loops first"
     nearest = (Fact("statement", why, rewrite),) if rewrite else ()
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(why,), nearest=nearest)
+
+
+def _adds(statement: Statement, branch: If) -> bool:
+    """The branch only adds to one element, and its condition does not look at the result."""
+    if branch.otherwise or len(branch.then) != 1 or not isinstance(item := branch.then[0], Assign):
+        return False
+    read = {statement.access(x.reference).array for x in walk(branch.condition) if isinstance(x, Load)}
+    return item.op in ("+", "-") and statement.access(item.target).array not in read
 
 
 def _other_form(encoding: Encoding) -> Explanation:
@@ -129,7 +138,9 @@ def _other_form(encoding: Encoding) -> Explanation:
     if form is not None and multiplies(intrinsic):
         kept = [(m, c) for m, c in form.terms if target in m]
         added = [m for m, _ in form.terms if target not in m]
+        numbers = sum(intrinsic.operand(e.array).mode is LoadMode.VALUE for e in contraction.inputs)
         degree = max((len(m) for m, _ in ideal.terms if str(contraction.output) not in m), default=0) if ideal else 0
+        degree -= numbers   # any product has the factor one
         products = sum(len(m) >= degree for m in added)   # without one there is nothing that the instruction adds
         if products and any(m.count(target) > 1 or len(m) > 1 or c != 1 for m, c in kept):
             rewrite = f"scale or combine {old} in a statement of its own, ahead of the loop that adds"

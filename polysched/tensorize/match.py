@@ -11,7 +11,7 @@ from typing import Any
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.scop.body import Expr, Load
+from polysched.scop.body import Expr, Literal, Load
 from polysched.scop.scop import Scop
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.bodies import Assignment, assignments
@@ -19,7 +19,7 @@ from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule
 from polysched.tensorize.explanation import Explanation, explain, unread
 from polysched.tensorize.facts import Fact, Numerics
 from polysched.tensorize.fragment import Fragment, fragments
-from polysched.tensorize.ideal import accumulates_sum, vanishes
+from polysched.tensorize.ideal import accumulates_sum, multiplies, vanishes
 from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.isl_check import (
     IslCheck,
@@ -30,6 +30,7 @@ from polysched.tensorize.isl_check import (
 )
 from polysched.tensorize.library_operands import LibraryOperand, library_operand
 from polysched.tensorize.operand_layout import LayoutTable, OperandLayout
+from polysched.tensorize.separating import separated
 from polysched.tensorize.splitting import split_fragments, whole_fragments
 from polysched.tensorize.symmetry import mirror_images, up_to_symmetry, with_images
 
@@ -291,6 +292,8 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
             mine += _of_halves(fragment, intrinsic, chosen, dependences, refused)
         if chosen.remainder and chosen.rule is Rule.EXACT and not intrinsic.library:
             mine += list(_of_whole(fragment, intrinsic, chosen, dependences, refused, mine))
+        if chosen.rule is Rule.EXACT and not any(map(_of_one_product, mine)):
+            mine += _of_products(fragment, intrinsic, chosen, dependences, refused)
         if mine:
             explanations = [e for e in explanations if e.statement != fragment.statement.name]
         found += mine
@@ -298,6 +301,28 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
                    explanations=tuple(explanations), refused=tuple(refused),
                    milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _of_one_product(m: Match) -> bool:
+    """No factor of the product is the number one."""
+    return not any(isinstance(e, Literal) for name, e in m.assignment.operands
+                   if m.intrinsic.operand(name).mode is not LoadMode.VALUE)
+
+
+def _of_products(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+                 refused: list[str]) -> Iterator[Match]:
+    """Matches of one product of several that a statement adds, each of which becomes a statement of its own."""
+    is_float = fragment.update.dtype.is_float
+    made = separated(fragment, dependences) if multiplies(intrinsic) and (
+        options.numerics.reassociate or not is_float) else None
+    if made is None:
+        return
+    scop, names = made
+    after = analyse(scop)
+    for part in fragments(scop, sizes=fragment.sizes):
+        if part.statement.name in names:
+            ways = _of_fragment(part.inside(len(fragment.kept)), intrinsic, options, after, refused, [])
+            yield from (replace(m, apart=is_float) for m in ways if _of_one_product(m))
 
 
 def _of_halves(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,

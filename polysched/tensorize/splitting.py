@@ -133,7 +133,7 @@ def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tu
     """
     statement = scop.statement(name)
     taken = {n for s in scop.statements for n in s.iterators} | {a.name for a in scop.arrays}
-    outer, inner = (_fresh(f"{loop}_{half}", taken) for half in ("tile", "lane"))
+    outer, inner = (fresh_name(f"{loop}_{half}", taken) for half in ("tile", "lane"))
     old, at = statement.iterators, statement.iterators.index(loop)
     new = (*old[:at], outer, inner, *old[at + 1:])
     value = f"{first} + {size} * {outer} + {inner}"
@@ -157,12 +157,12 @@ def without_last(scop: Scop, name: str, loop: str, *, end: int) -> tuple[CutScop
     Both run where the one ran: no order changes.  Source: Griebl, Feautrier, Lengauer, "Index set splitting", 2000.
     """
     statement = scop.statement(name)
-    at, rest = statement.iterators.index(loop), _fresh(f"{name}_rest", {s.name for s in scop.statements})
+    at, rest = statement.iterators.index(loop), fresh_name(f"{name}_rest", {s.name for s in scop.statements})
     space = statement.domain.get_space()
     below = isl.Set.universe(space).upper_bound_val(isl.dim_type.set, at, end - 1)
     kept = _narrowed(statement, statement.domain.intersect(below))
     fresh = {a.reference: f"{rest}_{a.reference}" for a in statement.accesses}
-    others = _renamed(_narrowed(statement, statement.domain.subtract(below)), rest, fresh)
+    others = renamed_statement(_narrowed(statement, statement.domain.subtract(below)), rest, fresh)
     same = isl.Map.identity(others.domain.get_space().map_from_set()).set_tuple_name(isl.dim_type.out, name)
     back = isl.UnionMap.from_map(same)
     for s in scop.statements:
@@ -197,7 +197,7 @@ def _narrowed(statement: Statement, domain: isl.Set) -> Statement:
         replace(a, relation=a.relation.intersect_domain(domain)) for a in statement.accesses))
 
 
-def _renamed(statement: Statement, name: str, fresh: Mapping[str, str]) -> Statement:
+def renamed_statement(statement: Statement, name: str, fresh: Mapping[str, str]) -> Statement:
     """The statement under another name, with references of its own."""
     def change(e: Expr) -> Expr:
         return Load(fresh[e.reference], e.dtype) if isinstance(e, Load) else e
@@ -229,7 +229,7 @@ def _split_statement(statement: Statement, back: isl.Map, new: tuple[str, ...], 
     return replace(statement, domain=domain, accesses=accesses, body=body)
 
 
-def _fresh(wish: str, taken: set[str]) -> str:
+def fresh_name(wish: str, taken: set[str]) -> str:
     while wish in taken:
         wish += "_"
     taken.add(wish)

@@ -39,6 +39,7 @@ def features(program: Program) -> set[str]:
         "distance": any(t.distance for t in terms), "zero points": any(t.zeros != (0, 0) for t in terms),
         "alpha": any(t.by for t in terms), "beta": any(s.op == "*=" for s in statements),
         "in one array": "R" not in program.types, "in place": "Q" not in program.types,
+        "two products": sum(t.times is not None for t in terms) > 1,
         "bias": "b" in program.types, "epilogue": "O" in program.types,
         "triangle": any({"i", "j", "k", "l", "p"} & b.names() for b in bounds),
         "window": any(len(a.names()) > 1 for a in subscripts),
@@ -51,7 +52,7 @@ def features(program: Program) -> set[str]:
 def test_everything_that_programs_write_is_drawn() -> None:
     programs = [contraction(seed) for seed in range(600)]
     count = Counter(feature for program in programs for feature in features(program))
-    assert len(count) == 18
+    assert len(count) == 19
     assert min(count.values()) > 2, count
     assert contraction(3) == contraction(3)
     assert len({program.types["P"] for program in programs}) == 5
