@@ -14,6 +14,7 @@ from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assign
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.tiling.distribute import sets_of, statement_names
+from polysched.tiling.point_count import point_count
 from polysched.tiling.position import Position, branch, inside, is_independent
 from polysched.tiling.references import Reference, extent_of, nest_references
 
@@ -40,6 +41,7 @@ class Nest:
     instructions : what these take, a product that is added to something being part of the addition.
     fixed : per loop, whether the extent holds for all parameter values.
     density : statement instances per point of the bounding box: a half for a triangle, two for two statements.
+    small_density : the same at small sizes, where loops at an angle leave much of their box empty; None for `density`.
     free : per loop, whether it has the same iterations wherever the others are; not asked for in a box.
     constant : per loop, whether its values are the same for all parameter values for which it runs at all.
     """
@@ -54,6 +56,7 @@ class Nest:
     instructions: int = 1
     fixed: tuple[bool, ...] = ()
     density: float = 1.0
+    small_density: float | None = None
     free: tuple[bool, ...] = ()
     constant: tuple[bool, ...] = ()
 
@@ -75,7 +78,7 @@ class Nest:
     @property
     def is_box(self) -> bool:
         """The instances fill the bounding box, but for a statement or two that run once."""
-        return self.density > BOX
+        return (self.density if self.small_density is None else self.small_density) > BOX
 
     def is_straight(self, *loops: int) -> bool:
         """Whether blocks of these loops are whole but for the last one of each."""
@@ -93,11 +96,13 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
     path = (*position.path, *members)
     names = tuple(statement_names(position.domain))
     depth = max(scop.statement(name).depth for name in names)
-    density = _density(position.domain, path, depth, parameters)
+    small = {name: min(value, SMALL_SIZE) for name, value in parameters.items()}
+    filled = _density(position.domain, path, depth, small)
     return Nest(loops=tuple(_loop_name(scop, names, member) for member in members),
                 extents=tuple(_extent(position.domain, member, parameters) for member in members),
                 references=nest_references(scop, names, path, parameters, first=len(position.path)),
-                density=density, free=_free_loops(position.domain, path, len(members)) if density <= BOX else (),
+                density=_density(position.domain, path, depth, parameters), small_density=filled,
+                free=_free_loops(position.domain, path, len(members)) if filled <= BOX else (),
                 constant=tuple(not _is_parametric(position.domain, member, where_it_runs=True) for member in members),
                 parameters=parameters, deepest=tuple(n for n in names if scop.statement(n).depth == depth),
                 row_independent=tuple(_row_is_independent(position, members, k) for k in range(len(members))),
@@ -180,24 +185,18 @@ def _extent(domain: isl.UnionSet, member: isl.UnionPwAff, parameters: Mapping[st
 
 def _density(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], depth: int,
              parameters: Mapping[str, int]) -> float:
-    """Statement instances of full depth per point of the loops' bounding box, counted at small sizes."""
-    small = {name: min(value, SMALL_SIZE) for name, value in parameters.items()}
+    """Statement instances of full depth per point of the loops' bounding box.
 
+    Of loops at an angle (`t + i`), few time steps beside long rows fill much more of their box than equal extents do.
+    """
     def share() -> float:
-        counts = [_count(fix_parameters(part, small)) for part in sets_of(domain)
+        counts = [point_count(fix_parameters(part, parameters)) for part in sets_of(domain)
                   if part.dim(isl.dim_type.set) == depth]
-        box = prod(_extent(domain, member, small) for member in path)
+        box = prod(_extent(domain, member, parameters) for member in path)
         return sum(counts) / box if any(counts) else 1.0
 
     counted = with_budget(COUNTING_OPERATIONS, share)
     return 1.0 if counted is None else counted
-
-
-def _count(points: isl.Set) -> int:
-    """The number of points: the product of the extents of a box, else counted one by one."""
-    if points.is_box():
-        return prod(extent_of(points, k) for k in range(points.dim(isl.dim_type.set)))
-    return int(points.count_val().to_python())
 
 
 def _free_loops(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], count: int) -> tuple[bool, ...]:
