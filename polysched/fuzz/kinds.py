@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polysched.fuzz.batch import RECIPE
-from polysched.fuzz.configuration import Configuration
+from polysched.fuzz.configuration import MOST_ISL_OPERATIONS, Configuration
 from polysched.fuzz.contractions import contraction
 from polysched.fuzz.drawing import random_configurations
 from polysched.fuzz.generator import Shape, generate
@@ -26,6 +26,7 @@ class ProgramKind:
     recipe : of the inputs, as in `measure.inputs`.
     in_python : whether there is a text in Python to be checked, too.
     schedules : whether the interpreter and the order of the instances are witnesses besides the compiled code.
+    operations : of isl, for each configuration.
     """
 
     program: Callable[[int, Shape], Program]
@@ -33,11 +34,12 @@ class ProgramKind:
     recipe: str = RECIPE
     in_python: bool = True
     schedules: bool = True
+    operations: int = MOST_ISL_OPERATIONS
 
 
 AFFINE, CONTRACTIONS = "affine", "contractions"
 PROGRAM_KINDS = {
     AFFINE: ProgramKind(lambda seed, shape: generate(seed, shape=shape), random_configurations),
     CONTRACTIONS: ProgramKind(lambda seed, shape: contraction(seed), contraction_configurations, WHOLE,
-                              in_python=False, schedules=False),
+                              in_python=False, schedules=False, operations=3 * MOST_ISL_OPERATIONS),
 }

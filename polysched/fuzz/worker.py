@@ -74,7 +74,7 @@ def check_programs(request: Mapping[str, Any], kind: ProgramKind, shape: Shape, 
         with _watchdog(WATCHDOG_FACTOR * budget):
             prepared[seed] = [prepare(f"p{seed}", kind.program(seed, shape).text(), configurations[seed],
                                       on_progress=lambda label: reporter.report(configuration=label), seconds=budget,
-                                      recipe=kind.recipe, schedules=kind.schedules),
+                                      recipe=kind.recipe, schedules=kind.schedules, operations=kind.operations),
                               *(_in_python(seed, shape, budget) if kind.in_python else ())]
         seconds[seed] = time.monotonic() - started
     reporter.report(seed=None, phase="checking")
@@ -158,7 +158,7 @@ def shrink_program(request: Mapping[str, Any], kind: ProgramKind, shape: Shape, 
 def shows(program: Program, configurations: Iterable[Configuration], finding: Finding, kind: ProgramKind) -> bool:
     """Whether a program has a finding like this one, and is itself free of undefined behaviour."""
     found = check_prepared([prepare(program.name, program.text(), configurations, recipe=kind.recipe,
-                                    schedules=kind.schedules)], kind)
+                                    schedules=kind.schedules, operations=kind.operations)], kind)
     if finding.configuration != ORIGINAL and any(f.configuration == ORIGINAL for f in found):
         return False
     return any(f.kind == finding.kind and f.configuration == finding.configuration for f in found)
