@@ -18,7 +18,7 @@ from polysched.dependence.substitution import substitute_temporaries
 from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, EmitOptions, crossover, emit, guarded, original_when_small, splice
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
-from polysched.emit_c.work import sequential_loops
+from polysched.emit_c.work import loops_in_lanes
 from polysched.errors import OutputError, UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy, by_strategy
 from polysched.scheduling.schedule import Schedule
@@ -337,9 +337,9 @@ def _with_values(scop: Scop, expansion: Expansion, source: CSource, options: Pip
 
     if _has_streams(source, expansion) and not (other := made(substitute_temporaries))[1].allocated:
         return other
-    if options.expand and (waiting := sequential_loops(source.loops)) and carries_values(expansion.dependences):
+    if options.expand and carries_values(expansion.dependences):
         other = made(substitute_carried)
-        if sequential_loops(other[1].loops) < waiting and not other[1].allocated:
+        if loops_in_lanes(other[1].loops) > loops_in_lanes(source.loops) and not other[1].allocated:
             return other
     return expansion, source
 

@@ -51,10 +51,10 @@ def constant_work(loop: For) -> int | None:
     return prod(max(length.constant, 0) for length in found) if all(length.is_constant for length in found) else None
 
 
-def sequential_loops(node: Node) -> int:
-    """How many innermost loops below run one iteration after the other."""
-    return sum(1 for n in walk_nodes(node) if (isinstance(n, For) and is_innermost(n) and not (
-        n.mark.simd or n.mark.parallel)) or (isinstance(n, RegisterTile) and n.loops and not n.edges))
+def loops_in_lanes(node: Node) -> int:
+    """How many innermost loops and tiles below have independent iterations for lanes or threads."""
+    return sum(any(edge.simd for edge in n.edges) if isinstance(n, RegisterTile) else isinstance(n, For)
+               and is_innermost(n) and (n.mark.simd or n.mark.parallel) for n in walk_nodes(node))
 
 
 def work(loop: For, index: IndexPrinter) -> int | CText:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from polysched.scop.body import Assign, Binary, BodyStatement, Call, Expr, If, Load, Select, Unary, While, walk
 from polysched.scop.scop import Scop, Statement
 
-USUAL = 24
+USUAL = 48
 """Accesses and operations of an iteration that is no light one."""
 
 LIGHTEST = 4

@@ -65,6 +65,8 @@ def test_scalars_whose_value_is_needed(name: str) -> None:
 
 
 def test_it_is_done_where_a_loop_gets_lanes_by_it() -> None:
-    assert "simd" in optimize(program(REPLACED["two iterations before"])).text
-    assert "simd" not in optimize(program(REPLACED["two iterations before"]), PipelineOptions(expand=False)).text
+    scop = program(REPLACED["two iterations before"])
+    assert "simd" in optimize(scop).text
+    assert "vector_size(32)" in optimize(scop, PipelineOptions(parallel=False, vector_bits=256)).text
+    assert "simd" not in optimize(scop, PipelineOptions(expand=False)).text
     assert "x = b[i] + c[i]" in optimize(program(REPLACED["a recurrence in an array"])).text

@@ -144,7 +144,7 @@ def test_a_lone_innermost_loop_needs_many_iterations_before_it_gets_threads():
 
 @pytest.mark.parametrize(("statement", "simd", "iterations"), [
     ("a[i] = b[i] + 1;", True, 65536), ("a[i] = b[i] + 1;", False, 16384), ("a[i] = exp(b[i]);", True, 16384),
-    ("a[i] += b[i] * c[i + 1] / c[i];", True, 26215),
+    ("a[i] += b[i] * c[i + 1] / c[i];", True, 52429),
 ])
 def test_a_lone_loop_in_lanes_needs_more_of_light_iterations(statement, simd, iterations):
     text = ("#include <math.h>\nvoid f(long n, double a[restrict n], double b[restrict n], double c[restrict n + 1])"
