@@ -23,8 +23,9 @@ from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.lower_bound import lower_bound
 from polysched.tiling.nest import Nest
+from polysched.tiling.register_shape import block_parts, cut_share
 from polysched.tiling.strides import Stride
-from polysched.tiling.tile_search import row_cycles
+from polysched.tiling.tile_search import ROW_CYCLES, UNHIDDEN, row_cycles
 from polysched.tiling.traffic import Level, traffic_bytes
 
 
@@ -70,25 +71,42 @@ class Projected:
                  warm: tuple[frozenset[int], ...] = ()) -> float:
         """Arithmetic beside everything else; loads of whole rows and transfers between caches one after the other.
 
-        A register block loads so little that its loads hide behind its arithmetic too.
+        Nothing is under way yet when a row starts.  A register block loads so little that its loads hide behind its
+        arithmetic too, and most of what the caches deliver does.
 
         Parameters
         ----------
         warm : per cache, the references whose data are there already (`warm_data`).
         """
-        loads = 0.0 if block else self.load_cycles(plan, structure) / self.target.frequency_hz
-        return max(core_seconds, loads + sum(self.transfer_seconds(plan, structure, warm)))
+        transfers = sum(self.transfer_seconds(plan, structure, warm))
+        if block:
+            return core_seconds + UNHIDDEN * transfers
+        starts = self.start_cycles(plan, structure) / self.target.frequency_hz
+        loads = self.load_cycles(plan, structure) / self.target.frequency_hz
+        return starts + max(core_seconds - starts, loads + transfers)
 
     def core_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
-        """Arithmetic and loads of all instances spread over the pipes, starts of rows, and waiting along them."""
-        nest, shape = plan.nest, plan.shape
-        last = structure[-1].loop if shape is None else shape.inner[-1]
-        edge = min(nest.extents[last], plan.edges[last] or nest.extents[last])
-        beside = _iterations(nest) * row_cycles(nest, shape, last, edge, self.target)
+        """Arithmetic and loads of all instances spread over the pipes, starts of rows, and waiting along them.
+
+        Register blocks are cut off at the end of a tile whose edges are no multiples of theirs.
+        """
+        nest, shape, starts = plan.nest, plan.shape, self.start_cycles(plan, structure)
         if shape is not None:
             lanes = self.target.lanes(8 * nest.element_bytes)
-            return _iterations(nest) * shape.cycles * nest.operations / 2 / lanes + beside
-        return max(self.arithmetic_cycles(plan, structure), self.load_cycles(plan, structure)) + beside
+            cut = cut_share(shape, _edge(plan, shape.rows), _edge(plan, shape.columns), lanes, self.target)
+            return _iterations(nest) * shape.cycles * nest.operations / 2 / lanes * cut + starts
+        return max(self.arithmetic_cycles(plan, structure), self.load_cycles(plan, structure)) + starts
+
+    def start_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
+        """Starts of rows and waiting along them; of register blocks, loading and storing their sums around each row."""
+        nest, shape = plan.nest, plan.shape
+        if shape is None:
+            last = structure[-1].loop
+            return _iterations(nest) * row_cycles(nest, None, last, _edge(plan, last), self.target)
+        rows, columns, steps = (_edge(plan, loop) for loop in (shape.rows, shape.columns, shape.inner[-1]))
+        blocks = block_parts(shape, rows, columns, self.target.lanes(8 * nest.element_bytes))
+        cycles = sum(ROW_CYCLES + 2 * r * v / self.target.ports.loads_per_cycle for r, v in blocks)
+        return _iterations(nest) / (rows * columns * steps) * cycles
 
     def arithmetic_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
         """Arithmetic of all instances spread over the pipes, outside register blocks."""
@@ -138,6 +156,11 @@ def _operations(nest: Nest) -> float:
 def _iterations(nest: Nest) -> float:
     """Points of the loops where the deepest statements run, one instance of each."""
     return nest.instances * _occupied(nest)
+
+
+def _edge(plan: BandPlan, loop: int) -> int:
+    """Iterations of a loop in one tile."""
+    return min(plan.nest.extents[loop], plan.edges[loop] or plan.nest.extents[loop])
 
 
 def _occupied(nest: Nest) -> float:

@@ -113,6 +113,32 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
     return shapes
 
 
+def block_parts(shape: RegisterShape, rows: int, columns: int, lanes: int) -> list[tuple[int, int]]:
+    """The blocks of one tile, cut off at its end: rows and vectors of each.
+
+    Parameters
+    ----------
+    rows, columns : the edges of the tile.
+    """
+    def cut(edge: int, block: int) -> list[int]:
+        return [block] * (edge // block) + ([edge % block] if edge % block else [])
+    return [(r, -(-c // lanes)) for r in cut(rows, shape.row_count) for c in cut(columns, shape.column_count)]
+
+
+def cut_share(shape: RegisterShape, rows: int, columns: int, lanes: int, target: Target) -> float:
+    """How many times longer the blocks of one tile take than whole blocks for as many points would."""
+    whole = _step_cycles(shape.row_count, shape.column_count // lanes, target) / (shape.row_count * shape.column_count)
+    taken = sum(_step_cycles(r, v, target) for r, v in block_parts(shape, rows, columns, lanes))
+    return taken / (rows * columns) / whole
+
+
+def _step_cycles(rows: int, vectors: int, target: Target) -> float:
+    """Cycles of one step of the sum in a block that reads a column of one operand and a row of the other."""
+    ports, loads = target.ports, rows + vectors
+    return (max(rows * vectors / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
+            + STEP_CYCLES + UNHIDDEN_LOADS * loads / ports.loads_per_cycle)
+
+
 def _is_column(reference: Reference, rows: int, columns: int) -> bool:
     """Whether rows are neighbours in memory, and columns move one subscript of their own by one."""
     moved = [row for row in reference.coefficients if row[columns]]

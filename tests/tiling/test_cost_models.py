@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from polysched.target.target import CacheLevel, Target
-from polysched.tiling.band_plan import BandPlan
+from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import CostModel, Profiled, Projected, SpeedOfLight
 from polysched.tiling.nest import Nest
 from polysched.tiling.register_shape import register_shapes
+from polysched.tiling.tile_search import ROW_CYCLES
 from tests.tiling.test_traffic import product_nest, reference
 
 MACHINE = Target(vector_bits=512, vector_registers=32, frequency_hz=2e9, caches=(
@@ -48,6 +49,25 @@ def test_the_projection_prefers_tiles_and_register_blocks():
 def test_tiny_tiles_pay_for_starting_their_rows():
     model = Projected(target=MACHINE)
     assert model.seconds(plan((64, 2, 64))) > 2 * model.seconds(plan((64, 64, 64)))
+
+
+def test_tiles_pay_for_register_blocks_that_they_cut_off_and_for_their_sums():
+    model, shape = Projected(target=MACHINE), register_shapes(NEST, "S", MACHINE)[0]
+    rows, columns = shape.row_count, shape.column_count
+    whole = model.seconds(plan((8 * rows, 4 * columns, 64), shape))
+    assert model.seconds(plan((8 * rows + rows // 2 + 1, 4 * columns + 8, 64), shape)) > whole
+    assert model.seconds(plan((8 * rows, 4 * columns, 8), shape)) > 1.1 * whole   # loads and stores each sum more often
+
+
+def test_starts_of_rows_hide_behind_no_transfer():
+    model, moving = Projected(target=MACHINE), replace(NEST, row_independent=(True, True, True), instructions=0)
+    for edge in (8, 64):
+        short = plan((64, 64, edge), nest=moving)
+        structure = plan_structure(short)
+        moved = sum(model.transfer_seconds(short, structure)) + model.load_cycles(
+            short, structure) / MACHINE.frequency_hz
+        starts = 512 ** 3 * ROW_CYCLES / short.edges[structure[-1].loop] / MACHINE.frequency_hz
+        assert model.seconds(short) == pytest.approx(starts + moved)
 
 
 def test_a_sequential_row_gets_no_lanes():

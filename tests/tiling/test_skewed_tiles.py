@@ -46,6 +46,17 @@ def nest_at(n, steps):
     return nest_of(schedule.scop, top(schedule.dependences, tree.domain), tree.root.members, {})
 
 
+def test_instances_are_counted_at_the_sizes_meant():
+    """Few time steps beside long rows: at small sizes these loops at an angle leave most of their box empty."""
+    text = STENCIL.replace("[{n}][{n}]", "[n][n]").replace("void f(", "void f(int n, int steps, ").replace(
+        "{n}", "n").replace("{steps}", "steps").replace("{{", "{").replace("}}", "}")
+    schedule = pluto(analyse(from_c_text(text)))
+    tree = from_isl(schedule.tree)
+    nest = nest_of(schedule.scop, top(schedule.dependences, tree.domain), tree.root.members, {"n": 600, "steps": 40})
+    assert nest.density * nest.instances == pytest.approx(2 * 40 * 598 ** 2, rel=0.02)
+    assert not nest.is_box, "blocks along an angle are not whole, however much of the box there is"
+
+
 @pytest.mark.parametrize("edges", [(4, 8), (2, 16), (8, 8)])
 def test_wavefronts_have_nearly_as_many_tiles_as_enumeration_finds(edges):
     n, steps = 50, 20
