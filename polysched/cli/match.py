@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from polysched.tensorize import Matches
 
 NAME = "match"
+AUTO = "auto"
 HELP = "Find the ways in which an instruction or library call can compute a program."
 EPILOG = """\
 examples:
   polysched match polysched.tensorize.operators:gmm --intrinsic mma_16x16x16 --rule amos
   polysched match gemm.c --intrinsic cblas_dgemm --size n=512 --all
+  polysched match gemm.c --intrinsic auto --size n=512
   polysched match mylayers:conv --intrinsics my_unit.py --intrinsic my_unit --json
 
 MODULE:OPERATOR names a Python function that returns a Scop; --size sets its keyword arguments and the program's
@@ -33,7 +35,8 @@ parameters.  Exit code 2 when nothing matches: the explanation names the conflic
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("what", metavar="WHAT", help="a C file, or MODULE:OPERATOR")
-    parser.add_argument("--intrinsic", metavar="NAME", required=True, help="the instruction or library function")
+    parser.add_argument("--intrinsic", metavar="NAME", required=True,
+                        help="the instruction or library function; auto: every one that is described")
     parser.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
                         help="a file that describes further instructions")
     parser.add_argument("--rule", choices=("exact", "amos"), default="exact",
@@ -64,11 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the matches of every region."""
     from polysched.pipeline import analysed
-    from polysched.tensorize import Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
+    from polysched.tensorize import INTRINSICS, Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
     also: dict[str, Any] = {}
     for path in arguments.intrinsics:
         also |= load_intrinsics(path)
-    intrinsic = find_intrinsic(arguments.intrinsic, also=also)
+    every = arguments.intrinsic == AUTO
+    intrinsics = list((INTRINSICS | also).values()) if every else [find_intrinsic(arguments.intrinsic, also=also)]
     options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
                            numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums,
                            split=arguments.split, remainder=arguments.remainder)
@@ -82,11 +86,16 @@ def run(arguments: argparse.Namespace) -> int:
             shown.step(f"matching {scop.name}")
             known = {p.name for p in scop.parameters}
             dependences = analysed(scop, for_instructions=True).dependences   # of the program that c2c looks at
-            found.append(match(dependences.scop, intrinsic, options, dependences=dependences,
-                               sizes={n: v for n, v in left.items() if n in known}))
+            own = [match(dependences.scop, i, options, dependences=dependences,
+                         sizes={n: v for n, v in left.items() if n in known}) for i in intrinsics]
+            found += sorted((f for f in own if f.count), key=lambda f: f.matches[0].cost_cycles) if every else own
+            unmatched = len([f for f in own if not f.count])
+            if every and not arguments.json:
+                shown.hide()
+                print(f"{scop.name}: {len(own) - unmatched} of {len(own)} described instructions match, cheapest first")
     if arguments.json:
         values = [f.to_json() for f in found]
-        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
+        print(json.dumps(values[0] if len(values) == 1 and not every else values, indent=2))
     else:
         for f in found:
             show(f, everything=arguments.all)

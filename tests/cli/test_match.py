@@ -111,3 +111,20 @@ void g(int m, float x[m]) {
 """)
     assert run(str(file), "--intrinsic", "cblas_sgemm", "--size", "n=64", "--size", "m=3") == 0
     assert "f on cblas_sgemm, rule exact: 1 match" in capsys.readouterr().out
+
+
+def test_auto_shows_every_instruction_that_matches_the_cheapest_first(tmp_path: Path,
+                                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "product.c"
+    file.write_text(PRODUCT % "int8_t")
+    assert run(str(file), "--intrinsic", "auto", "--size", "n=20", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    names = [f["intrinsic"] for f in found]
+    assert {"vpdpbusd", "vpdpwssd", "tdpbusd"} <= set(names)
+    assert "vpsadbw" not in names
+    costs = [f["matches"][0]["cost_cycles"] for f in found]
+    assert costs == sorted(costs)
+    assert run(str(file), "--intrinsic", "auto", "--size", "n=20") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"product: {len(found)} of ")
+    assert lines[1].startswith(f"product on {names[0]}, rule exact: ")

@@ -43,5 +43,15 @@ void mul_add_f32_avx2(float C[8], const float A[8], const float B[8]) {
     operands=(Operand(name="C", register=YMM_F32), Operand(name="A", register=YMM_F32),
               Operand(name="B", register=YMM_F32)),
     template="{C} = _mm256_fmadd_ps({A}, {B}, {C});")
+MUL_ADD_F64_AVX2 = Intrinsic(
+    name="mul_add_f64_avx2", isa=ISA, cost=COST, section=SECTION,
+    semantics="""
+void mul_add_f64_avx2(double C[4], const double A[4], const double B[4]) {
+    for (int i = 0; i < 4; i++)
+        C[i] = fma_f64(A[i], B[i], C[i]);
+}""",
+    operands=(Operand(name="C", register=YMM_F64), Operand(name="A", register=YMM_F64),
+              Operand(name="B", register=YMM_F64)),
+    template="{C} = _mm256_fmadd_pd({A}, {B}, {C});")
 
-ALL = (FMA_F32_AVX2, FMA_F64_AVX2, MUL_ADD_F32_AVX2)
+ALL = (FMA_F32_AVX2, FMA_F64_AVX2, MUL_ADD_F32_AVX2, MUL_ADD_F64_AVX2)

@@ -43,5 +43,15 @@ void mul_add_f32_avx512(float C[16], const float A[16], const float B[16]) {
     operands=(Operand(name="C", register=ZMM_F32), Operand(name="A", register=ZMM_F32),
               Operand(name="B", register=ZMM_F32)),
     template="{C} = _mm512_fmadd_ps({A}, {B}, {C});")
+MUL_ADD_F64_AVX512 = Intrinsic(
+    name="mul_add_f64_avx512", isa=ISA, cost=COST, section="vol. 2C, VFMADD132PD/VFMADD213PD/VFMADD231PD",
+    semantics="""
+void mul_add_f64_avx512(double C[8], const double A[8], const double B[8]) {
+    for (int i = 0; i < 8; i++)
+        C[i] = fma_f64(A[i], B[i], C[i]);
+}""",
+    operands=(Operand(name="C", register=ZMM_F64), Operand(name="A", register=ZMM_F64),
+              Operand(name="B", register=ZMM_F64)),
+    template="{C} = _mm512_fmadd_pd({A}, {B}, {C});")
 
-ALL = (FMA_F32_AVX512, FMA_F64_AVX512, MUL_ADD_F32_AVX512)
+ALL = (FMA_F32_AVX512, FMA_F64_AVX512, MUL_ADD_F32_AVX512, MUL_ADD_F64_AVX512)
