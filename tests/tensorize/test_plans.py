@@ -10,6 +10,7 @@ from polysched.target import Target, host
 from polysched.tensorize import find_intrinsic, match, operators
 from polysched.tensorize.choice import best_few, executes_here
 from polysched.tensorize.emission import EmissionOptions, blocking, emit_match
+from polysched.tensorize.emission.cost import copy_cycles
 from polysched.tensorize.emission.nest import NestLoop
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, block_cases, make_plan
 from polysched.tensorize.match import Match
@@ -107,3 +108,14 @@ def test_the_fastest_of_several_matches_is_measured() -> None:
     assert [m.median_seconds for m in ranked] == sorted(m.median_seconds for m in ranked)
     assert len({str(m.plan) for m in ranked}) > 1
     assert kept_operands(ranked[0].match, ("B",)) == ("B",)
+
+
+def test_elements_that_are_copied_one_by_one_cost_more() -> None:
+    """Of the two ways to compute a product by multiply-adds of vectors one turns the result and an operand around."""
+    found = match(operators.gmm(m=65, n=131, k=67, dtype="float32", accumulator="float32"),
+                  find_intrinsic("fma_f32_avx512"))
+    plans = {str(m.assignment.expression("B")): make_plan(m, emulated=False, target=host()) for m in found.with_mirrors}
+    straight, turned = (next(p for p in plans.values() if p.place("C").packed is packed) for packed in (False, True))
+    assert copy_cycles(straight, straight.place("B")) == 0.25 * straight.place("B").elements
+    assert copy_cycles(turned, turned.place("B")) == turned.place("B").elements
+    assert copy_cycles(turned, turned.place("C")) == 2 * turned.place("C").elements

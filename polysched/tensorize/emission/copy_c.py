@@ -36,6 +36,14 @@ def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, para
         yield "    " * depth + "}"
 
 
+def is_turned(copy: CopyPlan) -> bool:
+    """Whether neighbours in the array lie far apart in the buffer, so that elements are copied one by one."""
+    joined = _joined(copy)
+    loops, unrolled = _order(joined)
+    apart = [axis for axis in joined.axes if axis not in unrolled]
+    return bool(loops) and apart[-1] is not loops[-1]
+
+
 def _joined(copy: CopyPlan) -> CopyPlan:
     """Neighbouring axes that count one coordinate without a gap are one; axes of one place are dropped."""
     axes: list[Axis] = []

@@ -6,10 +6,12 @@ import math
 
 from polysched.target import Target
 from polysched.tensorize.emission.blocking import pressure, transfer_seconds
+from polysched.tensorize.emission.copy_c import is_turned
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.match import COPIED_ELEMENT_CYCLES
 
+TURNED_ELEMENT_CYCLES = 1.0  # one of neighbours in the array that are none in the buffer
 TABLE_ELEMENT_CYCLES = 4.0   # an element whose address comes out of a table
 ADDED_ELEMENT_CYCLES = 1.0   # a partial sum that is added to its neighbours at the end
 
@@ -31,5 +33,7 @@ def copy_cycles(plan: Plan, place: Place) -> float:
     written = place.operand == plan.match.intrinsic.output.name
     if written and plan.match.adds_at_the_end:
         return place.elements * (TABLE_ELEMENT_CYCLES if plan.match.overlapping else ADDED_ELEMENT_CYCLES)
-    each = COPIED_ELEMENT_CYCLES if place.copy is not None else TABLE_ELEMENT_CYCLES
+    each = TABLE_ELEMENT_CYCLES
+    if place.copy is not None:
+        each = TURNED_ELEMENT_CYCLES if is_turned(place.copy) else COPIED_ELEMENT_CYCLES
     return place.elements * each * (2 if written else 1)
