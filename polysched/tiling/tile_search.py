@@ -32,6 +32,7 @@ ROW_CYCLES = 20         # what it costs to start an innermost loop, its bounds a
 USABLE_BY_PANELS = 0.9  # the same for the first cache and panels, which are contiguous
 CONTENDED = 4           # how much slower than alone a core is served by a cache that it shares
 HIDDEN = 0.6            # share of a step's arithmetic behind which rows of a panel come from the second cache
+MOST_ROUNDS = 8          # tiles per thread for which even shares are tried
 UNHIDDEN = 0.25         # share of the time to fetch a shared panel, which lies in one piece, that threads wait for
 FEWEST_BLOCKS = 8       # of rows in a tile, so that the panel of its columns is read that often
 FEWEST_COLUMNS = 4      # blocks of columns in a tile; start values and last steps keep the panel of its rows inside
@@ -210,7 +211,8 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
     extent, granule = problem.nest.extents[loop], problem.granules[loop]
     plain = problem.nest.is_box and not is_skewed(problem.nest)
     steps = [step for step in STEPS if plain or step & (step - 1) == 0]
-    edges = sorted({granule * step for step in steps if granule * step < extent})
+    edges = sorted({granule * step for step in (*steps, *_even_shares(problem, loop, order))
+                    if granule * step < extent})
     if not edges or plain:
         edges.append(-(-extent // granule) * granule)
     if problem.streams and problem.shape is not None and loop == problem.shape.rows:
@@ -227,6 +229,14 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
                     if -(-side // edge) >= least and (problem.wavefront or idle_share(n, problem.threads) <= 0.13)]
         pairs = balanced or [max(pairs, key=lambda pair: pair[1])]
     return pairs
+
+
+def _even_shares(problem: TileProblem, loop: int, order: tuple[int, ...]) -> set[int]:
+    """Granules per tile of the loop for the threads that give each as many tiles, and leave no short one."""
+    if problem.threads < 2 or problem.wavefront or loop != order[0]:
+        return set()
+    granules = -(-problem.nest.extents[loop] // problem.granules[loop])
+    return {-(-granules // (problem.threads * rounds)) for rounds in range(1, MOST_ROUNDS + 1)}
 
 
 def _rows_conflict(problem: TileProblem, rows: int) -> bool:
