@@ -90,19 +90,21 @@ class Projected:
 
         Register blocks are cut off at the end of a tile whose edges are no multiples of theirs.
         """
-        nest, shape, starts = plan.nest, plan.shape, self.start_cycles(plan, structure)
+        nest, shape = plan.nest, plan.shape
         if shape is not None:
             lanes = self.target.lanes(8 * nest.element_bytes)
             cut = cut_share(shape, _edge(plan, shape.rows), _edge(plan, shape.columns), lanes, self.target)
-            return _iterations(nest) * shape.cycles * nest.operations / 2 / lanes * cut + starts
-        return max(self.arithmetic_cycles(plan, structure), self.load_cycles(plan, structure)) + starts
+            sums = _iterations(nest) * shape.cycles * nest.operations / 2 / lanes * cut
+            return sums + self.start_cycles(plan, structure)
+        last = structure[-1].loop
+        rows = _iterations(nest) * row_cycles(nest, None, last, _edge(plan, last), self.target)
+        return max(self.arithmetic_cycles(plan, structure), self.load_cycles(plan, structure)) + rows
 
     def start_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
-        """Starts of rows and waiting along them; of register blocks, loading and storing their sums around each row."""
+        """Starts of rows; of register blocks, loading and storing their sums around each row."""
         nest, shape = plan.nest, plan.shape
         if shape is None:
-            last = structure[-1].loop
-            return _iterations(nest) * row_cycles(nest, None, last, _edge(plan, last), self.target)
+            return _iterations(nest) * ROW_CYCLES / _edge(plan, structure[-1].loop)
         rows, columns, steps = (_edge(plan, loop) for loop in (shape.rows, shape.columns, shape.inner[-1]))
         blocks = block_parts(shape, rows, columns, self.target.lanes(8 * nest.element_bytes))
         cycles = sum(ROW_CYCLES + 2 * r * v / self.target.ports.loads_per_cycle for r, v in blocks)
