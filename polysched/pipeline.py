@@ -16,11 +16,12 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.dependence.text import dependences_text
-from polysched.emit_c import CSource, EmitOptions, crossover, emit, guarded, original_when_small, splice
+from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.work import loops_in_lanes
-from polysched.errors import OutputError, UsageError
-from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy, by_strategy
+from polysched.errors import OutputError
+from polysched.pipeline_options import PipelineOptions
+from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree_text import tree_text
 from polysched.scop import all_from_c_file, from_c_file
@@ -29,11 +30,10 @@ from polysched.scop.html import beside, c_code, card, folded, paragraph, preform
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.scop.text import isl_tree_text, scop_text
-from polysched.target import Target, host
-from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.decision import decide
 from polysched.tensorize.narrowing import narrow_sums
 from polysched.tensorize.surroundings import KeptLoop, inside_loops
-from polysched.tiling import TilingOptions, tile
+from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -45,128 +45,9 @@ logger = logging.getLogger(__name__)
 stage_logger = logging.getLogger("polysched.stages")  # told each stage before it begins; progress listens to it
 
 Value = TypeVar("Value")
-VECTOR_BITS = (0, 128, 256, 512)
 STAGES = ("scop", "dependences", "schedule", "tiled", "emitted")
 STAGE_WORDS = {"scop": "reading the program", "dependences": "finding the dependences", "schedule": "scheduling",
                "tiled": "tiling", "emitted": "writing C", "splice": "writing C"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class PipelineOptions:
-    """What a user can choose about the way from source to source.
-
-    Parameters
-    ----------
-    scheduler : a name of `scheduling.ALGORITHMS`, or `best` for the one whose tiles the cost model finds cheapest.
-    strategy : followed instead of a named scheduler.
-    fusion : the scheduler's fusion policy.
-    split_index_sets : cut periodic domains in the middle, where that makes time tileable.
-    concurrent_start : in how many dimensions tiles of a pipeline shall start together (diamond tiling).
-    tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band (a list, as in JSON, too).
-    outer_tiles : edges of tiles around those, outermost level first; none lets the model choose with `tile` as `auto`.
-    register_block : rows and columns, in elements, of the only block of accumulators that vector registers may hold;
-        None lets the model choose.
-    parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
-    parallel_degrees : how many loops of a nest are made parallel.
-    vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
-        None takes this machine's.
-    math : functions of math.h in vector loops: `vector` for own code within 4 units in the last place, `libm` for calls
-        of the C library, whose loops then stay scalar.
-    collapse : make one loop of two that walk whole rows which end within a vector, where neither the tiles nor a
-        strategy nor an instruction is chosen by hand.
-    expand : give temporaries that every iteration writes anew a copy per iteration, so that they order nothing; most
-        copies become variables or small buffers again in the emitted loops.
-    reassociate : sums and products of floats may be computed in another order, and so be rounded differently.
-    guard : test at run time what the extraction assumes, with the original code as the other branch.
-    safe : keep the original code of a region of a C file as an alternative, for where there is too little to do.
-    autodetect : take the largest regions that can be represented, marked by pragmas or not.
-    pure : functions that only compute with their arguments.
-    include_dirs, defines : the preprocessor's `-I` and `-D`.
-    cc : the compiler that preprocesses; None finds one.
-    tensorize : which instructions may compute statements; None for none.
-    """
-
-    scheduler: str = "pluto"
-    strategy: Strategy | None = None
-    fusion: str = "smart"
-    split_index_sets: bool = False
-    concurrent_start: int = 0
-    tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
-    outer_tiles: tuple[int | tuple[int, ...], ...] = ()
-    register_block: tuple[int, int] | None = None
-    parallel: bool = True
-    parallel_degrees: int = 1
-    vector_bits: int | None = None
-    math: Literal["vector", "libm"] = "vector"
-    collapse: bool = True
-    expand: bool = True
-    reassociate: bool = False
-    guard: bool = False
-    safe: bool = False
-    autodetect: bool = False
-    pure: tuple[str, ...] = ()
-    include_dirs: tuple[str, ...] = ()
-    defines: tuple[str, ...] = ()
-    cc: str | None = None
-    tensorize: TensorizeOptions | None = None
-
-    def __post_init__(self) -> None:
-        if self.scheduler not in (*ALGORITHMS, BEST):
-            raise UsageError(f"no scheduler {self.scheduler!r}", hint=f"one of {', '.join((*ALGORITHMS, BEST))}")
-        if self.vector_bits is not None and self.vector_bits not in VECTOR_BITS:
-            raise UsageError(f"vectors of {self.vector_bits} bits cannot be emitted",
-                             hint=f"one of {', '.join(map(str, VECTOR_BITS))}")
-        if self.math not in ("vector", "libm"):
-            raise UsageError(f"no mathematical functions {self.math!r}", hint="vector or libm")
-        object.__setattr__(self, "tile", _tile_edges(self.tile))
-        self.tiling_options()
-        self.scheduler_options()
-
-    def tiling_options(self) -> TilingOptions:
-        """The part that concerns tiling."""
-        target = self.target()
-        return TilingOptions(sizes=self.tile, outer_sizes=self.outer_tiles, parallel=self.parallel,
-                             parallel_degrees=self.parallel_degrees,
-                             register=bool(target.vector_bits) and (self.register_block or True), target=target)
-
-    def collapses_for(self) -> int:
-        """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
-        by_hand = self.tile != "auto" or self.outer_tiles or self.register_block or self.strategy or self.tensorize
-        return self.target().vector_bits // 8 if self.collapse and not by_hand else 0
-
-    def scheduler_options(self) -> SchedulerOptions:
-        """The part that concerns scheduling."""
-        return SchedulerOptions(fusion=self.fusion, split_index_sets=self.split_index_sets,
-                                concurrent_start=self.concurrent_start)
-
-    def emit_options(self) -> EmitOptions:
-        """The part that concerns the emitted C."""
-        return EmitOptions(openmp=self.parallel, vector_bits=self.target().vector_bits, math=self.math,
-                           reassociate=self.reassociate)
-
-    def target(self) -> Target:
-        """The machine that code is made for: this one, with the vectors that were asked for."""
-        return host() if self.vector_bits is None else replace(host(), vector_bits=self.vector_bits)
-
-    def chosen(self) -> dict[str, object]:
-        """What shapes the result, for the record."""
-        return {"scheduler": self.scheduler if self.strategy is None else "strategy", "fusion": self.fusion,
-                "split_index_sets": self.split_index_sets, "concurrent_start": self.concurrent_start,
-                "parallel_degrees": self.parallel_degrees,
-                "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile,
-                "parallel": self.parallel, **self._by_hand(),
-                "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
-                "collapse": self.collapse, "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
-                "vector_bits": self.target().vector_bits}
-
-    def _by_hand(self) -> dict[str, object]:
-        """What was given beside `tile`: nothing where the model chose."""
-        given: dict[str, object] = {}
-        if self.outer_tiles:
-            given["outer_tiles"] = [list(level) if isinstance(level, tuple) else level for level in self.outer_tiles]
-        if self.register_block:
-            given["register_block"] = list(self.register_block)
-        return given
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -263,21 +144,6 @@ class TransformedFile:
     text: str
     regions: tuple[Optimized, ...]
     seconds: Mapping[str, float]
-
-
-def _tile_edges(value: object) -> int | tuple[int, ...] | str:
-    """The value of `tile` with a tuple for a list.
-
-    Raises
-    ------
-    UsageError : it is neither a word, nor a number, nor numbers.
-    """
-    if isinstance(value, str):
-        return value
-    edges = tuple(value) if isinstance(value, list | tuple) else (value,)
-    if all(isinstance(edge, int) and not isinstance(edge, bool) for edge in edges):
-        return edges if isinstance(value, list | tuple) else edges[0]
-    raise UsageError(f"tile sizes cannot be {value!r}", hint="a number, one per loop of a band, auto, or off")
 
 
 def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None) -> Optimized:

@@ -6,7 +6,8 @@ import pytest
 
 import polysched
 from polysched.errors import OutputError, UnsupportedScopError, UsageError
-from polysched.pipeline import STAGES, PipelineOptions, dump_stages, optimize, source_to_source, transform_file
+from polysched.pipeline import STAGES, dump_stages, optimize, source_to_source, transform_file
+from polysched.pipeline_options import PipelineOptions
 
 TEXT = """\
 void smooth(int n, double A[n], double B[n])

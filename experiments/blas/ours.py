@@ -21,7 +21,8 @@ from polysched.experiment.listings import pack
 from polysched.measure.building import compile_shared
 from polysched.measure.measurement import Build, Listing
 from polysched.measure.paired import text_sha256
-from polysched.pipeline import PipelineOptions, optimize, transform_file
+from polysched.pipeline import optimize, transform_file
+from polysched.pipeline_options import PipelineOptions
 from polysched.scop.expression import (
     Tensor,
     axis,

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.pipeline import PipelineOptions, transform_file
+from polysched.pipeline import transform_file
+from polysched.pipeline_options import PipelineOptions
 from polysched.target import find_compiler
 from polysched.tensorize.decision import TensorizeOptions
 

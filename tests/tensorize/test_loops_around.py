@@ -7,7 +7,8 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from polysched.pipeline import PipelineOptions, transform_file
+from polysched.pipeline import transform_file
+from polysched.pipeline_options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.target import find_compiler, host

@@ -7,7 +7,8 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.emit_c import emit, splice
-from polysched.pipeline import PipelineOptions, transform_file
+from polysched.pipeline import transform_file
+from polysched.pipeline_options import PipelineOptions
 from polysched.scheduling import ALGORITHMS
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
@@ -51,7 +52,7 @@ double f(int n, double B[n], double *C) {
   const int m = n - 1;
   double t[5], q = 0;
   for (int i = 0; i < 5; i++) t[i] = B[i] + m;
-  for (int i = 0; i < m; i++) { double s = 0; s += B[i]; C[i] += s; q += s; }
+  for (int i = 0; i < m; i++) { double s = 0; s += B[i] * C[i]; C[i] += s; q += s; }
 #pragma endscop
   double s = q;
   return t[3] + m + s + u;
