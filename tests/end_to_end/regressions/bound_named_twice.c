@@ -1,5 +1,5 @@
 /* Vector loops inside register tiles: the new name of a bound hid the one that its own value names. */
-void product(int n, int m, int P[n + 1][n + 1][m + 1], signed char Q[m + 1][n + 1], signed char R[m + 1][n + 1][m + 1])
+void product(int n, int m, int P[n + 1][n + 1][m + 1], short Q[m + 1][n + 1], short R[m + 1][n + 1][m + 1])
 {
     int i, j, k, l;
 #pragma scop
