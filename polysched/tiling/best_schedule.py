@@ -25,9 +25,6 @@ from polysched.tiling.tiled_schedule import TiledSchedule
 NAME = "best"
 """What `--scheduler` calls it."""
 
-TELLS_APART = 0.01
-"""Share of a predicted time below which a difference is none."""
-
 TEAM_SECONDS = 5e-6
 """Start and end of a team of threads: two barriers of a few cores."""
 
@@ -106,16 +103,12 @@ def candidates_of(dependences: Dependences, *, options: SchedulerOptions | None 
 
 
 def winner_of(tried: Sequence[Tried]) -> Tried:
-    """The first candidate with nearly the least predicted time; the first of all where the model cannot predict that.
-
-    Predictions that are closer than `TELLS_APART` say nothing about which is faster.
-    """
+    """The candidate with the least predicted time; the first one where the model cannot predict that."""
     complete = [t for t in tried if t.tiled is not None]
     known = [t for t in complete if t.candidate.predicted_seconds is not None]
     if complete[0] not in known:
         return complete[0]
-    times = [t.candidate.predicted_seconds or 0.0 for t in known]
-    return next(t for t, seconds in zip(known, times, strict=True) if seconds <= (1 + TELLS_APART) * min(times))
+    return min(known, key=lambda t: t.candidate.predicted_seconds or 0.0)
 
 
 def _candidates(options: SchedulerOptions) -> Iterator[tuple[str, Algorithm, SchedulerOptions]]:
