@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction, find_reductions
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
@@ -151,26 +152,13 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
                             comments=band_comments(tiled), types=types, taken=taken,
                             loop_names=loop_names(loops), math=math)
-    if options.vector_bits and options.trace is None:
-        loops = _with_register_tiles(loops, facts, printer, own_memory=own_memory)
-    if options.vector_bits and options.trace is None:
-        loops = vectorise_loops(loops, facts, Vectorisation(taken=taken, width=printer.vector_width,
-                                                             calls=printer.has_vector_calls,
-                                                             overlaps=printer.reads_overlap,
-                                                             anchor=partial(anchor, scop, local_names)))
-    if options.vector_bits and options.trace is None:
-        loops = reduce_in_lanes(loops, facts, LaneReductions(
-            dependences=tiled.schedule.dependences, reductions=_free_reductions(scop, options),
-            width=printer.reduction_width))
     if options.trace is None:
-        loops = recurrences_in_step(loops, facts, RecurrentRows(
-            dependences=tiled.schedule.dependences, taken=taken, has_form=printer.has_form,
-            promotes=printer.promotes))
-        loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts,
-                         Rows(promotes=printer.promotes, in_lanes=printer.rows_in_lanes))
-        loops = without_dead_code(loops, facts)
-    if options.vector_bits and options.trace is None:
-        loops = fetch_rows(loops, scop)
+        if options.vector_bits:
+            loops = _with_register_tiles(loops, facts, printer, own_memory=own_memory)
+            loops = _in_vectors(loops, facts, printer, tiled.schedule.dependences)
+        loops = _in_step(loops, facts, printer, tiled.schedule.dependences)
+        if options.vector_bits:
+            loops = fetch_rows(loops, scop)
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))
@@ -224,6 +212,25 @@ def _with_register_tiles(loops: Node, facts: Facts, printer: RegionPrinter, *, o
         if all(panel.shared or panel.bytes <= LARGEST_PANEL_BYTES for panel in panels):
             return shared
     return separate_register_tiles(loops, facts, _separation(printer, LARGEST_PANEL_BYTES))
+
+
+def _in_vectors(loops: Node, facts: Facts, printer: RegionPrinter, dependences: Dependences) -> Node:
+    """What is no register tile, in vectors where it has such a form, reductions too."""
+    loops = vectorise_loops(loops, facts, Vectorisation(
+        taken=printer.taken, width=printer.vector_width, calls=printer.has_vector_calls,
+        overlaps=printer.reads_overlap, anchor=partial(anchor, printer.scop, printer.local_names)))
+    return reduce_in_lanes(loops, facts, LaneReductions(
+        dependences=dependences, reductions=_free_reductions(printer.scop, printer.options),
+        width=printer.reduction_width))
+
+
+def _in_step(loops: Node, facts: Facts, printer: RegionPrinter, dependences: Dependences) -> Node:
+    """What stayed plain loops: elements in variables, rows side by side; and nothing that never runs."""
+    loops = recurrences_in_step(loops, facts, RecurrentRows(
+        dependences=dependences, taken=printer.taken, has_form=printer.has_form, promotes=printer.promotes))
+    loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts,
+                     Rows(promotes=printer.promotes, in_lanes=printer.rows_in_lanes))
+    return without_dead_code(loops, facts)
 
 
 def _separation(printer: RegionPrinter, most_bytes: int) -> Separation:

@@ -35,7 +35,6 @@ from polysched.emit_c.loops import (
 from polysched.emit_c.operations import operations
 from polysched.scop.scop import Array, Scop
 
-LINE_BYTES = 64
 LEAST_ARRAY_BYTES = 1 << 20    # smaller arrays may lie in the second cache
 LEAST_ROW_BYTES = 1 << 8
 MOST_ROW_BYTES = 3 << 13       # half of a first cache
@@ -234,9 +233,3 @@ def _work(part: Node, scop: Scop) -> int:
     """Operations per element."""
     found = operations(part, scop)
     return found.simple + (found.calls + len(found.divisors)) * LONG_OPERATIONS
-
-
-def prefetches(row: FetchedRow, element: str, dtype_bytes: int, count: int) -> Iterator[str]:
-    """The lines that fetch what `count` iterations need of a row, from an element on."""
-    for line in range(0, count * dtype_bytes, LINE_BYTES):
-        yield f"__builtin_prefetch((const char *)&{element} + {row.bytes_ahead + line});"

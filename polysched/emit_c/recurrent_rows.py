@@ -18,24 +18,22 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.emit_c.carried import carried_pairs
-from polysched.emit_c.facts import Facts, arms_of, depends_on, map_inside
-from polysched.emit_c.index import Linear, Remainder, of_atom, variable
+from polysched.emit_c.facts import Facts, depends_on, map_inside
+from polysched.emit_c.index import Remainder, of_atom, variable
 from polysched.emit_c.leaves import Leaf, leaves_of
 from polysched.emit_c.loops import (
     Block,
     Edge,
     For,
-    Let,
     Node,
     RegisterTile,
     StatementInstance,
     block,
     instances,
     straight,
-    variables_of,
     variables_set_by,
-    walk_nodes,
 )
+from polysched.emit_c.named_bounds import named_bounds
 from polysched.emit_c.names import TakenNames
 
 ROWS = 8
@@ -120,17 +118,8 @@ def _tile(part: Node, edge: Edge | None) -> RegisterTile:
 
 
 def _blocks(loop: For, tiles: tuple[RegisterTile, ...], how: RecurrentRows) -> Node:
-    named = frozenset().union(*map(variables_of, walk_nodes(loop)))
-    lets: list[tuple[str, Linear]] = []
-
-    def short(form: Linear, kind: str, suffix: str) -> Linear:
-        if len(arms_of(form, kind)) == 1:
-            return form
-        name = how.taken.fresh(f"{loop.variable}_{suffix}", named)
-        lets.append((name, form))
-        return variable(name)
-
-    lower, upper = short(loop.lower, "max", "first"), short(loop.upper, "min", "end")
+    bounds = named_bounds(loop, how.taken)
+    lower, upper = bounds.lower, bounds.upper
     length = upper - lower
     mark = replace(loop.mark, least_iterations=-(-loop.mark.least_iterations // ROWS))
     node: Node = replace(loop, lower=lower, upper=upper - (ROWS - 1), step=ROWS, body=block(tiles), mark=mark)
@@ -138,6 +127,4 @@ def _blocks(loop: For, tiles: tuple[RegisterTile, ...], how: RecurrentRows) -> N
         rest = replace(loop, lower=upper - of_atom(Remainder(length, ROWS)), upper=upper,
                        mark=replace(loop.mark, parallel=False))
         node = block((node, rest))   # a negative length leaves nothing: C's remainder is negative too
-    for name, value in reversed(lets):
-        node = Let(name, value, node)
-    return node
+    return bounds.around(node)

@@ -24,7 +24,6 @@ from polysched.emit_c.conversion_steps import FAR
 from polysched.emit_c.cut_tiles import CutTile, sums_of
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
-from polysched.emit_c.fetched_rows import prefetches
 from polysched.emit_c.index import Comparison, Variable, substitute, variable, variables
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
@@ -54,7 +53,7 @@ from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
-from polysched.tiling.streams import fetched_ahead
+from polysched.tiling.streams import fetched, fetched_ahead
 
 MOST_UNROLLED = 8    # iterations of a loop of a sum,
 MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
@@ -398,7 +397,8 @@ class TileCode:
         """Rows of a later loop."""
         for row in self.tile.fetched:
             element = self._place(Reach(row.array, row.subscripts, Lanes.UNIFORM, 1))
-            yield from prefetches(row, element.code, self.scop.array(row.array).dtype.bytes, self.tile.edges[0].count)
+            yield from fetched(f"&{element.code}", bytes_ahead=row.bytes_ahead,
+                               count_bytes=self.scop.array(row.array).dtype.bytes * self.tile.edges[0].count)
 
     def _place(self, key: Reach) -> CText:
         temporary = self._temporaries.get(key.array)

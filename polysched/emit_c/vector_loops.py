@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.facts import Facts, arms_of, map_inside
+from polysched.emit_c.facts import Facts, map_inside
 from polysched.emit_c.index import (
     Comparison,
     Linear,
@@ -44,6 +44,7 @@ from polysched.emit_c.loops import (
     variables_of,
     walk_nodes,
 )
+from polysched.emit_c.named_bounds import named_bounds
 from polysched.emit_c.names import TakenNames
 
 NARROWEST_TAIL = 4  # iterations; fewer run one by one
@@ -94,23 +95,10 @@ def _tile(loop: For, edge: Edge) -> RegisterTile:
 
 
 def _strips(loop: For, width: int, how: Vectorisation) -> Node:
-    lets: list[tuple[str, Linear]] = []
-    named = frozenset().union(*map(variables_of, walk_nodes(loop)))  # a new name must not hide one of these
-
-    def short(form: Linear, kind: str, suffix: str) -> Linear:
-        if len(arms_of(form, kind)) == 1:
-            return form
-        name = how.taken.fresh(f"{loop.variable}_{suffix}", named)
-        lets.append((name, form))
-        return variable(name)
-
-    lower, upper = short(loop.lower, "max", "first"), short(loop.upper, "min", "end")
-    anchor = how.anchor(loop, width)
-    node = _repeated(loop, lower, upper, width, anchor, how) if anchor is not None else _cut(
-        loop, lower, upper, width, how)
-    for name, value in reversed(lets):
-        node = Let(name, value, node)
-    return node
+    bounds, anchor = named_bounds(loop, how.taken), how.anchor(loop, width)
+    if anchor is None:
+        return bounds.around(_cut(loop, bounds.lower, bounds.upper, width, how))
+    return bounds.around(_repeated(loop, bounds.lower, bounds.upper, width, anchor, how))
 
 
 def _repeated(loop: For, lower: Linear, upper: Linear, width: int, anchor: ToBoundary, how: Vectorisation) -> Node:

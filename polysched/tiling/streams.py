@@ -19,5 +19,10 @@ def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int) -> Iterator
     panel_bytes : of all rows that one block of registers reads.
     """
     if panel_bytes >= FEWEST_STREAMED_BYTES:
-        for line in range(0, row_bytes, LINE_BYTES):
-            yield f"__builtin_prefetch((const char *){address} + {STREAM_BYTES_AHEAD + line});"
+        yield from fetched(address, count_bytes=row_bytes, bytes_ahead=STREAM_BYTES_AHEAD)
+
+
+def fetched(address: str, *, count_bytes: int, bytes_ahead: int) -> Iterator[str]:
+    """C that fetches the lines of so many bytes, which lie some bytes behind an address."""
+    for line in range(0, count_bytes, LINE_BYTES):
+        yield f"__builtin_prefetch((const char *){address} + {bytes_ahead + line});"
