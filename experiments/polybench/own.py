@@ -82,7 +82,15 @@ class Parallel(ast.NodeTransformer):
         return node
 
 
-def numba_function(file: Path, which: str) -> Callable[..., Any]:
+@dataclass(frozen=True, kw_only=True)
+class NumbaFunction:
+    """A kernel as Numba compiles it, and what the C version calls its arguments."""
+
+    call: Callable[..., Any]
+    names: list[str]
+
+
+def numba_function(file: Path, which: str) -> NumbaFunction:
     """The kernel's Python version, compiled by Numba; `which` loops are parallel (none when empty)."""
     import numba
     tree = ast.parse(file.read_text())
@@ -94,8 +102,8 @@ def numba_function(file: Path, which: str) -> Callable[..., Any]:
                 argument.annotation = None
     space: dict[str, Any] = {"prange": numba.prange}
     exec(compile(ast.fix_missing_locations(tree), str(file), "exec"), space)
-    compiled: Callable[..., Any] = numba.njit(parallel=bool(which), fastmath=False)(space[file.stem])
-    return compiled
+    plain: Callable[..., Any] = space[file.stem]
+    return NumbaFunction(call=numba.njit(parallel=bool(which), fastmath=False)(plain), names=c_names(plain))
 
 
 def c_names(function: Callable[..., Any]) -> list[str]:
@@ -110,15 +118,14 @@ def numba_entry(parameters: Mapping[str, Any]) -> Entry:
     numba.set_num_threads(parameters["threads"])
     arguments = Arguments(parameters)
     function = numba_function(Path(parameters["file"]), parameters["which"])
-    names = c_names(function.py_func)   # type: ignore[attr-defined]
-    values = [arguments.arrays[n] if arguments.is_array[n] else arguments.arrays[n][()] for n in names]
+    values = [arguments.arrays[n] if arguments.is_array[n] else arguments.arrays[n][()] for n in function.names]
     started = time.monotonic()
-    function(*values)
+    function.call(*values)
     flags = ("njit", *(("parallel=True", f"prange={parameters['which']}") if parameters["which"] else ()))
     made = Build(compiler="numba", version=numba.__version__, flags=flags,
                  source_sha256=digest(Path(parameters["file"]).read_bytes()),
                  compile_seconds=round(time.monotonic() - started, 4))   # with the first run
-    return Entry(call=lambda: function(*values), restore=arguments.restore, results=arguments.results,
+    return Entry(call=lambda: function.call(*values), restore=arguments.restore, results=arguments.results,
                  note=f"Numba {numba.__version__}", build=made)
 
 
