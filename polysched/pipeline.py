@@ -88,6 +88,7 @@ class Optimized(Shown):
     def steps(self) -> tuple[str, ...]:
         """How the schedule came about, one line per step."""
         bands = [f"band {b.band}: tiles {'x'.join(map(str, b.sizes)) or 'off'}"
+                 f"{f', in strips of {b.strip}' if b.strip else ''}"
                  f"{', wavefront' if b.wavefront else ''}"
                  f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
                  for b in self.tiled.bands]

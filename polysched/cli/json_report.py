@@ -56,7 +56,7 @@ def region_report(region: Optimized) -> dict[str, Any]:
         "schedule": {"algorithm": region.schedule.algorithm, "rungs": list(report.rungs), "solves": report.solves,
                      "variables": report.variables, "rows": report.rows, "solver_seconds": report.solver_seconds,
                      "tree": str(region.schedule.tree)},
-        "bands": [{"band": b.band, "tile": list(b.sizes), "wavefront": b.wavefront,
+        "bands": [{"band": b.band, "tile": list(b.sizes), "wavefront": b.wavefront, "strip": b.strip,
                    "parallel_member": b.parallel_member} for b in region.tiled.bands],
         "fallbacks": list(region.source.fallbacks),
         "steps": list(region.steps()),

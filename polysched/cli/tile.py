@@ -85,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"function {scop.name}: {len(tiled.bands)} bands, {sum(bool(b.sizes) for b in tiled.bands)} tiled")
         for band in tiled.bands:
             print(f"band {band.band}: " + (f"tiles {' x '.join(map(str, band.sizes))}" if band.sizes else "no tiles")
+                  + (f", in strips of {band.strip} shared with its neighbours" if band.strip else "")
                   + (f", register block {' x '.join(map(str, band.register))}" if band.register else "")
                   + (", wavefront" if band.wavefront else ""))
         if arguments.explain:

@@ -41,6 +41,7 @@ class LoopMark:
     register : one edge of a register tile: the loop has at most `unroll` iterations, is innermost but for other
         loops of the same tile, and is unrolled into registers; the one that is also `simd` becomes vectors.
         Only for loops that may be blocked with any length: of a permutable band, or with independent iterations.
+    strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
     """
 
     role: Role = Role.LOOP
@@ -52,6 +53,7 @@ class LoopMark:
     least_iterations: int = 1
     least_work: int = 1
     register: bool = False
+    strip: int = 0
 
     PREFIX = "polysched"
 

@@ -39,6 +39,8 @@ def tiled_html(tiled: TiledSchedule) -> str:
 
 def _words(band: BandTiling) -> list[str]:
     words = [f"tiles {' × '.join(map(str, band.sizes))}" if band.sizes else "no tiles"]
+    if band.strip:
+        words.append(f"in strips of {band.strip} shared with its neighbours")
     if band.register:
         words.append(f"register block {' × '.join(map(str, band.register))}")
     if band.wavefront:

@@ -45,17 +45,20 @@ class BandExplanation:
     plan : how it is tiled; for a band without tiles those that were compared with none, or loops as they are; None
         where the models did not look at it.
     levels : the traffic of the plan into each cache.
-    untiled : why there are no tiles; None where there are.
+    untiled : why there are no tiles of its own; None where there are.
+    strip : iterations in each of the strips that the band shares with its neighbours; 0 where it shares none.
     """
 
     band: int
     plan: BandPlan | None
     levels: tuple[LevelExplanation, ...] = ()
     untiled: Untiled | None = None
+    strip: int = 0
 
     def to_json(self) -> dict[str, object]:
         """Plain values, for scripts; tiles that were only compared with none are `candidate`."""
         reason: dict[str, object] = {"untiled": self.untiled.reason} if self.untiled else {}
+        reason |= {"strip": self.strip} if self.strip else {}
         if self.plan is None:
             return {"band": self.band, **reason}
         plan, choice = self.plan, self.plan.choice
@@ -86,7 +89,7 @@ def _explanation(band: BandTiling, target: Target) -> BandExplanation:
     plan = band.plan if untiled is None else untiled.candidate
     if plan is None and untiled is not None and untiled.nest is not None:
         plan = BandPlan(nest=untiled.nest, edges=(None,) * untiled.nest.depth, order=())
-    return BandExplanation(band=band.band, plan=plan, untiled=untiled,
+    return BandExplanation(band=band.band, plan=plan, untiled=untiled, strip=band.strip,
                            levels=() if plan is None else _levels(plan, target))
 
 
@@ -140,6 +143,9 @@ def explain_text(explanation: BandExplanation) -> str:
     assumed = ", ".join(f"{name} = {value}" for name, value in nest.parameters.items())
     lines = [f"band {explanation.band}: loops {', '.join(nest.loops)}; extents "
              f"{' x '.join(map(str, nest.extents))}{' with ' + assumed if assumed else ''}"]
+    if explanation.strip:
+        lines.append(f"  in strips of {explanation.strip} iterations that it shares with its neighbours: threads keep "
+                     "them from one nest to the next, and from step to step of the loop around")
     lines += _tile_lines(plan, untiled)
     if plan.shape is not None:
         lines.append(f"  register block: {plan.shape.row_count} rows of {nest.loops[plan.shape.rows]} by "

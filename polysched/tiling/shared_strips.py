@@ -158,7 +158,8 @@ def _width(run: _Run, position: Position, how: Strips) -> int:
 
 
 def _in_strips(run: _Run, position: Position, how: Strips) -> Node:
-    loop, width = Loop(function=run.function, mark=run.mark), _width(run, position, how)
+    width = _width(run, position, how)
+    loop = Loop(function=run.function, mark=replace(run.mark, strip=width))
     return nest((block_of(loop, width, Role.TILE),), Sequence(branches=tuple(
         (keep, _columns(band, keep, run, branch(position, keep), width, how)) for keep, band in run.branches)))
 

@@ -311,7 +311,10 @@ def _parallel_first(position: Position, loops: tuple[Loop, ...], *, keep_last: b
 
 def _what_was_done(root: Node, numbers: dict[int, int],
                    decided: dict[int, BandPlan | Untiled]) -> tuple[BandTiling, ...]:
-    marks = [node.mark for node in walk(root) if isinstance(node, Band) and node.mark is not None]
+    bands = [node for node in walk(root) if isinstance(node, Band)]
+    marks = [node.mark for node in bands if node.mark is not None]
+    strips = {below.mark.band: node.mark.strip for node in bands if node.mark is not None and node.mark.strip
+              for below in walk(node) if isinstance(below, Band) and below.mark is not None}
     done = []
     for number in numbers.values():
         own = [mark for mark in marks if mark.band == number]
@@ -324,5 +327,5 @@ def _what_was_done(root: Node, numbers: dict[int, int],
             parallel_member=next((mark.member for mark in own if mark.parallel), None),
             register=(plan.shape.row_count, plan.shape.column_count)
             if plan and plan.shape and any(mark.register for mark in own) else (),
-            plan=plan, untiled=found if isinstance(found, Untiled) else None))
+            plan=plan, untiled=found if isinstance(found, Untiled) else None, strip=strips.get(number, 0)))
     return tuple(done)

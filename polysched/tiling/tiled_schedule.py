@@ -25,6 +25,7 @@ class BandTiling:
     register : rows and columns of the register block; empty when there is none.
     plan : how the edges came about, for explanations; None for an untiled band.
     untiled : why a band was left untiled; None for others, and where nobody asked for tiles.
+    strip : iterations in each of the strips that the band shares with its neighbours; 0 where it shares none.
     """
 
     band: int
@@ -34,6 +35,7 @@ class BandTiling:
     register: tuple[int, ...] = ()
     plan: BandPlan | None = None
     untiled: Untiled | None = None
+    strip: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

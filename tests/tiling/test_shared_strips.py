@@ -14,6 +14,7 @@ from polysched.scheduling import pluto
 from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
+from polysched.tiling.explain import explain_text, explanations
 from tests.emit_c.compiled import load
 
 MACHINE = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
@@ -35,8 +36,10 @@ ONCE = STEP.replace("for (int k = 0; k < n; k++) {", "{ const int k = 3;")
 @pytest.mark.parametrize(("body", "strips"), [(STEP, True), (ACROSS, False), (ONCE, False)])
 def test_neighbours_share_strips_that_keep_their_sums_in_registers(body: str, strips: bool, tmp_path: Path) -> None:
     text = HEAD + body + TAIL
-    source = emit(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE)),
-                  options=EmitOptions(vector_bits=512))
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE))
+    said = [explain_text(e) for e in explanations(tiled, MACHINE)]
+    assert sum("in strips of 64 iterations that it shares" in e for e in said) == (2 if strips else 0), said
+    source = emit(tiled, options=EmitOptions(vector_bits=512))
     found = [line for line in source.text.splitlines() if "omp parallel for" in line and "/ 64" in line]
     assert bool(found) is strips, source.text
     assert ("register tile of 64" in source.text) is strips
