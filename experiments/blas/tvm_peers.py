@@ -24,6 +24,7 @@ from tvm.s_tir import meta_schedule
 from workloads import Workload
 
 from polysched.experiment import Entry
+from polysched.target import host
 
 Placed = dict[str, Any]
 Defined = dict[str, Any]
@@ -99,9 +100,13 @@ def defined(w: Workload) -> tuple[Any, list[str]]:
 
 
 def target_of(threads: int) -> Any:
-    """This processor, as LLVM calls it."""
+    """This processor, as LLVM calls it, less the vector extensions that its name promises and a hypervisor hides."""
     processor = tvm.get_global_func("target.llvm_get_system_cpu")()
-    return tvm.target.Target({"kind": "llvm", "mcpu": processor, "num-cores": threads})
+    named = tvm.target.Target({"kind": "llvm", "mcpu": processor})
+    shown = {f.replace("_", "") for f in host().features}
+    promised = sorted(map(str, tvm.get_global_func("target.llvm_get_cpu_features")(named)))
+    hidden = [f"-{f}" for f in promised if shown and f.startswith("avx") and f not in shown]
+    return tvm.target.Target({"kind": "llvm", "mcpu": processor, "num-cores": threads, **({"mattr": hidden} if hidden else {})})
 
 
 # Search ------------------------------------------------------------------------------------------------------------

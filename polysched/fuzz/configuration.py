@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias
 
@@ -22,7 +22,7 @@ from polysched.pipeline_options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scop.scop import Scop
-from polysched.target import host
+from polysched.target import Target
 from polysched.tensorize.decision import TensorizeOptions
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.best_schedule import NAME as BEST
@@ -194,7 +194,7 @@ class Configuration:
     def tiling_options(self) -> TilingOptions:
         return TilingOptions(sizes=self.sizes, outer_sizes=self.outer_sizes, nested=self.nested, parallel=self.parallel,
                              register=bool(self.vector_bits), parallel_degrees=self.parallel_degrees,
-                             diamond=bool(self.concurrent_start), target=replace(host(), vector_bits=self.vector_bits))
+                             diamond=bool(self.concurrent_start), target=machine(self.vector_bits))
 
     def pipeline_options(self) -> PipelineOptions:
         """The same for the whole pipeline, which has no names for some of it."""
@@ -204,6 +204,11 @@ class Configuration:
             concurrent_start=self.concurrent_start, parallel=self.parallel, parallel_degrees=self.parallel_degrees,
             vector_bits=self.vector_bits, expand=self.expand, reassociate=self.reassociate, guard=self.guard,
             safe=self.safe, tensorize=tensorize)
+
+
+def machine(vector_bits: int) -> Target:
+    """The machine that random programs are made for: the same everywhere, so that a seed gives the same code."""
+    return Target(vector_bits=vector_bits, vector_registers=32 if vector_bits == 512 else 16, cores=2)
 
 
 def _edges(sizes: Sizes) -> str:

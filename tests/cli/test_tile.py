@@ -35,10 +35,10 @@ def test_an_unknown_size_is_refused(tmp_path: Path) -> None:
 
 def test_levels_and_the_register_block_by_hand(tmp_path: Path) -> None:
     (tmp_path / "in.c").write_text(PRODUCT)
-    levels = ("--outer-tile", "256", "--outer-tile", "16", "--register-block", "4x16")
+    levels = ("--outer-tile", "256", "--outer-tile", "16", "--register-block", "4x8")
     done = polysched("tile", "in.c", *levels, "--explain", "--size", "n=600", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "band 0: tiles 16 x 16 x 16, register block 4 x 16" in done.stdout
+    assert "band 0: tiles 16 x 16 x 16, register block 4 x 8" in done.stdout
     assert "tiles of tiles, outermost first: i: 256, j: 256, k: 256" in done.stdout
     refused = polysched("tile", "in.c", "--register-block", "4", folder=tmp_path)
     assert refused.returncode == 2

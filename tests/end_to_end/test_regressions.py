@@ -16,7 +16,7 @@ SIZES = ({"n": 8, "m": 6}, {"n": 13, "m": 11})
 CASES = [
     ("strided_tiles", Configuration(scheduler="pluto", sizes=(2, 3))),
     ("strided_tiles", Configuration(scheduler="pluto")),
-    ("bound_named_twice", Configuration(scheduler="pluto", sizes=(6, 6), vector_bits=128)),
+    ("bound_named_twice", Configuration(scheduler="pluto", sizes=(10, 10, 10), vector_bits=128)),
     ("strided_loop_kept", Configuration(scheduler="isl", safe=True)),
     ("temporary_counted_down", Configuration(scheduler="pluto", sizes=3, vector_bits=512, reductions="exact",
                                              parallel_degrees=2)),
@@ -40,7 +40,7 @@ def test_a_program_that_was_wrong_is_right(name: str, configuration: Configurati
 
 
 def test_no_declaration_names_itself() -> None:
-    configuration = Configuration(scheduler="pluto", sizes=(6, 6), vector_bits=128)
+    configuration = Configuration(scheduler="pluto", sizes=(10, 10, 10), vector_bits=128)
     subject = prepare("bound_named_twice", (FOLDER / "bound_named_twice.c").read_text(), [configuration])
     assert isinstance(subject, Subject), subject
     declared = re.findall(r"const long (\w+) = (.*);", subject.versions[1].text)
