@@ -106,7 +106,8 @@ def target_of(threads: int) -> Any:
     shown = {f.replace("_", "") for f in host().features}
     promised = sorted(map(str, tvm.get_global_func("target.llvm_get_cpu_features")(named)))
     hidden = [f"-{f}" for f in promised if shown and f.startswith("avx") and f not in shown]
-    return tvm.target.Target({"kind": "llvm", "mcpu": processor, "num-cores": threads, **({"mattr": hidden} if hidden else {})})
+    attributes = {"mattr": hidden} if hidden else {}
+    return tvm.target.Target({"kind": "llvm", "mcpu": processor, "num-cores": threads, **attributes})
 
 
 # Search ------------------------------------------------------------------------------------------------------------
