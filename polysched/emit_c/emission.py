@@ -148,7 +148,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     index = IndexPrinter(parameters=parameter_ranges(scop, guard.context), spellings=parameter_spellings(scop),
                          macros=macros)
     types = VectorTypes(taken)
-    math = VectorMath(taken, types) if options.vector_bits and options.math == "vector" else None
+    math = VectorMath(taken, types, options.vector_bits) if options.vector_bits and options.math == "vector" else None
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
                             comments=band_comments(tiled), types=types, taken=taken,
                             loop_names=loop_names(loops), math=math)
@@ -158,7 +158,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
             loops = _in_vectors(loops, facts, printer, tiled.schedule.dependences)
         loops = _in_step(loops, facts, printer, tiled.schedule.dependences)
         if options.vector_bits:
-            loops = fetch_rows(loops, scop)
+            loops = fetch_rows(loops, scop, options.vector_bits)
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))

@@ -30,16 +30,18 @@ def source(kind: str) -> str:
             f"  for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++) {{\n{body}\n    }}\n#pragma endscop\n}}\n")
 
 
-def emitted(kind: str) -> str:
+def emitted(kind: str, vector_bits: int = 512) -> str:
     text = source(kind)
     tiled = tile(original(analyse(from_c_text(text))), TilingOptions(sizes="off", register=False, parallel=False))
-    return splice(text, [emit(tiled, options=EmitOptions(vector_bits=512))])
+    return splice(text, [emit(tiled, options=EmitOptions(vector_bits=vector_bits))])
 
 
+@pytest.mark.parametrize("vector_bits", [512, 256])
 @pytest.mark.parametrize("kind", ["float", "double"])
-def test_every_spelling_has_the_value_of_the_source(kind: str, tmp_path: Path) -> None:
-    ours = emitted(kind)
-    whole_vectors = [line for line in ours.splitlines() if "x8 *)&Y" in line or "x16 *)&Y" in line]
+def test_every_spelling_has_the_value_of_the_source(kind: str, vector_bits: int, tmp_path: Path) -> None:
+    ours = emitted(kind, vector_bits)
+    lanes = vector_bits // {"float": 32, "double": 64}[kind]
+    whole_vectors = [line for line in ours.splitlines() if f"x{lanes} *)&Y" in line]
     assert sum("polysched_at_" in line for line in whole_vectors) >= len(SPELLINGS)
     original = load(source(kind), tmp_path).f
     dtype = {"float": np.float32, "double": np.float64}[kind]
@@ -57,12 +59,20 @@ def test_every_spelling_has_the_value_of_the_source(kind: str, tmp_path: Path) -
             assert results[0] == results[1], f"{flags} {chosen}\n{ours}"
 
 
-def test_it_is_one_instruction_where_the_processor_has_it(tmp_path: Path) -> None:
-    if "avx512vl" not in host().features:
-        pytest.skip("the emitted instruction needs AVX-512VL, which this processor lacks")
-    (tmp_path / "f.c").write_text(emitted("float"))
-    done = find_compiler().run(["-O2", "-march=native", "-S", "f.c", "-o", "f.s"], folder=tmp_path)
+@pytest.mark.parametrize(("feature", "flags", "vector_bits"), [
+    ("avx512vl", ("-march=native",), 512), ("avx", ("-mavx",), 256), ("avx", ("-mavx",), 128)])
+def test_it_is_one_instruction_where_the_processor_has_it(
+        feature: str, flags: tuple[str, ...], vector_bits: int, tmp_path: Path) -> None:
+    if feature not in host().features:
+        pytest.skip(f"the emitted instruction needs {feature}, which this processor lacks")
+    (tmp_path / "f.c").write_text(emitted("float", vector_bits))
+    done = find_compiler().run(["-O2", *flags, "-S", "f.c", "-o", "f.s"], folder=tmp_path)
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "f.s").read_text()
     assert text.count("vmaxps") >= 3, text
     assert text.count("vminps") >= 3, text
+
+
+def test_registers_of_512_bits_are_not_told_of_narrower_ones() -> None:
+    assert "__AVX__" not in emitted("float", 512)
+    assert "__AVX__" in emitted("float", 256)

@@ -33,8 +33,9 @@ def program(passes: str = PASSES, *, rows: int = 2000, columns: int = 203, after
             f"  for (int i = 0; i < {rows}; i++) {{{body}\n  }}\n#pragma endscop\n}}\n")
 
 
-def emitted(text: str) -> str:
-    made = polysched.optimize(from_c_text(text), polysched.PipelineOptions(vector_bits=512, scheduler="original"))
+def emitted(text: str, vector_bits: int = 512) -> str:
+    options = polysched.PipelineOptions(vector_bits=vector_bits, scheduler="original")
+    made = polysched.optimize(from_c_text(text), options)
     return text.split("#pragma scop")[0] + made.text + "}\n"
 
 
@@ -62,3 +63,20 @@ def test_the_loop_that_computes_fetches_what_the_next_iteration_reads_first(
 ])
 def test_what_gains_nothing_is_not_fetched(text: str) -> None:
     assert not FETCH.search(emitted(text))
+
+
+def test_rows_that_are_written_later_are_fetched_where_vectors_are_narrower_than_a_line(tmp_path: Path) -> None:
+    text = program()
+    fetches = FETCH.findall(emitted(text, vector_bits=256))
+    assert sorted(fetches) == [("x[i][j]", "812"), ("y[i][j]", "0")]
+    x = np.random.default_rng(1).standard_normal((2002, 203)).astype(np.float32)
+    results = [np.zeros((2000, 203), np.float32) for _ in range(2)]
+    for code, result in zip((text, emitted(text, vector_bits=256)), results, strict=True):
+        load(code, tmp_path, strict=False).f(*(ctypes.c_void_p(a.ctypes.data) for a in (x, result)))
+    np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+def test_a_written_row_that_the_second_cache_holds_is_not_fetched() -> None:
+    text = program(rows=2000).replace("y[restrict 2000][203]", "y[restrict 2000][203], float z[restrict 16][203]")
+    small = text.replace("      y[i][j] = e[j]", "      z[i % 16][j] = e[j]")
+    assert {element for element, _ in FETCH.findall(emitted(small, vector_bits=256))} == {"x[i][j]"}

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.vector_math import programs_f32, programs_f64
 from polysched.emit_c.vector_math.natives import (
+    AVX_BITS,
     LANEWISE,
     NATIVES,
+    has_avx_form,
+    lanewise_definition,
     native_definition,
     native_parameters,
     native_program,
@@ -33,7 +36,7 @@ _PROGRAMS: dict[DType, dict[str, str]] = {
     FLOAT32: {**programs_f32.PROGRAMS, **_BOTH, "round": _ROUND[FLOAT32]},
     FLOAT64: {**programs_f64.PROGRAMS, **_BOTH, "round": _ROUND[FLOAT64]},
 }
-_PRIVATE = frozenset({"two_steps", "exp_near_0", "exp_core", "log1p_tail", "expm1_tail", "atanh_tail"})
+_PRIVATE = frozenset({"exp_near_0", "exp_core", "log1p_tail", "expm1_tail", "atanh_tail"})
 NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
 REGISTER_BITS = (128, 256, 512)
 _PUBLIC_PRIMITIVES = frozenset({"fabs", "copysign"})
@@ -61,10 +64,12 @@ class VectorMath:
     ----------
     taken : names that must not be made up.
     types : declares the vector types that the macros use.
+    vector_bits : of the target's registers; those of AVX are spoken to directly where these are no wider.
     """
 
     taken: TakenNames
     types: VectorTypes
+    vector_bits: int = REGISTER_BITS[-1]
     _defined: dict[str, list[str]] = field(default_factory=dict)
     _letters: dict[str, str] = field(default_factory=dict)
 
@@ -145,14 +150,18 @@ class VectorMath:
             "#ifdef __AVX512DQ__", f"{head} {bodies[0]}", "#else", f"{head} {bodies[1]}", "#endif"]
 
     def _native(self, macro: str, name: str, dtype: DType) -> None:
+        both = self.vector_bits <= AVX_BITS and has_avx_form(name)
+        plain = self.taken.fresh(f"polysched_{name}_plain_f{dtype.bits}") if both else macro
         program = native_program(name, dtype)
-        otherwise: list[str] = []
-        self._letters[macro] = "R"
         if program is not None:
-            self._program(macro, parse(name, program), dtype)
-            otherwise = self._defined.pop(macro)
-        head = f"{macro}({', '.join([*self._letters[macro], *(f'{p}_' for p in native_parameters(name))])})"
-        self._defined[macro] = native_definition(name, head, dtype, otherwise)
+            self._program(plain, parse(name, program), dtype)
+        else:
+            self._letters[plain] = "R"
+            self._defined[plain] = lanewise_definition(name, f"{plain}(R, x_)", dtype)
+        letters = self._letters[macro] = self._letters[plain]
+        head = f"({', '.join([*letters, *(f'{p}_' for p in native_parameters(name))])})"
+        otherwise = [f"#define {macro}{head} {plain}{head}"] if both else self._defined.pop(plain)
+        self._defined[macro] = native_definition(name, macro + head, dtype, otherwise, plain + head if both else None)
 
     def _program(self, macro: str, program: Program, dtype: DType) -> None:
         called = {name: self._macro(name, dtype) for name in program.calls()}

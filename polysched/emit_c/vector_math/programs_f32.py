@@ -11,12 +11,6 @@ comments name.  The reductions are those of Cody and Waite, "Software Manual for
 from __future__ import annotations
 
 PROGRAMS: dict[str, str] = {
-    # x * 2**y in two steps, of which only the second rounds; the bits of y are an integer.
-    "two_steps": """
-        I n = bits(y);
-        I h = n >> 1;
-        x * real((h + 127) << 23) * real((n - h + 127) << 23)
-    """,
     # exp(x) for |x| <= ln(2)/2.
     "exp_near_0": """
         R z = x * x;

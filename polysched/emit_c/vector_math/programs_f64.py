@@ -7,12 +7,6 @@ the first is short enough that its products are exact.
 from __future__ import annotations
 
 PROGRAMS: dict[str, str] = {
-    # x * 2**y in two steps, of which only the second rounds; the bits of y are an integer.
-    "two_steps": """
-        I n = bits(y);
-        I h = n >> 1;
-        x * real((h + 1023L) << 52) * real((n - h + 1023L) << 52)
-    """,
     # 2**n exp(r), n an integer, |r| <= ln(2)/2; |x| < 1400.
     "exp_core": """
         R k = nearest(x * 1.4426950408889634);
