@@ -180,9 +180,9 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     nested = order
     if in_lanes:
         how = reach(scop.array(main.array), main, iterators, vector.variable, 2).lanes
-        if how not in (Lanes.UNIT, Lanes.SPREAD):
+        if how not in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED):
             return None
-        apart = how is Lanes.SPREAD
+        apart = how is not Lanes.UNIT
         blocks = [r for r in order if r.is_block]
         points = [r for r in order if not r.is_block and r.variable != vector.variable]
         lanes = [r for r in order if r.variable == vector.variable]

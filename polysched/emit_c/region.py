@@ -50,6 +50,8 @@ from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
 
 LEAST_ROWS_IN_LANES = 8
+STRIDED_VECTORS = 2
+"""Sums of strided rows side by side, each a vector: its shuffles take most of the four cycles of an addition."""
 """Rows side by side: as many sums as hide the time that an addition takes."""
 
 
@@ -240,7 +242,8 @@ class RegionPrinter:
         code = self._tile_code(one_vector(loop, 2), facts)
         if not calls and code.converts_far():
             return 0
-        width = code.widest_vector(also=frozenset({Lanes.REVERSED, Lanes.SPREAD}) if calls else frozenset())
+        apart = frozenset({Lanes.REVERSED, Lanes.STRIDED, Lanes.SPREAD}) if calls else frozenset()
+        width = code.widest_vector(also=apart)
         return width if width > 1 and self.has_form(one_vector(loop, width), facts.inside(loop)) else 0
 
     def reduction_width(self, tile: RegisterTile, facts: Facts) -> int:
@@ -251,17 +254,25 @@ class RegionPrinter:
         code = self._tile_code(tile, facts)
         if code.computes_integers() and code.converts_far():
             return 0
-        width = code.widest_vector(also=frozenset({Lanes.REVERSED}))
+        width = code.widest_vector(also=frozenset({Lanes.REVERSED, Lanes.STRIDED}))
         wide = replace(tile, edges=tuple(replace(edge, count=width) for edge in tile.edges))
         return width if width > 1 and self.has_form(wide, facts) else 0
 
     def rows_in_lanes(self, tile: RegisterTile, rows: For, facts: Facts) -> RegisterTile | None:
-        """The loop of a row for a vector of rows or several, its columns transposed; None where it has no such form."""
+        """The loop of a row for a vector of rows or several; None where it has no such form.
+
+        Its columns are transposed; where rows lie apart within a row of memory, lanes are picked out of whole vectors.
+        """
         if len(tile.loops) != 1 or tile.loops[0].step != 1 or tile.edges or tile.private or tile.partials:
             return None
         (loop,) = tile.loops
         edge = Edge(variable=rows.variable, base=variable(rows.variable), count=2, simd=True)
-        lanes = self._tile_code(replace(tile, edges=(edge,)), facts).widest_vector(also=frozenset({Lanes.SPREAD}))
+        code = self._tile_code(replace(tile, edges=(edge,)), facts)
+        lanes = code.widest_vector(also=frozenset({Lanes.STRIDED}))
+        if lanes > 1 and code.reads_strided():
+            picked = replace(tile, edges=(replace(edge, count=STRIDED_VECTORS * lanes),))
+            return picked if self.has_form(picked, facts) and self.promotes(picked, facts) else None
+        lanes = code.widest_vector(also=frozenset({Lanes.SPREAD, Lanes.STRIDED}))
         if lanes < 2:
             return None
         columns = Edge(variable=loop.variable, base=variable(loop.variable), count=lanes, simd=False)

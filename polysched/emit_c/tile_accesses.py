@@ -10,6 +10,7 @@ from itertools import product
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.index import Atom, Linear, Variable, substitute, variable, variables
 from polysched.emit_c.loops import Edge, PackedOperand, RegisterTile, StatementInstance, Temporary
+from polysched.emit_c.strided_reads import MOST_APART
 from polysched.scop.body import Expr
 from polysched.scop.scop import Access, Array, Scop
 
@@ -20,6 +21,7 @@ class Lanes(Enum):
     UNIFORM = "uniform"    # the same element
     UNIT = "unit"          # the next element in memory
     REVERSED = "reversed"  # the element before
+    STRIDED = "strided"    # every second or third element of memory, either way
     SPREAD = "spread"      # anything else that is linear
     UNKNOWN = "unknown"    # not linear in the loop variables
 
@@ -34,12 +36,14 @@ class Reach:
     subscripts : linear forms, one per source subscript; None when one is not linear.
     lanes : how it moves along the vector edge.
     span : elements along the last subscript that one vector access covers.
+    step : elements of memory from lane to lane, where lanes are strided.
     """
 
     array: str
     subscripts: tuple[Linear, ...] | None
     lanes: Lanes
     span: int
+    step: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,10 @@ def reach(array: Array, access: Access, iterators: Mapping[str, Linear], vector:
     if temporary is not None:
         known = temporary.subscripts(known)
     kind = _lanes(array, known, vector)
+    if kind is Lanes.SPREAD and vector is not None:
+        step = _memory_step(known, vector, (None,) * len(known) if temporary else array.c_extents)
+        if _is_contiguous(array) and step is not None and 1 < abs(step) <= MOST_APART:
+            return Reach(array.name, known, Lanes.STRIDED, 1, step)
     return Reach(array.name, known, kind, lanes if kind in (Lanes.UNIT, Lanes.REVERSED) else 1)
 
 
@@ -123,10 +131,27 @@ def _lanes(array: Array, subscripts: tuple[Linear, ...], vector: str | None) -> 
         return Lanes.UNKNOWN
     if not any(steps):
         return Lanes.UNIFORM
-    contiguous = not array.c_element or array.c_element.endswith("[{}]")
-    if contiguous and not any(steps[:-1]) and steps[-1] in (1, -1):
+    if _is_contiguous(array) and not any(steps[:-1]) and steps[-1] in (1, -1):
         return Lanes.UNIT if steps[-1] == 1 else Lanes.REVERSED
     return Lanes.SPREAD
+
+
+def _is_contiguous(array: Array) -> bool:
+    return not array.c_element or array.c_element.endswith("[{}]")
+
+
+def _memory_step(subscripts: tuple[Linear, ...], vector: str, extents: tuple[str | None, ...]) -> int | None:
+    """Elements of memory by which an access moves; None where that depends on an extent that is no number."""
+    steps = [_step(form, vector) or 0 for form in subscripts]
+    if len(extents) != len(steps):
+        extents = (None,) * len(steps)
+    size, total = 1, 0
+    for step, extent in zip(reversed(steps), reversed(extents), strict=True):
+        if step and not size:
+            return None
+        total += step * size
+        size *= int(extent) if extent is not None and extent.isdigit() else 0
+    return total
 
 
 def _step(form: Linear, name: str) -> int | None:

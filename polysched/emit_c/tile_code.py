@@ -136,8 +136,9 @@ class TileCode:
 
     def scatters(self) -> bool:
         """Whether vectors are written to elements that lie apart."""
+        apart = (Lanes.SPREAD, Lanes.STRIDED)
         return self._edge is not None and any(
-            a.writes and a.generic.lanes is Lanes.SPREAD for a in self._accesses(2) if not self._is_own(a))
+            a.writes and a.generic.lanes in apart for a in self._accesses(2) if not self._is_own(a))
 
     def converts_far(self) -> bool:
         """Whether a statement computes with values so much wider than elements that move along the lanes.
@@ -295,6 +296,11 @@ class TileCode:
     def _transposition(self) -> Transposition:
         return Transposition(tile=self.tile, accesses=self._accesses(self.lanes), lanes=self.lanes, scop=self.scop,
                              types=self.types, taken=self.taken, in_use=self.in_use, place=self._place)
+
+    def reads_strided(self) -> bool:
+        """Whether some element is read that lies apart from lane to lane within a row, and none so is written."""
+        strided = [a for a in self._accesses(2) if a.generic.lanes is Lanes.STRIDED]
+        return bool(strided) and not any(a.writes for a in strided)
 
     def reads_transposed(self) -> bool:
         """Whether everything that lies apart from lane to lane is read in blocks that are transposed in registers."""

@@ -59,7 +59,7 @@ class Transposition:
 
     def covers_all(self) -> bool:
         """Whether some access, and each whose lanes lie apart, is read from a transposed block."""
-        apart = [a for a in self.accesses if a.generic.lanes in (Lanes.SPREAD, Lanes.REVERSED, Lanes.UNKNOWN)]
+        apart = [a for a in self.accesses if a.generic.lanes not in (Lanes.UNIT, Lanes.UNIFORM)]
         blocks = self._blocks()
         return 0 < len(blocks) <= MOST_BLOCKS and all(any(a.generic == b.generic for b in blocks) for a in apart)
 

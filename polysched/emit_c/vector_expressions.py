@@ -14,6 +14,7 @@ from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditiona
 from polysched.emit_c.conversion_steps import conversion_steps
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.index import Variable, substitute, variable, variables
+from polysched.emit_c.strided_reads import strided_vector
 from polysched.emit_c.tile_accesses import Lanes, Reach, packed_reach, private_reach, reach
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
@@ -194,12 +195,24 @@ class VectorPrinter:
                 return Piece(element if own else cast(dtype.c_name, element), dtype, False)
             case Lanes.UNIT:
                 return Piece(self.memory(access, where, dtype), dtype, True)
-            case Lanes.SPREAD | Lanes.REVERSED:
+            case Lanes.STRIDED if self.lanes > 1:
+                return self._strided(access, where, dtype)
+            case Lanes.SPREAD | Lanes.REVERSED | Lanes.STRIDED:
                 self._require(dtype)
                 lanes = ", ".join(self.lane(access, n).code for n in range(self.lanes))
                 return Piece(CText(f"({self.types.name(dtype, self.lanes)}){{{lanes}}}", Level.POSTFIX), dtype, True)
             case Lanes.UNKNOWN:
                 raise NotVectorised(f"the subscripts of {access.array} are not linear")
+
+    def _strided(self, access: Access, where: Reach, dtype: DType) -> Piece:
+        """Elements of one row that lie apart, out of whole vectors of the row."""
+        self._require(dtype)
+        kind = self.types.name(dtype, self.lanes)
+        lowest = self.lane(access, 0 if where.step > 0 else self.lanes - 1)
+
+        def named(vector: CText) -> CText:
+            return self.scope.declare(access.array, Piece(vector, dtype, True), kind).text
+        return Piece(strided_vector(lowest, where.step, self.lanes, kind, named), dtype, True)
 
     def lane(self, access: Access, number: int) -> CText:
         """The element that one lane reaches."""

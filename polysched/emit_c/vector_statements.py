@@ -109,7 +109,7 @@ def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
 
 
 def _stored(access: Access, where: Reach, held: Piece | None, new: Piece, printer: VectorPrinter) -> list[str]:
-    if held is None and where.lanes in (Lanes.SPREAD, Lanes.REVERSED):
+    if held is None and where.lanes in (Lanes.SPREAD, Lanes.REVERSED, Lanes.STRIDED):
         kind = printer.types.name(new.dtype, printer.lanes)
         vector = printer.scope.declare(access.array, printer.broadcast(new), kind)
         return [f"{printer.lane(access, n)} = {vector.text}[{n}];" for n in range(printer.lanes)]

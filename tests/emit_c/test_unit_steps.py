@@ -17,7 +17,8 @@ from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
 
 BODIES = {   # the loop, and what tells that it is counted by one
-    "for (int i = 0; i < 3 * n; i += 3)\n    for (int k = 0; k < 9; k++)\n      y[i / 3] += x[k] * z[i + k];": "y_7",
+    "for (int i = 0; i < 3 * n; i += 3)\n    for (int k = 0; k < 9; k++)\n      y[i / 3] += x[k] * z[i + k];":
+        "y_4 += x[k] * z_1",
     "for (int i = 3 * n - 3; i > -1; i -= 3)\n    y[i / 3] = x[i / 3] * 0.5;": "y[i_step] = x[i_step]",
     "for (int i = 5; i < 2 * n + 4; i += 2)\n    z[i] = z[i] * 0.5;": "z[2 * i_step + 5] = z[2 * i_step + 5]",
     "for (int i = 1; i < n; i += 2)\n    z[i] = z[i] * 0.5;": "",   # n / 2 iterations, rounded: stays as it is
