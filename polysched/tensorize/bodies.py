@@ -211,13 +211,13 @@ def _same_variables(intrinsic: Intrinsic, update: Expr, target: str) -> Callable
     if goal is None or len(products) != 1 or sorted(products[0]) != sorted(map(str, intrinsic.contraction.inputs)):
         return lambda chosen: True
     wanted = _Size.of(m for m, _ in goal.terms if m != (target,))
-    known: dict[Expr, _Size | None] = {}
+    known: dict[int, tuple[Expr, _Size | None]] = {}   # by identity: every operand is tried with many others
 
     def size(e: Expr) -> _Size | None:
-        if e not in known:
+        if id(e) not in known:
             form = ideal_form(e, {})
-            known[e] = None if form is None else _Size.of(m for m, _ in form.terms)
-        return known[e]
+            known[id(e)] = e, None if form is None else _Size.of(m for m, _ in form.terms)
+        return known[id(e)][1]
 
     def possible(chosen: tuple[Expr, ...]) -> bool:
         parts = [size(e) for e in chosen]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from polysched.dependence import analyse
@@ -17,7 +17,7 @@ from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.facts import Numerics
 from polysched.tensorize.fragment import Fragment
-from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.intrinsic import Intrinsic, Isa
 from polysched.tensorize.match import Match, MatchOptions, match
 from polysched.tensorize.measured import measured_plans
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
@@ -146,7 +146,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
     """The match with the greatest gain over ordinary code, among those whose program splits around the statement."""
     best: tuple[float, TensorizedProgram, str] | None = None
     tied: dict[str, str] = {}
-    slower: dict[str, tuple[float, str]] = {}
+    refused: dict[str, list[Refused]] = {}
     written = WrittenInside(outside)
     for candidate in sorted(found, key=lambda m: m.cost_cycles):
         name, ordinary = candidate.fragment.statement.name, ordinary_cycles(candidate.fragment, target)
@@ -158,11 +158,12 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
             text += f", inside {' and '.join(f'loop {n}' for n in candidate.fragment.kept)}"
         if candidate.rest and cycles >= ordinary:   # then nothing is to be left behind, either
             continue
-        if options.intrinsic == AUTO and cycles >= ordinary:
-            slower[name] = min(slower.get(name, (math.inf, "")), (cycles, text))
+        slow = cycles >= ordinary
+        if best is not None and ordinary - cycles <= best[0]:
             continue
-        if (best is not None and ordinary - cycles <= best[0]) or not (
-                options.intrinsic != AUTO or executes_here(candidate.intrinsic)):
+        if options.intrinsic == AUTO and (slow or not executes_here(candidate.intrinsic)):
+            refused.setdefault(name, []).append(
+                Refused(cycles=cycles, intrinsic=candidate.intrinsic, text=text, slow=slow))
             continue
         try:
             same = candidate.fragment.scop is dependences.scop   # else a loop of it was cut
@@ -182,8 +183,33 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         elif not emulated and not chosen.library:
             program = _handed_out(program, target)
         return Decision(program=program, reasons=(best[2] + note,), emulated=emulated)
-    reasons = [*tied.values(), *(f"{n}: no instruction is worth it ({t})" for n, (_, t) in slower.items()), *why]
+    reasons = [*tied.values(), *(f"{n}: {t}" for n, several in refused.items() for t in _in_words(several)), *why]
     return Decision(program=None, reasons=tuple(reasons or ["no instruction that this machine executes matches"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """A match that `auto` does not take: no faster than vector code (`slow`), or of an instruction that is not here."""
+
+    cycles: float
+    intrinsic: Intrinsic
+    text: str
+    slow: bool
+
+
+def _in_words(refused: list[Refused]) -> Iterator[str]:
+    """The best that this machine executes, and the best that would be faster but that it does not execute."""
+    absent: set[Isa] = set()
+    for found in sorted(refused, key=lambda r: r.cycles):
+        if found.intrinsic.isa in absent:   # of its instructions one was tried
+            continue
+        if executes_here(found.intrinsic):
+            yield f"no instruction is worth it ({found.text})"
+            return
+        absent.add(found.intrinsic.isa)
+        if not found.slow and len(absent) == 1:
+            yield (f"{found.text}, but this machine does not execute {found.intrinsic.isa.name} "
+                   f"(--intrinsic {found.intrinsic.name} runs its emulator)")
 
 
 def _handed_out(program: TensorizedProgram, target: Target) -> TensorizedProgram:

@@ -129,6 +129,7 @@ class Intrinsic:
     configure : C executed before the first use (tile shapes, strides).
     finish : C executed after the last.
     scratchpads : memories it works in; without any, what lies in a scratchpad has no bound.
+    temporaries : registers that the template needs beside those of the operands.
     library : True for a function that is called with pointers, sizes and strides.
     """
 
@@ -142,6 +143,7 @@ class Intrinsic:
     configure: str = ""
     finish: str = ""
     scratchpads: tuple[Scratchpad, ...] = field(default=())
+    temporaries: int = 0
     library: bool = False
 
     def __post_init__(self) -> None:

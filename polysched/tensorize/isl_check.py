@@ -19,6 +19,7 @@ from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.scop.body import Expr, Load, walk
 from polysched.scop.points import fix_parameters
+from polysched.scop.scop import Scop
 from polysched.tensorize.body_proofs import adds_to
 from polysched.tensorize.fragment import Fragment, statement_fragment
 from polysched.tensorize.surroundings import surroundings
@@ -294,8 +295,14 @@ def _leading_back(fragment: Fragment, dependences: Dependences, *, sums: bool) -
     summed = _updates_of_the_sum(fragment) if sums and pairs else frozenset()
     if not any({p.source_reference, p.sink_reference} <= summed for p in pairs):
         return pairs
-    conflicts = back(analyse(fragment.scop, value_based=False).pairs)
+    conflicts = back(_conflicts(fragment.scop).pairs) if dependences.value_based else []
     return [p for p in (*pairs, *conflicts) if not {p.source_reference, p.sink_reference} <= summed]
+
+
+@lru_cache(maxsize=4)
+def _conflicts(scop: Scop) -> Dependences:
+    """All pairs of conflicting accesses; asked for by every statement and instruction."""
+    return analyse(scop, value_based=False)
 
 
 def _updates_of_the_sum(fragment: Fragment) -> frozenset[str]:

@@ -318,7 +318,7 @@ def _of_products(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     if made is None:
         return
     scop, names = made
-    after = analyse(scop)
+    after = analyse(scop, value_based=False)   # those of sums hide none: they may change places
     for part in fragments(scop, sizes=fragment.sizes):
         if part.statement.name in names:
             ways = _of_fragment(part.inside(len(fragment.kept)), intrinsic, options, after, refused, [])

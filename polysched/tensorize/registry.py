@@ -18,6 +18,7 @@ from polysched.tensorize.intrinsics import (
     arm_i8mm,
     arm_sve,
     avx2,
+    avx2_integer,
     avx512,
     avx512_bf16,
     avx512_vnni,
@@ -31,8 +32,8 @@ from polysched.tensorize.intrinsics import (
 
 INTRINSICS: dict[str, Intrinsic] = {
     intrinsic.name: intrinsic
-    for file in (avx2, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16, arm_sve,
-                 riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas)
+    for file in (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16,
+                 arm_sve, riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas)
     for intrinsic in file.ALL
 }
 

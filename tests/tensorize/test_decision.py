@@ -1,12 +1,16 @@
 """Which instruction computes a statement of a program, and the reasons where none does."""
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tensorize.choice import executes_here
 from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.emission.blocking import pressure
 from polysched.tensorize.emission.plan import block_cases
+from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.registry import find_intrinsic
 
 PRODUCT = """
@@ -86,6 +90,44 @@ def test_auto_takes_no_instruction_that_vector_code_can_beat() -> None:
     decision = decide(from_c_text(text), TensorizeOptions(sizes={"n": 64}), host())
     assert decision.program is None
     assert any("vector code at best" in r or "matches" in r for r in decision.reasons)
+
+
+def test_an_instruction_that_is_not_here_is_named_and_what_can_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither is a slower one that is not here called not worth it, nor are all of a set tried one after the other."""
+    asked: list[str] = []
+
+    def executes(intrinsic: Intrinsic) -> bool:
+        asked.append(intrinsic.name)
+        return intrinsic.isa.name == "avx2_fma"
+
+    monkeypatch.setattr("polysched.tensorize.decision.executes_here", executes)
+    text = PRODUCT.replace("int32_t", "float").replace("uint8_t", "float").replace("int8_t", "float")
+    lanes = replace(host(), vector_bits=128)   # ordinary code is slower than avx512f, faster than avx2_fma
+    decision = decide(from_c_text(text), TensorizeOptions(sizes={"n": 256}), lanes)
+    chosen = [r for r in decision.reasons if "fma_f32_avx2 about" in r]
+    assert chosen, decision.reasons
+    wide = replace(host(), vector_bits=256)
+    decision = decide(from_c_text(text), TensorizeOptions(sizes={"n": 256}), wide)
+    assert decision.program is None
+    absent, slow = decision.reasons
+    assert "but this machine does not execute avx512f (--intrinsic fma_f32_avx512 runs its emulator)" in absent
+    assert slow.startswith("S1: no instruction is worth it (fma_f32_avx2 about ")
+    assert sum(find_intrinsic(name).isa.name == "avx512f" for name in asked[-3:]) < 3
+
+
+def test_auto_takes_exact_pairs_of_bytes_where_there_are_no_dot_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With AVX2 alone bytes are widened once, where they are packed, and multiplied in pairs without saturation."""
+    monkeypatch.setattr("polysched.tensorize.decision.executes_here", lambda i: i.isa.name in ("avx2", "avx2_fma"))
+    target = replace(host(), vector_bits=256)
+    for left in ("uint8_t", "int8_t"):
+        text = PRODUCT.replace("uint8_t A", f"{left} A")
+        decision = decide(from_c_text(text), TensorizeOptions(sizes={"n": 256}), target)
+        assert decision.program is not None, decision.reasons
+        assert decision.program.match.intrinsic.name == "vpmaddwd"
+        plan = decision.plan(target)
+        assert plan is not None
+        assert all(plan.place(o).copy is not None for o in "AB")   # by vector code, no element by itself
+        assert pressure(plan.match, plan.unrolled)[0] <= 16        # the products need a register, too
 
 
 def test_what_nothing_here_executes_is_emulated() -> None:

@@ -19,8 +19,11 @@ INTEGER = {
     "vpdpbusd": ("uint8", "int8"), "vpdpbusd_vector": ("uint8", "int8"), "vpdpbusd_avx": ("uint8", "int8"),
     "vpdpwssd": ("int16", "int16"), "vpdpwssd_avx": ("int16", "int16"), "tdpbusd": ("uint8", "int8"),
     "tdpbssd": ("int8", "int8"), "tdpbuud": ("uint8", "uint8"), "tdpbsud": ("int8", "uint8"),
+    "vpmaddwd": ("int16", "int16"), "vpmaddwd_vector": ("int16", "int16"),
+    "vpmaddwd_u8s8_vector": ("uint8", "int8"), "vpmaddwd_s8s8_vector": ("int8", "int8"),
+    "vpmaddwd_u8u8_vector": ("uint8", "uint8"),
 }
-FLOAT = {"fma_f32_avx2": "float32", "fma_f32_avx512": "float32", "fma_f64_avx512": "float64",
+FLOAT = {"fma_f32_avx2": "float32", "fma_f64_avx2": "float64", "fma_f32_avx512": "float32", "fma_f64_avx512": "float64",
          "vdpbf16ps": "bfloat16", "tdpbf16ps": "bfloat16"}
 SIZES = [(1, 2, 3), (7, 17, 9), (32, 64, 130)]
 

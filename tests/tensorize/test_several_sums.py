@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
 from polysched.fuzz.checking import Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration
 from polysched.measure.inputs import WHOLE
 from polysched.pipeline import analysed
 from polysched.scop import from_c_text
+from polysched.scop.scop import Scop
 from polysched.target import find_compiler
 from polysched.tensorize import Matches, MatchOptions, find_intrinsic, match
 from polysched.tensorize.facts import Numerics
@@ -104,3 +109,20 @@ def test_sums_of_floats_change_places_with_leave_only() -> None:
     assert {m.fragment.statement.name for m in found.matches} == {"S0", "S1", "S2", "S3"}
     assert "float additions of several statements may be reordered" in found.matches[0].assumptions
     assert not matched(text("f", FLOATS, COMPLEX), "fma_f32_avx512", Numerics(reassociate=False)).count
+
+
+def test_the_dependences_of_a_program_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once per statement that is taken apart, whatever the number of its products."""
+    asked: list[Scop] = []
+
+    def counted(scop: Scop, *, value_based: bool = True) -> Dependences:
+        asked.append(scop)
+        return analyse(scop, value_based=value_based)
+
+    arrays, region, name, wanted = IN_ONE["complex"]
+    scop = from_c_text(text("complex", arrays, region))
+    for module in ("isl_check", "match"):
+        monkeypatch.setattr(import_module(f"polysched.tensorize.{module}"), "analyse", counted)
+    found = match(scop, find_intrinsic(name), sizes=SIZES, dependences=analyse(scop))
+    assert {m.fragment.statement.name for m in found.matches} == wanted
+    assert len(asked) == len(set(map(id, asked))) == 2

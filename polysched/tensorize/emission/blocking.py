@@ -82,7 +82,7 @@ def pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float, 
     """Registers that live at once, loads per execution, and the slowdown by too few accumulators for the latency."""
     unrolled = register_order(loop for loop in unrolled if loop.unroll > 1)
     executions = math.prod(loop.unroll for loop in unrolled)
-    held, loads = 0, 0.0
+    held, loads = match.intrinsic.temporaries, 0.0
     inner = unrolled[-1:] if unrolled else ()
     for operand in match.intrinsic.operands:
         mine = math.prod(loop.unroll for loop in unrolled if uses(match, operand.name, loop))

@@ -7,7 +7,7 @@ the C compiler sees interleaved vector copies; what the padding excludes is left
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
 
@@ -15,8 +15,14 @@ PARALLEL_ELEMENTS = 1 << 15
 WRITTEN_OUT = 8
 
 
-def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, parallel: bool) -> Iterator[str]:
-    """The loops; the padding of a buffer is not touched and has to be zero already."""
+def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, parallel: bool,
+               value: Callable[[str], str] = str) -> Iterator[str]:
+    """The loops; the padding of a buffer is not touched and has to be zero already.
+
+    Parameters
+    ----------
+    value : C of what the buffer gets, of the C of an element of the array.
+    """
     joined = _joined(copy)
     loops, unrolled = _order(joined)
     if parallel and loops and joined.elements >= PARALLEL_ELEMENTS:
@@ -28,7 +34,8 @@ def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, para
     for point in itertools.product(*(range(a.extent) for a in unrolled)):
         at = dict(zip((a.name for a in unrolled), point, strict=True))
         here, there = (_index(joined, loops, at, source=s) for s in (False, True))
-        text = (f"{buffer}[{here}] = {array}[{there}];" if to_buffer else f"{array}[{there}] = {buffer}[{here}];")
+        text = (f"{buffer}[{here}] = {value(f'{array}[{there}]')};" if to_buffer
+                else f"{array}[{there}] = {buffer}[{here}];")
         guards = [f"{_position(joined, loops, at, c)} < {joined.coordinates[c].count}"
                   for c in sorted({a.coordinate for a in unrolled}) if joined.is_padded(c)]
         yield pad + (f"if ({' && '.join(guards)}) {text}" if guards else text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.scop.body import Expr, Load
+from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.tensorize.match import Match
 from polysched.tensorize.operand_layout import uniform_step
 
@@ -72,6 +72,24 @@ def content_of(match: Match, operand: str) -> Expr:
     if operand == match.intrinsic.output.name:
         return Load(match.fragment.target, match.fragment.update.dtype)
     return match.assignment.expression(operand)
+
+
+def copied_element(match: Match, operand: str) -> Load | None:
+    """The one element of an array that each element of an operand is computed from; None when there are several.
+
+    Bytes that an instruction wants wider are such a function, and offsets that are subtracted from them.
+    """
+    held = content_of(match, operand)
+    parts = list(walk(held))
+    loads = {x for x in parts if isinstance(x, Load)}
+    moved = any(isinstance(x, IteratorRef) for x in parts)
+    if len(loads) != 1 or moved:
+        return None
+    wanted = match.intrinsic.parsed.operand(operand).dtype
+    (load,) = loads
+    if operand == match.intrinsic.output.name and load.dtype != wanted:
+        return None
+    return load
 
 
 def tile_loop(loops: list[NestLoop], group: int) -> NestLoop | None:

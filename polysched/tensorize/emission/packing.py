@@ -7,7 +7,7 @@ there; elsewhere the buffer holds zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import islpy as isl
 
@@ -16,7 +16,14 @@ from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, Paramete
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
 from polysched.tensorize.emission.copy_c import copy_loops
 from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable
-from polysched.tensorize.emission.nest import NestLoop, argument_name, content_of, kept_parameters, uses
+from polysched.tensorize.emission.nest import (
+    NestLoop,
+    argument_name,
+    content_of,
+    copied_element,
+    kept_parameters,
+    uses,
+)
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emulator import expression_c
 from polysched.tensorize.match import Match
@@ -40,14 +47,20 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     copy = plan.place(operand).copy
     parameters = [f"{c_type} *restrict ps_to", *(f"const {_c(plan.match, a)} *restrict {a}" for a in arrays),
                   *kept_parameters(plan.match)]
+    source = copied_element(plan.match, operand)
+
+    def value(element: str) -> str:
+        return value_c(plan.match, held, variable.dtype, element=lambda _: element)
+
     if copy is not None:
-        body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel))
-    elif isinstance(held, Load) and held.dtype == variable.dtype and separable(plan.match, held):
-        array = plan.match.fragment.statement.access(held.reference).array
-        body = list(gather(plan, operand, held, copy=f"ps_to[ps_at] = ps_inside ? {array}[ps_from_at] : 0;"))
+        body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel,
+                               value=value))
+    elif source is not None and separable(plan.match, source):
+        body = list(gather(plan, operand, source,
+                           copy=f"ps_to[ps_at] = ps_inside ? {value(f'{arrays[0]}[ps_from_at]')} : 0;"))
     else:
-        value = value_c(plan.match, held, variable.dtype)
-        body = _for_each(plan, operand, inside=f"ps_to[ps_at] = {value};", outside="ps_to[ps_at] = 0;", once=once)
+        inside = f"ps_to[ps_at] = {value_c(plan.match, held, variable.dtype)};"
+        body = _for_each(plan, operand, inside=inside, outside="ps_to[ps_at] = 0;", once=once)
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
 
 
@@ -210,12 +223,20 @@ def condition_c(points: isl.Set, names: Sequence[str]) -> str:
     return str(build.expr_from_set(moved.params()).to_C_str())
 
 
-def value_c(match: Match, e: Expr, wanted: DType) -> str:
-    """The element as C, in the operand's own type."""
+def value_c(match: Match, e: Expr, wanted: DType, *, element: Callable[[Load], str] | None = None) -> str:
+    """The element as C, in the operand's own type.
+
+    Parameters
+    ----------
+    element : the C of an element of an array; by the program's iterators when None.
+    """
+    def loaded(x: Load) -> str:
+        return element_c(match, x) if element is None else element(x)
+
     if isinstance(e, Literal):
         return ONE.get(wanted.name, e.text)
     if isinstance(e, Load) and e.dtype == wanted:
-        return element_c(match, e)
+        return loaded(e)
     short = {FLOAT16: "f32_to_f16", BFLOAT16: "f32_to_bf16"}
 
     def change(x: Expr) -> Expr:
@@ -223,7 +244,7 @@ def value_c(match: Match, e: Expr, wanted: DType) -> str:
             widening = {FLOAT16: "f16_to_f32", BFLOAT16: "bf16_to_f32"}[x.dtype]
             return Load(f"{widening}({short[x.dtype]}({expression_c(x.operand)}))", FLOAT32)
         if isinstance(x, Load):
-            return Load(_loaded_c(match, x), x.dtype)
+            return Load(_as_computed(loaded(x), x.dtype), x.dtype)
         if isinstance(x, IteratorRef | ParameterRef):
             return Load(x.name if isinstance(x, IteratorRef) else str(match.fragment.sizes[x.name]), x.dtype)
         return x
@@ -233,11 +254,11 @@ def value_c(match: Match, e: Expr, wanted: DType) -> str:
     return expression_c(rebuild(e if e.dtype == wanted else Cast(e, wanted), change))
 
 
-def _loaded_c(match: Match, e: Load) -> str:
-    text = element_c(match, e)
-    if e.dtype == BFLOAT16:
+def _as_computed(text: str, dtype: DType) -> str:
+    """An element in the type that C computes with."""
+    if dtype == BFLOAT16:
         return f"bf16_to_f32({text})"
-    return f"f16_to_f32({text})" if e.dtype == FLOAT16 else text
+    return f"f16_to_f32({text})" if dtype == FLOAT16 else text
 
 
 def element_c(match: Match, e: Load) -> str:

@@ -6,9 +6,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polysched.scop.body import Load
+from polysched.scop.body import Binary, Load, walk
 from polysched.tensorize.emission.copy_plan import CopyPlan, block_copy, homes, operand_subscripts, window_copy
-from polysched.tensorize.emission.nest import NestLoop, content_of, first_element, group_step, tile_loop, uses
+from polysched.tensorize.emission.nest import (
+    NestLoop,
+    content_of,
+    copied_element,
+    first_element,
+    group_step,
+    tile_loop,
+    uses,
+)
 from polysched.tensorize.intrinsic import LoadMode
 from polysched.tensorize.match import Match
 
@@ -51,7 +59,6 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     emulated : the emulator reads operands in their natural layout only.
     """
     mine = [loop for loop in loops if uses(match, operand, loop)]
-    held = content_of(match, operand)
     if not match.fragment.is_box:   # memory holds other values than zero where the domain ends
         return _packed(match, operand, mine, None)
     output = operand == match.intrinsic.output.name
@@ -59,12 +66,14 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     direct = _direct(match, operand, mine, emulated=emulated) if not partial else None
     if direct is not None and (emulated or output or not _walks_pages(match, operand, loops, direct)):
         return direct
-    if not isinstance(held, Load) or held.dtype != match.intrinsic.parsed.operand(operand).dtype or partial:
+    source = copied_element(match, operand)
+    if source is None or partial:
         return _packed(match, operand, mine, None)
-    blocks = block_copy(match, operand, held, mine)
-    windows = window_copy(match, operand, held, mine) if not output and not emulated else None
+    blocks = block_copy(match, operand, source, mine)
+    total = not any(isinstance(x, Binary) and x.op in ("/", "%") for x in walk(content_of(match, operand)))
+    windows = window_copy(match, operand, source, mine) if total and not output and not emulated else None
     if windows is not None and (blocks is None or windows.elements < blocks.elements):
-        window = _windowed(match, operand, held, mine, windows)
+        window = _windowed(match, operand, source, mine, windows)
         if window is not None:
             return window
     return _packed(match, operand, mine, blocks)

@@ -46,7 +46,7 @@ def _sums(name: str, lanes: int, isa: Isa, registers: tuple[Register, Register],
     mode = LoadMode.BROADCAST if repeated else LoadMode.PACKED
     kept = {BYTES_32: REPEAT_32, BYTES_64: REPEAT_64}[bytes_] if repeated else bytes_
     return Intrinsic(
-        name=name, isa=isa, cost=COST, section=SECTION, template=template,
+        name=name, isa=isa, cost=COST, section=SECTION, template=template, temporaries=1,
         semantics=f"""
 void {name}({total} C[{lanes}], const uint8_t A{shape}, const uint8_t B[{lanes}][8]) {{
     for (int i = 0; i < {lanes}; i++)
@@ -57,8 +57,9 @@ void {name}({total} C[{lanes}], const uint8_t A{shape}, const uint8_t B[{lanes}]
                   Operand(name="B", register=bytes_, mode=LoadMode.PACKED)))
 
 
-_FOUR = "{C} = _mm256_add_epi64({C}, _mm256_sad_epu8({A}, {B}));"
-_EIGHT = "{C} = _mm512_add_epi64({C}, _mm512_sad_epu8({A}, {B}));"
+# gcc 12 orders loads ahead of all sums otherwise, and has no registers left for the accumulators
+_FOUR = "{C} = _mm256_add_epi64({C}, _mm256_sad_epu8({A}, {B}));" + ' asm("" : "+x"({C}));'
+_EIGHT = "{C} = _mm512_add_epi64({C}, _mm512_sad_epu8({A}, {B}));" + ' asm("" : "+v"({C}));'
 VPSADBW_AVX2 = _sums("vpsadbw_avx2", 4, AVX2, (FOUR, BYTES_32), _FOUR, repeated=True)
 VPSADBW_VECTOR_AVX2 = _sums("vpsadbw_vector_avx2", 4, AVX2, (FOUR, BYTES_32), _FOUR, repeated=False)
 VPSADBW = _sums("vpsadbw", 8, AVX512, (EIGHT, BYTES_64), _EIGHT, repeated=True)
