@@ -175,7 +175,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
     if best is not None:
         chosen = best[1].match.intrinsic
         emulated = not chosen.library and not executes_here(chosen)
-        note = ", by its emulator: nothing here executes it" if emulated else ""
+        note = f", by its emulator: this machine does not execute {chosen.isa.name}" if emulated else ""
         program = best[1]
         if options.measure and not emulated and not chosen.library:
             program, told = _fastest(program, found, target)
