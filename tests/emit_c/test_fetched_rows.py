@@ -76,6 +76,11 @@ def test_rows_that_are_written_later_are_fetched_where_vectors_are_narrower_than
     np.testing.assert_allclose(*results, rtol=1e-6)
 
 
+def test_a_loop_of_few_operations_fetches_no_row_that_is_written() -> None:
+    few = program(expression="x[i][j] - largest")
+    assert {element for element, _ in FETCH.findall(emitted(few, vector_bits=256))} == {"x[i][j]"}
+
+
 def test_a_written_row_that_the_second_cache_holds_is_not_fetched() -> None:
     text = program(rows=2000).replace("y[restrict 2000][203]", "y[restrict 2000][203], float z[restrict 16][203]")
     small = text.replace("      y[i][j] = e[j]", "      z[i % 16][j] = e[j]")
