@@ -73,9 +73,10 @@ def bare_c(intrinsic: Intrinsic, accumulators: int) -> str:
               for o in inputs]
     lines += [fill_in(kind.load, register=r, pointer="zeros", stride=row) for r in results]
     lines.append("for (long n = 0; n < times; n++) {")
-    lines += [fill_in(intrinsic.template, **{**names, output: r}) for r in results]
-    if not numbered:
-        lines += [f'asm volatile("" : "+{CONSTRAINTS[platform.machine()]}"({r}));' for r in results]
+    for r in results:   # nothing that a template computes of inputs alone may be computed once for all
+        opaque = [] if numbered else [*(names[o.name] for o in inputs), r]
+        lines += [f'asm volatile("" : "+{CONSTRAINTS[platform.machine()]}"({x}));' for x in opaque]
+        lines.append(fill_in(intrinsic.template, **{**names, output: r}))
     lines += ["}", f"{c_type} *mine = out + omp_get_thread_num() * {accumulators * intrinsic.output.elements}L;"]
     lines += [fill_in(kind.store, register=r, pointer=f"(mine + {i * intrinsic.output.elements})", stride=row)
               for i, r in enumerate(results)]

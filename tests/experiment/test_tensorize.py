@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,24 @@ def test_what_is_compiled_here_computes_its_definition(tmp_path: Path) -> None:
     if not executes_here(find_intrinsic("fma_f32_avx2")):
         pytest.skip("this CPU has no AVX2, whose multiply-add counts here")
     assert said(NESTS + BARE, tmp_path) == 3 * ["True"] + 2 * ["(2, 12, 8) 1000.0 1000.0 True"] + [""]
+
+
+EACH = """
+from bare import bare_c
+from polysched.target import find_compiler
+from polysched.tensorize import find_intrinsic
+compiler = find_compiler()
+Path("bare.c").write_text(bare_c(find_intrinsic("vpmaddwd"), 12))
+done = compiler.run(["-O3", "-mavx2", "-std=gnu11", "-w", *compiler.openmp_compile, "-S", "bare.c", "-o", "bare.s"])
+print(done.stderr, Path("bare.s").read_text().count("vpmaddwd"))
+"""
+
+
+def test_the_bare_instruction_computes_every_product(tmp_path: Path) -> None:
+    """Inputs never change there, but their product is no constant of the loop: that would be a peak of additions."""
+    if platform.machine() != "x86_64":
+        pytest.skip("vpmaddwd is an instruction of x86-64")
+    assert said(EACH, tmp_path) == [" 12", ""]
 
 
 TABLE = """
