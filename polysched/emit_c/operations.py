@@ -5,8 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import frexp
 
-from polysched.emit_c.loops import Node, RegisterTile, instances
-from polysched.scop.body import Binary, Call, Expr, Literal, Select, assignments, statement_expressions, walk
+from polysched.emit_c.expressions import linear_form
+from polysched.emit_c.facts import depends_on
+from polysched.emit_c.loops import For, Node, RegisterTile, instances
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    Call,
+    Expr,
+    Literal,
+    Load,
+    Select,
+    assignments,
+    statement_expressions,
+    walk,
+)
 from polysched.scop.scop import Scop
 
 MOST_BESIDE_DIVISION = 10    # operations that fit into the time of one division of a vector
@@ -51,6 +64,21 @@ def waits_for_divider(tile: RegisterTile, scop: Scop) -> bool:
     return (len(tile.edges) == len(row) == 1 and all(loop.variable in row for loop in tile.loops) and not found.calls
             and bool(found.divisors) and not any(map(_is_power_of_two, found.divisors))
             and found.simple <= MOST_BESIDE_DIVISION * len(found.divisors))
+
+
+def only_copies(loop: For, scop: Scop) -> bool:
+    """Whether all that a loop does is to assign one element after the other to others of the same type."""
+    done = list(instances(loop.body))
+    if len(done) != 1:
+        return False
+    statement = scop.statement(done[0].statement)
+    match statement.body:
+        case (Assign(op=None, value=Load() as value, dtype=dtype),):
+            iterators = dict(zip(statement.iterators, done[0].iterators, strict=True))
+            forms = [linear_form(subscript, iterators) for subscript in statement.access(value.reference).subscripts]
+            moves = any(form is None or depends_on(form, frozenset({loop.variable})) for form in forms)
+            return value.dtype == dtype and moves
+    return False
 
 
 def _is_power_of_two(expr: Expr) -> bool:

@@ -36,6 +36,7 @@ from polysched.emit_c.loops import (
 )
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
+from polysched.emit_c.operations import only_copies
 from polysched.emit_c.panel_copy import ALIGNMENT_BYTES, PanelCopy
 from polysched.emit_c.statements import INDENT, braced, print_body
 from polysched.emit_c.thread_parts import ThreadParts
@@ -49,10 +50,11 @@ from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
 
+LINE_BITS = 512
 LEAST_ROWS_IN_LANES = 8
+"""Rows side by side: as many sums as hide the time that an addition takes."""
 STRIDED_VECTORS = 2
 """Sums of strided rows side by side, each a vector: its shuffles take most of the four cycles of an addition."""
-"""Rows side by side: as many sums as hide the time that an addition takes."""
 
 
 @dataclass(frozen=True)
@@ -236,8 +238,11 @@ class RegionPrinter:
         """Iterations that one vector step of a simd loop takes; 0 when its body has no vector form.
 
         Elements that lie apart are gathered one by one, which pays where a function is computed of them.  Narrow
-        elements in wide arithmetic are better left to the compiler, unless there is such a function.
+        elements in wide arithmetic are better left to the compiler, unless there is such a function.  So are copies,
+        for which it calls the C library, unless vectors fill lines (durbin on a Zen 4: 0.96 of the time).
         """
+        if self.options.vector_bits < LINE_BITS and only_copies(loop, self.scop):
+            return 0
         calls = self.has_vector_calls(loop.body)
         code = self._tile_code(one_vector(loop, 2), facts)
         if not calls and code.converts_far():

@@ -238,3 +238,14 @@ def test_buffers_that_take_turns_are_told_apart(body: str, tmp_path: Path) -> No
             function(n, ctypes.c_void_p(copy.ctypes.data))
             results.append(copy.tobytes())
         assert results[0] == results[1], f"{n}\n{source.text}"
+
+
+@pytest.mark.parametrize(("body", "vector_bits", "vectors"), [
+    ("A[i][j] = B[i][j];", 256, False), ("A[i][j] = B[i][j];", 512, True),      # whole lines, one by one
+    ("A[i][j] = B[i][m + 1];", 256, True), ("A[i][j] = -B[i][j];", 256, True), ("D[i][j] = A[i][j];", 256, True),
+    ("A[i][j] += B[i][j];", 256, True)])
+def test_copies_in_vectors_narrower_than_a_line_are_left_to_the_compiler(
+        body: str, vector_bits: int, vectors: bool) -> None:
+    text = emit(marked(from_c_text(program(body)), LOOPS), options=EmitOptions(vector_bits=vector_bits)).text
+    assert ("vector_size" in text) == vectors
+    assert ("omp simd" in text) != vectors
