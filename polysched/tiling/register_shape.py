@@ -24,6 +24,7 @@ CUT_BLOCK = 0.5      # what it costs beside its own work to compute the last blo
 PARTIAL_BLOCK = 6    # how much slower than a full block the rest runs, per element, where no copy will do
 UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
 UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
+MOST_FOLDED = 4      # multiply-adds that share a vector and may each read it from memory (gcc 12 for Zen)
 STEP_CYCLES = 1.5    # what a step of the loop of the sum costs beside full pipes: its counter, its addresses,
 UNHIDDEN_LOADS = 0.3  # and the share of its loads that the pipes wait for
 BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
@@ -177,7 +178,8 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
     operations = row_count * vectors * len(sums)
     # a vector whose elements lie apart is gathered element by element
     apart = vectors if packs_columns else vectors * lanes
-    loads = sum((row_count if r.moves_with(rows) else 1)
+    reads = row_count if row_count <= MOST_FOLDED else 1
+    loads = sum((row_count if r.moves_with(rows) else reads if packs_columns or r.stride(columns) is Stride.UNIT else 1)
                 * {Stride.INVARIANT: 1, Stride.UNIT: vectors, Stride.OTHER: apart}[r.stride(columns)]
                 for r in operands)
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes

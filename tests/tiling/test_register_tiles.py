@@ -1,5 +1,7 @@
 """Register blocks: their size from the machine, their loops, and where they may stand."""
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.scheduling.loop_tree import Band, Sequence, from_isl, walk
@@ -7,7 +9,7 @@ from polysched.scop.points import fix_parameters
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.distribute import sets_of
-from polysched.tiling.register_shape import register_shapes
+from polysched.tiling.register_shape import MOST_FOLDED, register_shapes
 from tests.tiling import kernels
 from tests.tiling.test_tile_bands import assert_legal, marks, scheduled, shape
 from tests.tiling.test_traffic import product_nest
@@ -23,6 +25,15 @@ def test_a_block_fits_the_registers_and_hides_the_latency(target):
     assert (best.rows, best.columns, best.inner) == (0, 1, (2,))
     assert best.row_count * vectors + vectors + 1 <= target.vector_registers
     assert best.row_count * vectors >= target.ports.fma_pipes * target.ports.fma_latency_cycles
+
+
+@pytest.mark.parametrize("element_bytes", [4, 8])
+def test_no_compiler_reads_the_vectors_of_a_block_again_for_every_row(element_bytes):
+    nest = product_nest(1024)
+    nest = replace(nest, references=tuple(replace(r, element_bytes=element_bytes) for r in nest.references))
+    best = register_shapes(nest, "S", AVX2)[0]
+    assert best.row_count > MOST_FOLDED
+    assert best.column_count == 2 * AVX2.lanes(8 * element_bytes)
 
 
 def test_a_scalar_machine_gets_no_block():
