@@ -14,6 +14,7 @@ from polysched.dependence.carried_values import carries_values, substitute_carri
 from polysched.dependence.collapsing import CollapsedLoops, collapse_rows
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
+from polysched.dependence.last_values import LastValue
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice
@@ -59,6 +60,7 @@ class Optimized(Shown):
     options : what was asked for.
     seconds : wall time per stage; a Scop that was passed in has no time.
     expanded : temporaries with a copy per iteration; `dependences` and what follows are of the program with them.
+    last_values : arrays of the caller in whose place iterations work in such a temporary.
     instructions : which instruction computes which statement, or why none does; empty when none was asked for.
     unexpanded : temporaries whose copies would have needed more memory than the caller's arrays.
     moved : scalars that live in the element that their result goes to, and its array.
@@ -74,6 +76,7 @@ class Optimized(Shown):
     options: PipelineOptions
     seconds: Mapping[str, float] = field(default_factory=dict)
     expanded: tuple[ExpandedArray, ...] = ()
+    last_values: tuple[LastValue, ...] = ()
     unexpanded: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
     kept_below: int = 0
@@ -104,6 +107,8 @@ class Optimized(Shown):
             yield f"loops {loops}"
         for name, home in self.moved:
             yield f"temporary {name}: in {home}, where its result goes"
+        for copied in self.last_values:
+            yield str(copied)
         for array in self.expanded:
             place = "on the heap" if array.name in self.source.allocated else "declared in the loops"
             yield f"temporary {array.name}: a copy per iteration of {', '.join(array.loops)}, {place}"
@@ -172,8 +177,9 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     source = _emitted(expansion.dependences, options, seconds)
     too_large = {a for a in source.allocated if not is_affordable(source.scop, a)}
     kept: frozenset[str] = frozenset()
+    instead_of = {copied.copy: copied.array for copied in expansion.last_values}
     if too_large:
-        kept = frozenset(a.before for a in expansion.arrays if a.name in too_large)
+        kept = frozenset(instead_of.get(a.before, a.before) for a in expansion.arrays if a.name in too_large)
         expansion = _timed(seconds, "dependences", lambda: analysed(
             scop, but=kept, vector_bytes=options.collapses_for()))
         source = _emitted(expansion.dependences, options, seconds)
@@ -190,8 +196,9 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         source = guarded(source)
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
-                     unexpanded=tuple(sorted(too_large)), instructions=reasons, kept_below=kept_below,
-                     moved=expansion.moved, collapsed=expansion.collapsed)
+                     unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
+                     kept_below=kept_below, moved=expansion.moved, collapsed=expansion.collapsed,
+                     last_values=expansion.last_values)
 
 
 def _with_values(scop: Scop, expansion: Expansion, source: CSource, options: PipelineOptions,

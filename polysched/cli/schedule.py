@@ -66,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"  candidate {candidate}")
             for rung in report.rungs or (FIRST_RUNG,):
                 print(f"  {rung}")
+            for copied in expansion.last_values:
+                print(f"  {copied}")
             for array in expansion.arrays:
                 print(f"  temporary {array.name}: a copy per iteration of {', '.join(array.loops)}")
             for name, home in expansion.moved:
@@ -82,6 +84,7 @@ def _as_json(schedule: Schedule, expansion: Expansion) -> dict[str, Any]:
     from polysched.scheduling.tree_text import band_list
     return {"name": schedule.scop.name, "algorithm": schedule.algorithm, "bands": band_list(schedule.tree),
             "expanded": {array.name: list(array.loops) for array in expansion.arrays}, "moved": dict(expansion.moved),
+            "last_values": {copied.array: copied.copy for copied in expansion.last_values},
             "relaxed": list(schedule.dependences.relaxed), "report": asdict(schedule.report),
             "rung": list(schedule.report.rungs or (FIRST_RUNG,)),
             "tree": str(schedule.tree)}

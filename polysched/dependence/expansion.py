@@ -27,14 +27,22 @@ from polysched.dependence.analysis import analyse
 from polysched.dependence.coalescing import in_place_of_result
 from polysched.dependence.collapsing import CollapsedLoops
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.dependence.last_values import LastValue, with_last_values
 from polysched.dependence.same_values import check_same_values
-from polysched.dependence.source_loops import SourceLoop, equal_counters, shared_loops, stays_inside
+from polysched.dependence.source_loops import (
+    SourceLoop,
+    equal_counters,
+    every_read_has_a_writer,
+    shared_loops,
+    stays_inside,
+    subscripted_by,
+)
 from polysched.dependence.unrolling import is_short, write_out
 from polysched.errors import BudgetExceededError, IllegalScheduleError
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
-from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement, Storage
+from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +82,14 @@ class Expansion:
     arrays : what was expanded.
     moved : scalars that live in an element of another array now, and that array.
     collapsed : loops that became one before (`collapsing`).
+    last_values : arrays of the caller whose iterations work in copies; the last values are copied out.
     """
 
     dependences: Dependences
     arrays: tuple[ExpandedArray, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
     collapsed: tuple[CollapsedLoops, ...] = ()
+    last_values: tuple[LastValue, ...] = ()
 
 
 def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozenset(),
@@ -87,7 +97,8 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
     """Expand every temporary that holds iterations in an order they do not need.
 
     Temporaries are the arrays and scalars that nothing reads after the region (`Array.is_temporary`).  One that
-    is used for several purposes, between which no value flows, is taken apart first.  Not touched are those that
+    is used for several purposes, between which no value flows, is taken apart first.  An array that lives on becomes
+    one where that makes a loop parallel; its last values are copied out (`last_values`).  Not touched are those that
     no anti or output dependence concerns, those with accesses that are not exact, and those whose values come
     from outside.  Memory-based dependences say too little: nothing is expanded then.
 
@@ -105,6 +116,7 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
         return Expansion(dependences=dependences)
     given = dependences
     dependences, moved = _coalesced(_written_out(dependences, but) if write_out else dependences, but)
+    dependences, last_values = with_last_values(dependences, but=but)
     scop = dependences.scop
     done: list[ExpandedArray] = []
     for array in (a for a in dependences.scop.arrays if a.name not in but):
@@ -117,12 +129,13 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
                 done.append(ExpandedArray(name=name, before=array.name, loops=tuple(
                     users[0].iterators[loop.counters[users[0].name][0]] for loop in loops)))
     if not done:
-        return Expansion(dependences=dependences if moved else given, moved=moved)
+        return Expansion(dependences=dependences if moved or last_values else given, moved=moved,
+                         last_values=last_values)
     changed = analyse(_without_unused_locals(scop), value_based=True, inputs=dependences.inputs)
     if not changed.value_based:
         return Expansion(dependences=given)
     check_same_values(dependences, changed)
-    return Expansion(dependences=changed, arrays=tuple(done), moved=moved)
+    return Expansion(dependences=changed, arrays=tuple(done), moved=moved, last_values=last_values)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -193,10 +206,10 @@ def _loops_to_expand(dependences: Dependences, web: _Web) -> tuple[SourceLoop, .
     if not any(p.kind in (DependenceKind.ANTI, DependenceKind.OUTPUT) and p.array == web.array.name
                and {p.source_reference, p.sink_reference} & web.references for p in dependences.pairs):
         return ()
-    if not _every_read_has_a_writer(scop, web.accesses, web.flow):
+    if not every_read_has_a_writer(scop, web.accesses, web.flow):
         return ()
     return tuple(loop for loop in _private_loops(scop, web)
-                 if not all(_is_subscript(a, loop.counters[s.name]) for s, a in web.accesses)
+                 if not all(subscripted_by(a, loop.counters[s.name]) for s, a in web.accesses)
                  and _shift(scop, web.statements, loop) is not None)
 
 
@@ -265,32 +278,6 @@ def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:
                                    witness=str(flow.subtract(dependences.flow)),
                                    hint="this is a fault of polysched: please report it with the source file")
     return changed
-
-
-def _every_read_has_a_writer(scop: Scop, accesses: Sequence[tuple[Statement, Access]],
-                             flow: Sequence[Dependence]) -> bool:
-    """Whether each instance that reads the array gets a value that some instance certainly wrote.
-
-    Inside one instance a read may be served by an earlier assignment of the same instance, which is no
-    dependence; then the read needs no other writer, but we do not look: such arrays are left alone.
-    """
-    for statement, access in accesses:
-        if access.kind is not AccessKind.READ:
-            continue
-        served = isl.Set.empty(statement.domain.get_space())
-        for pair in flow:
-            certain = scop.statement(pair.source).access(pair.source_reference).kind is AccessKind.MUST_WRITE
-            if pair.sink_reference == access.reference and certain:
-                served = served.union(pair.relation.range())
-        if not access.relation.domain().intersect_params(scop.context).is_subset(served):
-            return False
-    return True
-
-
-def _is_subscript(access: Access, counter: tuple[int, int]) -> bool:
-    """Whether a dimension of the array is the loop's counter already."""
-    return any(access.relation.is_subset(equal_counters(access.relation, counter, (dimension, 0)))
-               for dimension in range(access.relation.dim(isl.dim_type.out)))
 
 
 def _shift(scop: Scop, users: Sequence[Statement], loop: SourceLoop) -> int | None:

@@ -3,7 +3,8 @@
 If each instance of the new program stands for one of the old (its trailing iterators), runs the same body,
 and each of its reads is served by an instance that stands for the old source (or by the live-in value where
 it was before), then by induction over the order all values are equal.  Arrays that live on after the
-region must still have every element written by the last writer it had.
+region must still have every element written by the last writer it had.  A new statement may only copy
+one element: what it writes counts as written by the instance whose value it reads.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import IllegalScheduleError
+from polysched.scop.body import Assign, Load
 from polysched.scop.scop import Access, AccessKind, Scop, union_map
 
 
@@ -22,12 +24,13 @@ def check_same_values(before: Dependences, after: Dependences) -> None:
     ------
     IllegalScheduleError : a read gets its value from another instance; the witness is the read.
     """
+    known = {s.name for s in before.scop.statements}
     for statement in after.scop.statements:
-        for access in statement.reads:
+        for access in statement.reads if statement.name in known else ():
             _check_read(before, after, access)
     for array in after.scop.arrays:
         if not array.is_temporary:
-            _check_last_writers(before.scop, after.scop, array.name)
+            _check_last_writers(before, after, array.name)
 
 
 def _check_read(before: Dependences, after: Dependences, access: Access) -> None:
@@ -55,8 +58,8 @@ def _sources(dependences: Dependences, reference: str) -> isl.UnionMap:
 
 def _projection(before: Scop, after: Scop) -> isl.UnionMap:
     """New instances to the old ones they stand for: the trailing iterators."""
-    maps = []
-    for statement in after.statements:
+    maps, known = [], {s.name for s in before.statements}
+    for statement in (s for s in after.statements if s.name in known):
         depth = before.statement(statement.name).depth
         extra = statement.depth - depth
         relation = isl.Map.identity(statement.domain.get_space().map_from_set()).intersect_domain(statement.domain)
@@ -65,15 +68,33 @@ def _projection(before: Scop, after: Scop) -> isl.UnionMap:
     return union_map(maps)
 
 
-def _check_last_writers(before: Scop, after: Scop, array: str) -> None:
-    old = _last_writers(before, array)
-    projection = _projection(before, after)
-    new = _last_writers(after, array).apply_range(projection)
+def _check_last_writers(before: Dependences, after: Dependences, array: str) -> None:
+    old = _last_writers(before.scop, array)
+    projection = _projection(before.scop, after.scop)
+    new = _last_writers(after.scop, array).apply_range(_copied_from(before.scop, after).union(projection))
     if not (new.is_subset(old) and old.is_subset(new)):
         different = old.subtract(new).union(new.subtract(old))
         raise IllegalScheduleError(f"{array!r} would have another value after the region",
                                    witness=f"element and last writer {different.sample().to_str()}",
                                    hint="every element that may be read later must be written in the end as before")
+
+
+def _copied_from(before: Scop, after: Dependences) -> isl.UnionMap:
+    """Instances of new statements to the old ones that computed what they copy.
+
+    Raises
+    ------
+    IllegalScheduleError : a new statement does more than copy.
+    """
+    known = {s.name for s in before.statements}
+    copies = [s for s in after.scop.statements if s.name not in known]
+    for statement in copies:
+        item = statement.body[0]
+        if len(statement.body) > 1 or not isinstance(item, Assign) or not isinstance(item.value, Load) or item.op:
+            raise IllegalScheduleError(f"the new statement {statement.name} is no copy", where=before.name)
+    sources = union_map(p.relation for s in copies for a in s.reads for p in after.pairs
+                        if p.kind is DependenceKind.FLOW and p.sink_reference == a.reference)
+    return sources.reverse().apply_range(_projection(before, after.scop))
 
 
 def _last_writers(scop: Scop, array: str) -> isl.UnionMap:

@@ -9,7 +9,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependence
 from polysched.scop.schedule_nodes import NodeKind, kind_of
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,13 @@ class SourceLoop:
     sign: int = 1
 
 
-def shared_loops(scop: Scop, statements: Sequence[str]) -> Iterator[SourceLoop]:
-    """The loops of the program as written that are around all of these statements, outermost first."""
+def shared_loops(scop: Scop, statements: Sequence[str], *, bystanders: bool = False) -> Iterator[SourceLoop]:
+    """The loops of the program as written that are around all of these statements, outermost first.
+
+    Parameters
+    ----------
+    bystanders : say where all other statements in a loop stand, too.
+    """
     node = scop.schedule.get_root()
     wanted = set(statements)
     while True:
@@ -38,7 +43,8 @@ def shared_loops(scop: Scop, statements: Sequence[str]) -> Iterator[SourceLoop]:
         if kind == NodeKind.band:
             partial = node.band_get_partial_schedule()
             for member in range(node.band_n_member()):
-                loop = source_loop(scop, partial.get_union_pw_aff(member), statements)
+                around = sorted(_names(partial.domain())) if bystanders else statements
+                loop = source_loop(scop, partial.get_union_pw_aff(member), around)
                 if loop is None:
                     return
                 yield loop
@@ -73,6 +79,32 @@ def source_loop(scop: Scop, member: isl.UnionPwAff, statements: Sequence[str]) -
         signs.add(sign)
         counters[name] = (position, sign * constant)
     return SourceLoop(counters, signs.pop()) if len(counters) == len(statements) and len(signs) == 1 else None
+
+
+def subscripted_by(access: Access, counter: tuple[int, int]) -> bool:
+    """Whether a dimension of the array is the loop's counter already."""
+    return any(access.relation.is_subset(equal_counters(access.relation, counter, (dimension, 0)))
+               for dimension in range(access.relation.dim(isl.dim_type.out)))
+
+
+def every_read_has_a_writer(scop: Scop, accesses: Sequence[tuple[Statement, Access]],
+                            flow: Sequence[Dependence]) -> bool:
+    """Whether each instance that reads the array gets a value that some instance certainly wrote.
+
+    Inside one instance a read may be served by an earlier assignment of the same instance, which is no
+    dependence; then the read needs no other writer, but we do not look: such arrays are left alone.
+    """
+    for statement, access in accesses:
+        if access.kind is not AccessKind.READ:
+            continue
+        served = isl.Set.empty(statement.domain.get_space())
+        for pair in flow:
+            certain = scop.statement(pair.source).access(pair.source_reference).kind is AccessKind.MUST_WRITE
+            if pair.sink_reference == access.reference and certain:
+                served = served.union(pair.relation.range())
+        if not access.relation.domain().intersect_params(scop.context).is_subset(served):
+            return False
+    return True
 
 
 def _counter(function: isl.PwAff, depth: int) -> tuple[int, int, int] | None:

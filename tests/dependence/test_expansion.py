@@ -67,7 +67,7 @@ double f(int n, double A[restrict n])
 #pragma endscop
   return s;
 }
-""", {}),
+""", {"s_copy": ("i",)}),
     "its address is taken": ("""
 double f(int n, double A[restrict n])
 {
@@ -77,7 +77,7 @@ double f(int n, double A[restrict n])
 #pragma endscop
   return *p;
 }
-""", {}),
+""", {"s_copy": ("i",)}),
     "written under a condition": ("""
 void f(int n, double A[restrict n], double B[restrict n])
 {
