@@ -119,3 +119,16 @@ def test_elements_that_are_copied_one_by_one_cost_more() -> None:
     assert copy_cycles(straight, straight.place("B")) == 0.25 * straight.place("B").elements
     assert copy_cycles(turned, turned.place("B")) == turned.place("B").elements
     assert copy_cycles(turned, turned.place("C")) == 2 * turned.place("C").elements
+
+
+@pytest.mark.parametrize(("name", "block"), [
+    ("fma_f32_avx2", [2, 6]), ("fma_f64_avx2", [2, 6]), ("fma_f32_avx512", [4, 6])])
+def test_blocks_leave_a_register_and_read_few_bytes(name: str, block: list[int]) -> None:
+    """Three by four vectors need fewer loads, but all of 16 registers; two vectors by six read less than six by two."""
+    intrinsic = find_intrinsic(name)
+    dtype = intrinsic.output.dtype.name
+    found = match(operators.gmm(m=1024, n=1024, k=1024, dtype=dtype, accumulator=dtype), intrinsic).matches[0]
+    made = make_plan(found, emulated=False, target=Target(vector_bits=256, vector_registers=16, cores=2))
+    assert sorted(loop.unroll for loop in made.unrolled) == block
+    rows = next(loop for loop in made.unrolled if loop.unroll == block[-1])
+    assert [v.name for v in intrinsic.inputs if blocking.uses(made.match, v.name, rows) and v.elements == 1]

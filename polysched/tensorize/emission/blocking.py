@@ -24,12 +24,13 @@ CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams t
 LEAST_HANDED_OUT = 8   # tiles that threads take one by one, so that none waits long for the last
 LEAST_CYCLES = 20_000  # of such a tile: threads that ask for the next one wait for each other's answer
 SHORTEST_SUM = 64      # executions in a tile of a reduction there: shorter ones cost more for results than they save
+SPARE_REGISTERS = 1   # gcc 12 reads a vector again for every use where a block leaves it none to move loads with
 WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
 
 
 def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int] | None,
                     rank: int = 0) -> list[NestLoop]:
-    """Unroll the two spatial loops that save the most loads within the register budget.
+    """Unroll the two spatial loops that save the most loads within the register budget, of equals the fewest bytes.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int]
     rank : which of the model's blocks, 0 for the best; the last one where there are fewer.
     """
     spatial = [loop for loop in loops if not loop.reduction]
-    found: list[tuple[float, tuple[NestLoop, ...]]] = []
+    found: list[tuple[float, float, tuple[NestLoop, ...]]] = []
     for pair in [*itertools.combinations(spatial, 2), *((loop,) for loop in spatial)]:
         for factors in itertools.product(*(_factors(loop) for loop in pair)):
             if wanted is not None and factors != wanted[: len(factors)]:
@@ -49,9 +50,10 @@ def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int]
             if registers <= min(o.register.count for o in match.intrinsic.operands) and match.intrinsic.holds(tiles):
                 wasted = math.prod(loop.blocks * loop.unroll / loop.count for loop in chosen)
                 wasted *= math.prod(_ragged_cost(match, loop) for loop in chosen if loop.count % loop.unroll)
-                found.append(((loads + starved) * wasted, chosen))
-    found.sort(key=lambda f: f[0])
-    names = {loop.name: loop for loop in found[min(rank, len(found) - 1)][1]} if found else {}
+                read = sum(tiles[v.name] * v.elements * v.dtype.bytes for v in match.intrinsic.inputs)
+                found.append(((loads + starved) * wasted, read / math.prod(loop.unroll for loop in chosen), chosen))
+    found.sort(key=lambda f: f[:2])
+    names = {loop.name: loop for loop in found[min(rank, len(found) - 1)][2]} if found else {}
     return [names.get(loop.name, loop) for loop in loops]
 
 
@@ -79,10 +81,14 @@ def _factors(loop: NestLoop) -> Iterator[int]:
 
 
 def pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float, float]:
-    """Registers that live at once, loads per execution, and the slowdown by too few accumulators for the latency."""
+    """Registers that live at once, loads per execution, and the slowdown by too few accumulators for the latency.
+
+    One register at least is for what a compiler moves, unless the registers are numbered in the C (AMX).
+    """
     unrolled = register_order(loop for loop in unrolled if loop.unroll > 1)
     executions = math.prod(loop.unroll for loop in unrolled)
-    held, loads = match.intrinsic.temporaries, 0.0
+    spare = SPARE_REGISTERS if all(o.register.c_type for o in match.intrinsic.operands) else 0
+    held, loads = max(match.intrinsic.temporaries, spare), 0.0
     inner = unrolled[-1:] if unrolled else ()
     for operand in match.intrinsic.operands:
         mine = math.prod(loop.unroll for loop in unrolled if uses(match, operand.name, loop))
