@@ -15,7 +15,7 @@ Source: P. Feautrier, "Array expansion", ICS 1988; P. Tu, D. Padua, "Automatic a
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -78,11 +78,10 @@ def with_last_values(dependences: Dependences, *, but: frozenset[str] = frozense
     """
     done: list[LastValue] = []
     for array in dependences.scop.arrays:
-        if array.name in but or array.is_temporary or array.c_element.count("{}") != len(array.extents):
-            continue
-        loops = _private_loops(dependences, array)
-        freed = _freed(dependences, array, loops)
-        if not freed or _extents(dependences.scop, array) is None:
+        private = {a.name: loops for a in dependences.scop.arrays if (loops := _private_loops(dependences, a, but))}
+        loops = private.get(array.name, ())
+        freed = _freed(dependences, array, private)
+        if not freed:
             continue
         scop, made = _with_copy(dependences.scop, array, loops, freed)
         try:
@@ -116,13 +115,16 @@ def _users(scop: Scop, array: Array) -> tuple[tuple[Statement, Access], ...]:
     return tuple((s, a) for s in scop.statements for a in s.accesses if a.array == array.name)
 
 
-def _private_loops(dependences: Dependences, array: Array) -> tuple[SourceLoop, ...]:
+def _private_loops(dependences: Dependences, array: Array, but: frozenset[str]) -> tuple[SourceLoop, ...]:
     """The loops around all references, outermost first, that no value of the array crosses; empty to leave it alone."""
+    if array.name in but or array.is_temporary or array.c_element.count("{}") != len(array.extents):
+        return ()
     scop, users = dependences.scop, _users(dependences.scop, array)
     flow = [p for p in dependences.pairs if p.array == array.name and p.kind is DependenceKind.FLOW]
     exact = all(a.exact and a.kind is not AccessKind.MAY_WRITE and a.relation.is_single_valued() for _, a in users)
     stored = any(p.array == array.name and p.kind in _STORAGE for p in dependences.pairs)
-    if not exact or not stored or not flow or not every_read_has_a_writer(scop, users, flow):
+    if not exact or not stored or not flow or not every_read_has_a_writer(scop, users, flow) or (
+            _extents(scop, array) is None):
         return ()
     loops: list[SourceLoop] = []
     for loop in shared_loops(scop, [s.name for s, _ in users], bystanders=True):
@@ -132,20 +134,32 @@ def _private_loops(dependences: Dependences, array: Array) -> tuple[SourceLoop, 
     return tuple(loops)
 
 
-def _freed(dependences: Dependences, array: Array, loops: Sequence[SourceLoop]) -> tuple[SourceLoop, ...]:
-    """The loops that are parallel but for the storage of the array, and of temporaries, which can be expanded."""
+def _freed(dependences: Dependences, array: Array, private: Mapping[str, Sequence[SourceLoop]]
+           ) -> tuple[SourceLoop, ...]:
+    """The loops that are parallel but for the storage of the array, of its like, and of temporaries.
+
+    Parameters
+    ----------
+    private : the arrays that can have a copy, and the loops that no value of each crosses.
+    """
     scop, freed = dependences.scop, []
     temporary = {a.name for a in scop.arrays if a.is_temporary}
+    loops = private.get(array.name, ())
     for position, loop in enumerate(loops):
+        stored = {name for name, its in private.items() if any(_is_same(loop, other) for other in its)} | temporary
         inside = [together for p in dependences.pairs if p.kind is not DependenceKind.INPUT
                   and p.source in loop.counters and p.sink in loop.counters
                   and (together := _in_one_iteration(p, loops[:position])) is not None]
         crossing = [p for p in inside if not stays_inside(p, loop)]
-        ordered = [p for p in crossing if p.kind is DependenceKind.FLOW or p.array not in {array.name, *temporary}]
+        ordered = [p for p in crossing if p.kind is DependenceKind.FLOW or p.array not in stored]
         if any(p.array == array.name for p in crossing) and not ordered and not all(
                 subscripted_by(a, loop.counters[s.name]) for s, a in _users(scop, array)):
             freed.append(loop)
     return tuple(freed)
+
+
+def _is_same(first: SourceLoop, second: SourceLoop) -> bool:
+    return first.counters == second.counters
 
 
 def _in_one_iteration(pair: Dependence, loops: Sequence[SourceLoop]) -> Dependence | None:

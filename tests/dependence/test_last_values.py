@@ -47,7 +47,15 @@ PRIVATE = {
     }""", ("i",)),
     "within a loop that is ordered": (f"for (int k = 0; k < m; k++) {ROWS.replace('A[i]', 'B[i]')}", ("i",)),
 }
+SEVERAL = {   # each orders the iterations by its storage, and none of them would do alone
+    "an array and a scalar": """for (int i = 0; i < n; i++) {
+    *s = 0;
+    for (int j = 0; j < n; j++) { t[j] = A[i][j] * 2; *s += t[j]; }
+    for (int j = 0; j < n; j++) B[i][j] = t[j] / *s;
+  }""",
+}
 SHARED = {
+    "of two only one can have copies": SEVERAL["an array and a scalar"].replace("*s = 0;", ""),
     "read before it is written": ROWS.replace("t[j] = A[i][j] + 1", "{ t[j] = t[j] + A[i][j]; }"),
     "a value of the iteration before": ROWS.replace("j < n; j++) t", "j < n && j > i; j++) t"),
     "written under a condition on values": ROWS.replace("t[j] = A[i][j] + 1", "if (A[i][j] > 0) t[j] = 1"),
@@ -65,6 +73,12 @@ def test_iterations_work_in_a_copy(case: str) -> None:
     assert [copied.loops for copied in expansion.last_values] == ([] if loops is None else [loops])
 
 
+@pytest.mark.parametrize("case", SEVERAL)
+def test_several_arrays_get_copies_together(case: str) -> None:
+    expansion = expand_temporaries(analyse(from_c_text(_region(SEVERAL[case]))))
+    assert {copied.array: copied.loops for copied in expansion.last_values} == {"t": ("i",), "s": ("i",)}
+
+
 @pytest.mark.parametrize("case", SHARED)
 def test_left_alone(case: str) -> None:
     dependences = analyse(from_c_text(_region(SHARED[case])))
@@ -73,11 +87,11 @@ def test_left_alone(case: str) -> None:
     assert copied == ()
 
 
-@pytest.mark.parametrize("case", [*PRIVATE, *SHARED])
+@pytest.mark.parametrize("case", [*PRIVATE, *SEVERAL, *SHARED])
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("m", [0, 2, 7])
 def test_the_caller_finds_the_same_values(case: str, n: int, m: int) -> None:
-    scop = from_c_text(_region(SHARED[case] if case in SHARED else PRIVATE[case][0]))
+    scop = from_c_text(_region({**SHARED, **SEVERAL, **{name: body for name, (body, _) in PRIVATE.items()}}[case]))
     results = []
     for program in (scop, expand_temporaries(analyse(scop)).dependences.scop):
         random = np.random.default_rng(7)
