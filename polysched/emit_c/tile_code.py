@@ -57,7 +57,7 @@ from polysched.tiling.streams import fetched, fetched_ahead
 
 MOST_UNROLLED = 8    # iterations of a loop of a sum,
 MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
-MOST_POINTS_BESIDE_ROWS = 20   # accumulators that leave registers for elements that the next iteration reads again
+MOST_POINTS_BESIDE_ROWS = 5 / 8   # of the registers, for sums beside elements that the next iteration reads again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,7 +362,8 @@ class TileCode:
 
     def _leaves_shared_rows(self) -> bool:
         """Whether single elements are better read again than kept in registers, of which the sums need too many."""
-        return len(points(self.tile.edges, self.lanes)) > MOST_POINTS_BESIDE_ROWS and all(
+        registers = 32 if self.vector_bits >= 512 else 16
+        return len(points(self.tile.edges, self.lanes)) > MOST_POINTS_BESIDE_ROWS * registers and all(
             r.lanes is Lanes.UNIFORM for r in self._shared_rows())
 
     def _barrier(self) -> list[str]:

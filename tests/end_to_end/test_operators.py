@@ -111,3 +111,28 @@ def test_pointwise_convolution(edge: int, tmp_path: Path) -> None:
     y = start.copy()
     run(optimize(from_c_text(text)), tmp_path, y, x, w)
     np.testing.assert_array_equal(y, start + np.einsum("oc,cyx->oyx", w, x))
+
+
+def test_sums_leave_no_registers_for_rows_of_the_image(tmp_path: Path) -> None:
+    """14 places by vectors of channels: what neighbouring places share is read again, not spilled."""
+    n, k, edge = 64, 32, 14
+    text = f"""void f(float Y[{n}][{edge}][{edge}], const float X[{k}][{edge + 2}][{edge + 2}],
+                                const float W[{n}][{k}][3][3]) {{
+#pragma scop
+  for (int o = 0; o < {n}; o++) for (int y = 0; y < {edge}; y++) for (int x = 0; x < {edge}; x++)
+    for (int c = 0; c < {k}; c++) for (int r = 0; r < 3; r++) for (int s = 0; s < 3; s++)
+      Y[o][y][x] += X[c][y + r][x + s] * W[o][c][r][s];
+#pragma endscop
+}}
+"""
+    optimized = optimize(from_c_text(text), PipelineOptions(vector_bits=256))
+    assert "register tile of 14 x" in optimized.text
+    assert '__asm__ volatile("" : : : "memory");' in optimized.text
+    rng = np.random.default_rng(1)
+    xs = rng.standard_normal((k, edge + 2, edge + 2)).astype(np.float32)
+    w = rng.standard_normal((n, k, 3, 3)).astype(np.float32)
+    y = np.zeros((n, edge, edge), np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(xs.astype(float), (edge, edge), (1, 2))
+    called = load(splice(text, [optimized.source]), tmp_path, strict=False).f
+    called(*(ctypes.c_void_p(a.ctypes.data) for a in (y, xs, w)))
+    np.testing.assert_allclose(y, np.einsum("crsyx,ocrs->oyx", windows, w), rtol=1e-4, atol=1e-4)
