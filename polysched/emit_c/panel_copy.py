@@ -10,18 +10,19 @@ import islpy as isl
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.expressions import ExpressionPrinter, linear_form
 from polysched.emit_c.facts import arms_of
+from polysched.emit_c.heap import ALIGNMENT_BYTES
 from polysched.emit_c.index import Comparison, Linear, Variable, constant, junction, substitute, variable, variables
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import For, PackedOperand, Panel
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.statements import INDENT, braced
+from polysched.emit_c.thread_arrays import array_of_thread
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.turned_copies import Squares
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.body import Load, walk
 
-ALIGNMENT_BYTES = 64
 LARGEST_ON_STACK = 1 << 16
 MOST_UNROLLED = 8
 LONGEST_RUN = 64     # elements of each row that are turned at a time
@@ -69,9 +70,10 @@ class PanelCopy:
             return []
         bounds = (arms_of(loop.lower, "max") + arms_of(loop.upper, "min") for loop in self.panel.loops)
         lasting = self.panel.bytes > LARGEST_ON_STACK or any(len(arms) > 2 for arms in bounds)
-        storage = "static _Thread_local " if lasting else ""
+        if lasting:
+            return array_of_thread(self.panel.value.dtype.c_name, self.panel.name, self.panel.extents, self.taken)
         extents = "".join(f"[{extent}]" for extent in self.panel.extents)
-        return [f"{storage}{self.panel.value.dtype.c_name} {self.panel.name}{extents}"
+        return [f"{self.panel.value.dtype.c_name} {self.panel.name}{extents}"
                 f" __attribute__((aligned({ALIGNMENT_BYTES})));"]
 
     def lines(self) -> list[str]:

@@ -13,7 +13,7 @@ from polysched.emit_c.cut_tiles import is_whole
 from polysched.emit_c.early_exit import exit_test
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.facts import Facts
-from polysched.emit_c.heap import part_of_thread
+from polysched.emit_c.heap import ALIGNMENT_BYTES, part_of_thread
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index import Comparison, Linear, variable, variables
 from polysched.emit_c.index_printer import IndexPrinter
@@ -37,8 +37,9 @@ from polysched.emit_c.loops import (
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.operations import only_copies
-from polysched.emit_c.panel_copy import ALIGNMENT_BYTES, PanelCopy
+from polysched.emit_c.panel_copy import PanelCopy
 from polysched.emit_c.statements import INDENT, braced, print_body
+from polysched.emit_c.thread_arrays import array_of_thread
 from polysched.emit_c.thread_parts import ThreadParts
 from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, packed_at
 from polysched.emit_c.tile_code import TileCode
@@ -111,7 +112,8 @@ class RegionPrinter:
             case Packed():
                 return self._packed(node, place)
             case Local():
-                return [*map(self._declaration, node.temporaries), *self.lines(node.body, place)]
+                declared = [line for temporary in node.temporaries for line in self._declaration(temporary)]
+                return [*declared, *self.lines(node.body, place)]
             case ThreadReduction():
                 return self._thread_reduction(node, place)
             case StatementInstance():
@@ -136,14 +138,15 @@ class RegionPrinter:
         names = ", ".join(t.array for p in node.parts for t in p.temporaries)
         return [f"/* partial results of {names} per thread, combined in the order of the threads */", *lines]
 
-    def _declaration(self, temporary: Temporary) -> str:
+    def _declaration(self, temporary: Temporary) -> list[str]:
         if temporary.memory:
-            return part_of_thread(self.scop, temporary)
+            return [part_of_thread(self.scop, temporary)]
         extents = "".join(f"[{extent}]" for extent in temporary.extents)
         aligned = f" __attribute__((aligned({ALIGNMENT_BYTES})))" if extents else ""
         dtype = self.scop.array(temporary.array).dtype
-        lasting = prod(temporary.extents) * dtype.bytes > LARGEST_BUFFER_BYTES
-        return f"{'static _Thread_local ' if lasting else ''}{dtype.c_name} {temporary.name}{extents}{aligned};"
+        if prod(temporary.extents) * dtype.bytes > LARGEST_BUFFER_BYTES:
+            return array_of_thread(dtype.c_name, temporary.name, temporary.extents, self.taken)
+        return [f"{dtype.c_name} {temporary.name}{extents}{aligned};"]
 
     def _among_others(self, child: Node, place: Place) -> list[str]:
         lines = self.lines(child, place)

@@ -216,8 +216,8 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
     if not edges or plain:
         edges.append(-(-extent // granule) * granule)
     if problem.streams and problem.shape is not None and loop == problem.shape.rows:
-        least = FEWEST_BLOCKS * granule
-        edges = edges if _rows_conflict(problem, least) else [edge for edge in edges if edge >= least] or edges[-1:]
+        least = min(FEWEST_BLOCKS * granule, _rows_side_by_side(problem) // granule * granule)
+        edges = [edge for edge in edges if edge >= least] or edges[-1:]
     if problem.streams and problem.shape is not None and loop == problem.shape.columns:
         edges = [edge for edge in edges if edge >= FEWEST_COLUMNS * granule] or edges[-1:]
     pairs = [(edge, -(-extent // edge)) for edge in edges]
@@ -239,11 +239,11 @@ def _even_shares(problem: TileProblem, loop: int, order: tuple[int, ...]) -> set
     return {-(-granules // (problem.threads * rounds)) for rounds in range(1, MOST_ROUNDS + 1)}
 
 
-def _rows_conflict(problem: TileProblem, rows: int) -> bool:
-    """Whether so many rows of what is written would not find room in the sets that they share."""
+def _rows_side_by_side(problem: TileProblem) -> int:
+    """The rows of what is written that find room in the sets that they share."""
     most = [most_rows(r, problem.cache) for r in problem.nest.references
             if problem.cache is not None and r.writes and not r.whole]
-    return any(m is not None and m < rows for m in most)
+    return min((m for m in most if m is not None), default=LARGEST_NUMBER)
 
 
 def unskewed_extent(nest: Nest, loop: int) -> int:

@@ -320,15 +320,15 @@ def test_computes_what_the_source_computes(name: str, bits: int, tmp_path: Path)
                                   "lower triangle of a symmetric product"])
 def test_operands_are_packed_where_a_loop_reuses_them(name: str) -> None:
     text = emitted(name).text
-    assert "_panel[8][32] __attribute__((aligned(64)));" in text
+    assert "_panel_memory[8][32] __attribute__((aligned(64)));" in text
     assert "_panel" not in emitted("matrix product").text, "columns are not reused around their own loop"
 
 
 def test_tiles_pack_both_operands_once() -> None:
     text = emitted("tiled").text
-    assert "double A_panel[16][8] __attribute__((aligned(64)));" in text
-    assert "double B_panel[4][8][16] __attribute__((aligned(64)));" in text
-    assert "B_panel[4][8][16]" in emitted("tiled, rows first").text
+    assert "double A_panel_memory[16][8] __attribute__((aligned(64)));" in text
+    assert "double B_panel_memory[4][8][16] __attribute__((aligned(64)));" in text
+    assert "B_panel_memory[4][8][16]" in emitted("tiled, rows first").text
 
 
 def test_only_rows_that_exist_are_packed() -> None:

@@ -78,7 +78,7 @@ def test_a_last_step_that_needs_other_tiles_stays_apart(end: str) -> None:
 
 @pytest.mark.parametrize(("edges", "parallel", "declared"), [
     ((16, 48, 8), True, "        float P_sum[16][48] "),
-    ((16, 1024, 8), True, "        static _Thread_local float P_sum[16][1024] "),
+    ((16, 1024, 8), True, "        float (*P_sum)[1024] = P_sum_memory;"),
     ((16, 1024, 8), False, "float (*P_sum)[4096] = aligned_alloc"),     # nobody says that a thread has it to itself
 ])
 def test_the_sums_of_a_tile_are_all_that_is_stored(edges: tuple[int, ...], parallel: bool, declared: str) -> None:

@@ -110,6 +110,22 @@ def test_rows_a_power_of_two_apart_share_sets_and_bound_the_tile():
     assert "sets of the tile's cache for rows of C" in found.binding
 
 
+@pytest.mark.parametrize(("ways", "least"), [(8, 30), (16, 48), (1, 0)])
+def test_tiles_have_as_many_rows_as_share_the_sets(ways, least):
+    """Eight blocks of six rows, so that packed columns are read that often, or as many as there is room for."""
+    target = replace(SMALL, caches=(CacheLevel(level=1, size_bytes=32 << 10, ways=8),
+                                    CacheLevel(level=2, size_bytes=ways << 17, ways=ways)))
+    nest = product_nest(1024)
+    nest = replace(nest, references=tuple(replace(r, row_elements=(16 << 10) // r.element_bytes)
+                                          for r in nest.references))
+    shape = next(s for s in register_shapes(nest, "S", target) if s.row_count == 6)
+    search = tile_problem(nest, target, shape=shape, innermost=1, level=2, parallel=(0,), wavefront=False, threads=2)
+    assert search.streams
+    (written,) = (r for r in nest.references if r.writes)
+    assert most_rows(written, target.caches[1]) == 4 * ways
+    assert min(edge for edge, _ in candidate_edges(search, shape.rows, (0, 1, 2))) == max(least, 6)
+
+
 @pytest.mark.parametrize(("extent", "edge", "threads", "share"), [
     (512, 64, 2, 0), (512, 96, 2, 288 / 512 - 1 / 2), (1024, 120, 2, 544 / 1024 - 1 / 2), (100, 100, 4, 3 / 4)])
 def test_the_busiest_thread_is_counted(extent, edge, threads, share):
