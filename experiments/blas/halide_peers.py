@@ -11,6 +11,7 @@ import workloads
 from workloads import Arrays, Workload
 
 from polysched.experiment import Entry
+from polysched.target import host
 
 Stage = Callable[[Workload, dict[str, Any], str], Any]
 
@@ -100,6 +101,16 @@ def zero_of(w: Workload) -> Any:
     return hl.f32(0) if w.dtype == "float32" else hl.f64(0)
 
 
+def target_here() -> Any:
+    """This machine, less AVX-512 where the processor's model promises it and a hypervisor hides it."""
+    target = hl.get_jit_target_from_environment()
+    shown = host().features
+    for name, feature in hl.TargetFeature.__members__.items():
+        if shown and "avx512f" not in shown and name.startswith("AVX512") and target.has_feature(feature):
+            target = target.without_feature(feature)
+    return target
+
+
 def scheduled(w: Workload, parameters: Mapping[str, Any], extent: list[tuple[int, int]]) -> tuple[Any, Any]:
     """The compiled pipeline, and its inputs by name."""
     kind = hl.Float(32) if w.dtype == "float32" else hl.Float(64)
@@ -109,7 +120,7 @@ def scheduled(w: Workload, parameters: Mapping[str, Any], extent: list[tuple[int
     output = STAGES[w.kind](w, inputs, "out")
     output.set_estimates(extent)
     pipeline = hl.Pipeline(output)
-    target = hl.get_jit_target_from_environment()
+    target = target_here()
     name = parameters["autoscheduler"]
     (library,) = Path(hl.__file__).parent.rglob(f"libautoschedule_{name.lower()}.so")
     hl.load_plugin(str(library))
