@@ -29,6 +29,7 @@ from polysched.dependence.source_loops import (
     equal_counters,
     every_read_has_a_writer,
     shared_loops,
+    statement_names,
     stays_inside,
     subscripted_by,
 )
@@ -77,8 +78,8 @@ def with_last_values(dependences: Dependences, *, but: frozenset[str] = frozense
     IllegalScheduleError : the check of `same_values` fails, which would be a fault here.
     """
     done: list[LastValue] = []
+    private = _private(dependences, but)
     for array in dependences.scop.arrays:
-        private = {a.name: loops for a in dependences.scop.arrays if (loops := _private_loops(dependences, a, but))}
         loops = private.get(array.name, ())
         freed = _freed(dependences, array, private)
         if not freed:
@@ -92,6 +93,7 @@ def with_last_values(dependences: Dependences, *, but: frozenset[str] = frozense
         if changed.value_based:
             check_same_values(dependences, changed)
             dependences = changed
+            private = _private(dependences, but)
             done.append(made)
     return dependences, tuple(done)
 
@@ -113,6 +115,11 @@ def _extents(scop: Scop, array: Array) -> tuple[isl.PwAff, ...] | None:
 
 def _users(scop: Scop, array: Array) -> tuple[tuple[Statement, Access], ...]:
     return tuple((s, a) for s in scop.statements for a in s.accesses if a.array == array.name)
+
+
+def _private(dependences: Dependences, but: frozenset[str]) -> dict[str, tuple[SourceLoop, ...]]:
+    """The arrays that can have a copy, and the loops that no value of each crosses."""
+    return {a.name: loops for a in dependences.scop.arrays if (loops := _private_loops(dependences, a, but))}
 
 
 def _private_loops(dependences: Dependences, array: Array, but: frozenset[str]) -> tuple[SourceLoop, ...]:
@@ -146,7 +153,8 @@ def _freed(dependences: Dependences, array: Array, private: Mapping[str, Sequenc
     temporary = {a.name for a in scop.arrays if a.is_temporary}
     loops = private.get(array.name, ())
     for position, loop in enumerate(loops):
-        stored = {name for name, its in private.items() if any(_is_same(loop, other) for other in its)} | temporary
+        stored = temporary | {
+            name for name, its in private.items() if any(loop.counters == other.counters for other in its)}
         inside = [together for p in dependences.pairs if p.kind is not DependenceKind.INPUT
                   and p.source in loop.counters and p.sink in loop.counters
                   and (together := _in_one_iteration(p, loops[:position])) is not None]
@@ -156,10 +164,6 @@ def _freed(dependences: Dependences, array: Array, private: Mapping[str, Sequenc
                 subscripted_by(a, loop.counters[s.name]) for s, a in _users(scop, array)):
             freed.append(loop)
     return tuple(freed)
-
-
-def _is_same(first: SourceLoop, second: SourceLoop) -> bool:
-    return first.counters == second.counters
 
 
 def _in_one_iteration(pair: Dependence, loops: Sequence[SourceLoop]) -> Dependence | None:
@@ -264,14 +268,9 @@ def _placed(node: isl.ScheduleNode, statement: Statement, users: frozenset[str],
     parts = []
     for k in range(node.n_children()):
         child = node.child(k).child(0)
-        inside = bool(users & _names(child.get_domain()))
+        inside = bool(users & statement_names(child.get_domain()))
         parts.append(_placed(child, statement, users, done, loops) if inside else _order_of(child))
     return reduce(lambda first, second: first.sequence(second), parts)
-
-
-def _names(domain: isl.UnionSet) -> set[str]:
-    sets = domain.get_set_list()
-    return {str(sets.get_at(k).get_tuple_name()) for k in range(sets.n_set())}
 
 
 def _order_of(node: isl.ScheduleNode) -> isl.Schedule:

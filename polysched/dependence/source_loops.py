@@ -43,7 +43,7 @@ def shared_loops(scop: Scop, statements: Sequence[str], *, bystanders: bool = Fa
         if kind == NodeKind.band:
             partial = node.band_get_partial_schedule()
             for member in range(node.band_n_member()):
-                around = sorted(_names(partial.domain())) if bystanders else statements
+                around = sorted(statement_names(partial.domain())) if bystanders else statements
                 loop = source_loop(scop, partial.get_union_pw_aff(member), around)
                 if loop is None:
                     return
@@ -51,13 +51,13 @@ def shared_loops(scop: Scop, statements: Sequence[str], *, bystanders: bool = Fa
         if node.n_children() == 1:
             node = node.child(0)
             continue
-        inside = [k for k in range(node.n_children()) if wanted & _names(node.child(k).filter_get_filter())]
+        inside = [k for k in range(node.n_children()) if wanted & statement_names(node.child(k).filter_get_filter())]
         if len(inside) != 1:
             return
         node = node.child(inside[0])
 
 
-def _names(domain: isl.UnionSet) -> set[str]:
+def statement_names(domain: isl.UnionSet) -> set[str]:
     sets = domain.get_set_list()
     return {str(sets.get_at(k).get_tuple_name()) for k in range(sets.n_set())}
 

@@ -7,10 +7,9 @@ An iteration that goes over a row several times waits for memory the first time 
 loop over vectors that touches nothing but what the iteration has had before has time for the row of the next one;
 of several such loops the one that computes most.  What is fetched behind the last row is fetched in vain.
 
-So has it for a row that the iteration writes later, where vectors are narrower than a cache line: each waits in the
-queue of stores until its line is there, and the queue then holds fewer lines than arrive in the meantime.  Softmax,
-4096 x 1024 floats, two threads, took 0.89 of the time on a Zen 4 with vectors of half a line, and 1.0 on a Xeon with
-whole ones.  A loop that only adds and multiplies has no time for a second row: layer norm took 1.03 of the time.
+So has it for a row that the iteration writes later, where vectors are narrower than a cache line.  Softmax, 4096 x 1024
+floats, two threads, took 0.93 of the time on a Zen 4 with vectors of half a line (0.89 by hand); whole lines were not
+tried.  A loop that only adds and multiplies has no time for a second row: layer norm took 1.03 of the time.
 
 Source: T. C. Mowry, M. S. Lam, A. Gupta, "Design and Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992,
 section 2.2 (only what is not in the cache); there the distance is one of iterations, here of rows.
@@ -39,8 +38,8 @@ from polysched.emit_c.loops import (
 )
 from polysched.emit_c.operations import operations
 from polysched.scop.scop import Array, Scop
+from polysched.tiling.streams import LINE_BYTES
 
-LINE_BITS = 512
 LEAST_ARRAY_BYTES = 1 << 20    # smaller arrays may lie in the second cache
 LEAST_ROW_BYTES = 1 << 8
 MOST_ROW_BYTES = 3 << 13       # half of a first cache
@@ -112,7 +111,7 @@ def fetch_rows(node: Node, scop: Scop, vector_bits: int) -> Node:
     vector_bits : width of a vector register.
     """
     node = map_children(node, partial(fetch_rows, scop=scop, vector_bits=vector_bits))
-    return _with_rows(node, scop, stores=vector_bits < LINE_BITS) if isinstance(node, For) else node
+    return _with_rows(node, scop, stores=vector_bits < 8 * LINE_BYTES) if isinstance(node, For) else node
 
 
 def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:

@@ -50,12 +50,12 @@ from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
+from polysched.tiling.streams import LINE_BYTES
 
-LINE_BITS = 512
 LEAST_ROWS_IN_LANES = 8
 """Rows side by side: as many sums as hide the time that an addition takes."""
 STRIDED_VECTORS = 2
-"""Sums of strided rows side by side, each a vector: its shuffles take most of the four cycles of an addition."""
+"""Sums of strided rows side by side, each a vector; more of them would leave more rows to the plain loop behind."""
 
 
 @dataclass(frozen=True)
@@ -242,9 +242,9 @@ class RegionPrinter:
 
         Elements that lie apart are gathered one by one, which pays where a function is computed of them.  Narrow
         elements in wide arithmetic are better left to the compiler, unless there is such a function.  So are copies,
-        for which it calls the C library, unless vectors fill lines (durbin on a Zen 4: 0.96 of the time).
+        for which it calls the C library, unless vectors fill lines (durbin on a Zen 4, by hand: 0.96 of the time).
         """
-        if self.options.vector_bits < LINE_BITS and only_copies(loop, self.scop):
+        if self.options.vector_bits < 8 * LINE_BYTES and only_copies(loop, self.scop):
             return 0
         calls = self.has_vector_calls(loop.body)
         code = self._tile_code(one_vector(loop, 2), facts)

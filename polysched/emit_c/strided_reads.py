@@ -5,7 +5,7 @@ Rewrite:  {x[3i], x[3i + 3], x[3i + 6], x[3i + 9], ...}
 
 The last vector ends with the last element that is asked for, so nothing is read outside of what lies between the first
 and the last one.  Lanes stay where they are while vectors are merged, where no two elements want the same lane: that
-is a blend, one instruction on every machine.
+is a blend, which is one instruction with AVX.
 
 Source: D. Nuzman, I. Rosen, A. Zaks, "Auto-vectorization of interleaved data for SIMD", PLDI 2006.
 """
@@ -20,7 +20,7 @@ from itertools import product
 from polysched.emit_c.c_text import CText, Level, call
 
 MOST_APART = 3
-"""Further apart, a vector brings so few of its elements that they are read one by one."""
+"""Every fourth of eight floats took gcc 12 with AVX2 eleven instructions this way and one by one."""
 
 
 @dataclass(frozen=True)
