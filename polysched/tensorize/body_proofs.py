@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebuild, walk
-from polysched.scop.dtypes import INT32, INT64, DType
-from polysched.tensorize.clamps import Clamp, plain
+from polysched.scop.dtypes import INT32, INT64, UINT64, DType
+from polysched.tensorize.clamps import Clamp, of_any_sum, plain
 from polysched.tensorize.equality import Outcome, Verdict, same_function
 from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.fragment import Fragment
@@ -103,9 +103,8 @@ def below_signs(e: Expr) -> Expr:
 def same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome:
     """Whether the program's clamped sum is the instruction's: the sums, and then what is done to any such sum."""
     if same_function(Cast(inner, INT64), mine, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL:
-        anything = Load("the sum", inner.dtype)
-        around = rebuild(Cast(update, INT64), lambda e: anything if e == inner else e)
-        outcome = same_function(around, _clamped(Cast(anything, INT64), clamp))
+        around = of_any_sum(Cast(update, INT64), inner)
+        outcome = same_function(around, _clamped(Cast(of_any_sum(inner, inner), INT64), clamp))
         if outcome.verdict is Verdict.EQUAL:
             return outcome
     return same_function(Cast(update, INT64), _clamped(mine, clamp))
@@ -158,5 +157,8 @@ def fits(e: Expr, wanted: DType) -> bool:
         return True
     if isinstance(e, Load) or any(isinstance(x, Binary) and x.op == "*" for x in walk(e)):
         return False   # a load has every value of its type; products are what the solver finds hard
-    there_and_back = Cast(Cast(e, wanted), e.dtype)
-    return same_function(there_and_back, e, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
+    if e.dtype.is_signed:   # compared where both types have all of their values: a round trip to a type is none
+        there, here = Cast(Cast(e, wanted), INT64), Cast(e, INT64)
+        return same_function(there, here, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
+    low_bits = Binary("&", e, Cast(Literal(str(high), high, UINT64), e.dtype), e.dtype)
+    return same_function(low_bits, e, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Select, Unary
+from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild
+from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.equality.normal_form import widens
 
 
@@ -24,7 +25,8 @@ class Clamp:
 def without_clamp(update: Expr) -> tuple[Expr, Clamp | None]:
     """The sum inside `clamp(sum, low, high)`, in every spelling that nests a minimum and a maximum, or one of them.
 
-    Bounds that the type of the sum cannot leave clamp nothing.
+    Bounds that the type of the sum cannot leave clamp nothing, which is proved: conversions inside and around may cut
+    the sum, and comparisons may be of another type.  A clamp is what the update looks like, no proof that it is one.
     """
     inner: Expr = update
     bounds: dict[str, int | float] = {}
@@ -43,8 +45,22 @@ def without_clamp(update: Expr) -> tuple[Expr, Clamp | None]:
     if inside.is_integer:
         least, greatest = inside.value_range()
         if bounds.get("max", least) <= least and greatest <= bounds.get("min", greatest):
-            return plain(inner), None
+            return (plain(inner), None) if _clamps_nothing(update, plain(inner)) else (update, None)
     return inner, Clamp(bounds.get("max"), bounds.get("min"))
+
+
+def _clamps_nothing(update: Expr, inner: Expr) -> bool:
+    """Whether the update is the sum inside it, whatever that is."""
+    whole = of_any_sum(update, inner)
+    anything = of_any_sum(inner, inner)
+    return same_function(whole, anything if whole.dtype == inner.dtype else Cast(anything, whole.dtype)
+                         ).verdict is Verdict.EQUAL
+
+
+def of_any_sum(update: Expr, inner: Expr) -> Expr:
+    """The update as a function of the sum inside it, which may have any value of its type."""
+    anything = Load("the sum", inner.dtype)
+    return rebuild(update, lambda e: anything if e == inner else e)
 
 
 def plain(e: Expr) -> Expr:

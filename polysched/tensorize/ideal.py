@@ -95,6 +95,6 @@ def _form(update: Expr, given: Mapping[str, Expr]) -> Form | None:
 
     substituted = rebuild(update, widened)
     try:
-        return Normaliser().form(rebuild(substituted, typed))
+        return Normaliser(numbers=True).form(rebuild(substituted, typed))
     except (TypeError, OverflowError):
         return None

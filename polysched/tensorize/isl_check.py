@@ -94,6 +94,25 @@ class IslCheck:
             tuple(m for m, i in zip(loops, indexes, strict=True) if o in i)) for o, e in operands.items()]
         return _padding(self.fragment, [*views, self.written | kept], frozenset(names))
 
+    def written_while_read(self, operands: Mapping[str, Expr], loops: Sequence[tuple[str, ...]]) -> Refusal | None:
+        """Refuse calls of a function that would find elements of an input in its result; no such function allows that.
+
+        All iterations with the same values of the loops of no group are one call.
+        """
+        array = self.fragment.statement.access(self.fragment.target).array
+        shared = [r for e in operands.values() for r in self.references(e)
+                  if self.fragment.statement.access(r).array == array]
+        mapped = frozenset(name for members in loops for name in members)
+        if not shared:
+            return None
+        call = _map(self.fragment, [loop.name for loop in self.fragment.loops if loop.name not in mapped]).reverse()
+        written = call.apply_range(self.fragment.relation(self.fragment.target))
+        for reference in shared:
+            both = call.apply_range(self.fragment.relation(reference)).intersect(written)
+            if not both.is_empty():
+                return Refusal(f"one call would read and write the same element of {array}", mapped)
+        return None
+
     def _hiding(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]]) -> Hiding:
         """Per operand its accesses, the groups that do not index it, and whether its elements are the same in every
         iteration of these groups' loops, as far as that was asked; and the groups of the result."""

@@ -152,6 +152,9 @@ class Match:
     def library_operand(self, layout: OperandLayout) -> LibraryOperand | str:
         """How an operand is handed to a library function, or why it cannot be."""
         described = next(o for o in self.table.operands if o.name == layout.operand)
+        held = self.assignment.held.get(layout.operand, self.fragment.result)
+        if isinstance(held, Load) and self.fragment.memory_steps[held.reference] is None:
+            return "its elements do not lie at equal steps"
         extents = [1 if group is None else self.fused_extent(group) for group, _ in described.subscripts]
         return library_operand(layout.strides, extents, written=layout.operand == self.intrinsic.output.name)
 
@@ -400,7 +403,8 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
                           assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered,
                           apart=apart)
         refusal = checker.refusal(candidate.assignment.held, output, indexes, choice.loops) \
-            or same_tile_dependence(fragment, own, extents, choice.loops)
+            or same_tile_dependence(fragment, own, extents, choice.loops) \
+            or (checker.written_while_read(candidate.assignment.held, choice.loops) if intrinsic.library else None)
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops)

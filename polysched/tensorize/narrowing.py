@@ -18,7 +18,7 @@ from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Unary, childre
 from polysched.scop.dtypes import INT32, INT64, DType, Kind
 from polysched.scop.scop import Array, Scop, Statement, Storage
 from polysched.tensorize.body_proofs import fits
-from polysched.tensorize.clamps import without_clamp
+from polysched.tensorize.clamps import of_any_sum, without_clamp
 from polysched.tensorize.equality.normal_form import widens
 from polysched.tensorize.fragment import one_name_per_element
 
@@ -64,11 +64,9 @@ def _stays_narrow(statement: Statement, item: Assign, array: Array) -> bool:
     if item.op is not None:
         return False
     value = _read_narrow(statement, item.value, array)
-    _, clamp = without_clamp(one_name_per_element(value, statement, statement.access(item.target)))
-    low, high = NARROW.value_range()
-    if clamp is not None and clamp.low is not None and clamp.high is not None:
-        return low <= clamp.low <= clamp.high <= high
-    return fits(value, NARROW)
+    named = one_name_per_element(value, statement, statement.access(item.target))
+    inner, clamp = without_clamp(named)
+    return fits(value if clamp is None else of_any_sum(named, inner), NARROW)
 
 
 def _reads_low_bits(statement: Statement, item: Assign, array: Array) -> bool:

@@ -101,7 +101,7 @@ class LayoutTable:
         strides = self._strides(operand, e, loops)
         parts = [self._part(e, g, loops[g]) for g in operand.groups]
         full = all(count == padded for count, padded, _ in parts)
-        mode = operand.mode_of(strides, full=full) if isinstance(e, Load) else LoadMode.PACKED
+        mode = operand.mode_of(strides, full=full) if self._is_affine(e) else LoadMode.PACKED
         copied = 0
         if mode not in (LoadMode.DIRECT, LoadMode.BROADCAST):
             copied = self._elements(e)
@@ -142,7 +142,7 @@ class LayoutTable:
 
     def _lies_right(self, operand: DescribedOperand, e: Load, loops: tuple[tuple[str, ...], ...]) -> bool:
         """Whether `mode_of` is no copy where the shape allows that; stops at the first stride that is another."""
-        if self.intrinsic.library:
+        if self.intrinsic.library or not self._is_affine(e):
             return False
         tiles, natural = operand.described is LoadMode.TILE, operand.natural
         for at in reversed(range(len(natural))):
@@ -151,6 +151,10 @@ class LayoutTable:
             if stride != natural[at] and not (tiles and at == 0 and stride is not None):
                 return False
         return True
+
+    def _is_affine(self, e: Expr) -> bool:
+        """Whether every loop, those around the instruction included, moves an element of memory by equal steps."""
+        return isinstance(e, Load) and self.fragment.memory_steps[e.reference] is not None
 
     def _strides(self, operand: DescribedOperand, e: Expr,
                  loops: tuple[tuple[str, ...], ...]) -> tuple[int | None, ...]:

@@ -19,6 +19,7 @@ from polysched.errors import SourceSyntaxError
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Select, Unary
 from polysched.scop.dtypes import (
     BFLOAT16,
+    BOOL,
     FLOAT16,
     FLOAT32,
     FLOAT64,
@@ -26,6 +27,7 @@ from polysched.scop.dtypes import (
     INT16,
     INT32,
     INT64,
+    LONGDOUBLE,
     UINT8,
     UINT16,
     UINT32,
@@ -41,7 +43,8 @@ TYPES: dict[str, DType] = {
     "uint8_t": UINT8, "uint16_t": UINT16, "uint32_t": UINT32, "uint64_t": UINT64, "f16": FLOAT16,
     "float": FLOAT32, "double": FLOAT64,
 }
-C_NAMES: dict[str, str] = {dtype.name: name for name, dtype in TYPES.items() if name != "int"}
+C_NAMES: dict[str, str] = {dtype.name: name for name, dtype in TYPES.items() if name != "int"} | {
+    BOOL.name: "_Bool", LONGDOUBLE.name: "long double"}   # of programs only: no instruction has such operands
 _PRELUDE = "".join(f"typedef int {n};\n" for n in TYPES if n not in ("int", "float", "double"))
 
 

@@ -73,6 +73,24 @@ def test_floats_are_equal_only_up_to_rounding() -> None:
     assert not same_function(expression("$f * $g"), expression("$f * $g")).reassociated
 
 
+@pytest.mark.parametrize(("left", "right"), [
+    ("$f < $g ? $f : $g", "$g < $f ? $g : $f"),               # NaN in one of them
+    ("(double)($f * $g)", "(double)$f * (double)$g"),         # a product rounded to float
+    ("(double)($f + $g)", "(double)$f + (double)$g"),
+])
+def test_floats_of_other_values_are_not_equal(left: str, right: str) -> None:
+    assert same_function(expression(left), expression(right)).verdict is not Verdict.EQUAL
+
+
+@pytest.mark.parametrize(("left", "right"), [
+    ("$f < $g ? $f : $g", "$g > $f ? $f : $g"),
+    ("(double)(-$f)", "-(double)$f"),
+    ("(double)$f * 0.5", "0.5f * (double)$f"),
+])
+def test_floats_of_the_same_values_are_equal(left: str, right: str) -> None:
+    assert same_function(expression(left), expression(right)).verdict is Verdict.EQUAL
+
+
 def test_hard_products_are_unknown_within_the_limit() -> None:
     left, right = "($x * $y) ^ ($x * $y >> 3)", "($y * $x + ($x & 0)) ^ (($x * ($y + 1) - $x) >> 3)"
     outcome = same_function(expression(left), expression(right), time_limit_seconds=0.2)

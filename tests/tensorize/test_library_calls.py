@@ -141,6 +141,13 @@ REFUSED = {
     "operand C cannot be C: its matrices of 5 rows 7 elements apart do not lie one behind the other (step -35)":
         ("cblas_dgemm_batch_strided", "double C[8][m][n], double A[8][m][q], double B[8][q][n]",
          "for (int p = 0; p < 8; p++) " + NEST.format("C[7 - p][i][j] += A[p][i][k] * B[p][k][j]")),
+    "one call would read and write the same element of C":   # in the program's order, too, but no function may
+        ("cblas_dgemv", "double C[m][2 * q], double B[q][q]",
+         "for (int i = 0; i < m; i++) for (int j = 0; j < q; j++) for (int k = 0; k < q; k++)"
+         " C[i][j] += C[i][q - 1 + k] * B[k][j];"),
+    "operand A cannot be A: its elements do not lie at equal steps":
+        ("cblas_dgemv", "double C[4], double A[2][q], double x[q]",
+         "for (int t = 0; t < 4; t++) for (int k = 0; k < q; k++) C[t] += A[t % 2][k] * x[k];"),
 }
 
 

@@ -42,6 +42,11 @@ PROGRAMS = {   # each with the number of loops around the operands that are pack
 }"""),
     "downwards, every second, some without the statement": (None, "for (int t = 4; t >= 0; t -= 2) {\n" + STEP.replace(
         "y[m][i] +=", "if (t < 3) y[m][i] +=").replace("h[t]", "h[t + 2]").replace("h[t + 1]", "h[t]") + "}"),
+    "two buffers of sums": (0, """for (int t = 0; t < 4; t++) {
+  for (int i = 0; i < n; i++) y[(t + 1) % 2][i] = b[i];
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[(t + 1) % 2][i] += h[t % 2][0][j] * W[i][j];
+  for (int i = 0; i < n; i++) h[(t + 1) % 2][0][i] = y[(t + 1) % 2][i] & 255;
+}"""),
     "two buffers, zero points": (0, f"for (int t = 0; t < 4; t++) {{\n{STEP}}}".replace(
         "h[t + 1]", "h[(t + 1) % 2]").replace("h[t][m][j] * W[i][j]", "(h[t % 2][m][j] - b[t]) * (W[i][j] - 300)")),
 }

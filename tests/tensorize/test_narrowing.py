@@ -37,6 +37,10 @@ WIDE = {   # the same, and why there is none
     "cut wider": ("0", "t += A[i][k] * B[k][j]; if (t > 4000000000) t = 4000000000; if (t < INT32_MIN) t = INT32_MIN;",
                   "C[i][j] = t > 9;", "int32_t", "vpdpbusds", "accumulates in int64"),
     "cut once": ("0", "t += A[i][k] * B[k][j];", f"{CUT} C[i][j] = t;", "int32_t", "vpdpbusds", "accumulates in int64"),
+    "cut, read as unsigned": ("0", "t += A[i][k] * B[k][j]; t = (uint32_t)(t > INT32_MAX ? INT32_MAX : t < INT32_MIN ? "
+                              "INT32_MIN : t);", "C[i][j] = t >> 3;", "int32_t", "vpdpbusds", "accumulates in int64"),
+    "cut by another value": ("0", "t += A[i][k] * B[k][j]; t = (int8_t)t > 99 ? 99 : (int8_t)t < -99 ? -99 : t;",
+                             "C[i][j] = t >> 3;", "int32_t", "vpdpbusd", "accumulates in int64"),
     "divided": ("0", "t = t / 2 + A[i][k] * B[k][j];", "C[i][j] = t;", "int32_t", "vpdpbusd", "no match"),
 }
 

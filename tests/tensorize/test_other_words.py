@@ -75,6 +75,9 @@ EQUAL: list[tuple[str, str, str, str, Term]] = [
      lambda a, b: np.where(abs(a) > 100, 100, abs(a) + 1) * b),
     ("uint8_t t = $A; $C += t * (int8_t)($B >> 8);", "int16_t", "int16_t", "vpdpbusd",
      lambda a, b: (a & 255) * (b >> 8)),
+    ("$C += (_Bool)($A & 6) * $B;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: ((a & 6) != 0) * b),
+    ("int s = $C + $A * $B; $C = s > 2147483647 ? 2147483647 : s;", "uint8_t", "int8_t", "vpdpbusd",
+     lambda a, b: a * b),
 ]
 
 
@@ -135,6 +138,14 @@ ALMOST = [
     ("int t = $C; $C = 0; $C += t + $A * $B;", "uint8_t", "int8_t", "vpdpbusd", "no match"),
     ("int s = $C + $A * $B; $C = s > 127 ? 127 : s;", "uint8_t", "int8_t", "vpdpbusd", "every sum to at most 127"),
     ("int s = $C + $A * $B; if (s > 127) s = 127; $C = s;", "uint8_t", "int8_t", "vpdpbusds", "to the range of int32"),
+    # bounds that no sum leaves, around it or inside it something that counts
+    ("int s = $C + $A * $B; $C = (int8_t)(s > 2147483647 ? 2147483647 : s);", "uint8_t", "int8_t", "vpdpbusd",
+     "has not the form"),
+    ("int s = $C + $A * $B; $C = s > 2147483647u ? 2147483647 : s;", "uint8_t", "int8_t", "vpdpbusd",
+     "has not the form"),
+    ("int s = $C + $A * $B; $C = s < -2147483647 - 1 ? -2147483647 - 1 : (int16_t)s;", "uint8_t", "int8_t", "vpdpbusd",
+     "has not the form"),
+    ("$C += $A * (uint8_t)($B + 1);", "uint8_t", "int8_t", "vpdpbusd", "wants int8: B[k][j] + 1"),   # not its bits
 ]
 
 
@@ -196,3 +207,12 @@ def test_a_fused_product_is_what_a_fused_instruction_computes() -> None:
     assert "rounds a product and its addition once, axpy_unit twice" in str(unfused.explanations[0])
     other = program("$C = fmaf($A, $C, $B);", "float", "float", "float")
     assert match(other, find_intrinsic("fma_f32_avx512")).count == 0
+
+
+def test_a_product_that_is_rounded_before_it_is_added_is_no_wider_product() -> None:
+    """A product of floats added to a double: the factors are doubles, the rounding is not in the instruction."""
+    wide, narrow = (program(s, "float", "float", "double") for s in ("$C += (double)$A * $B;", "$C += $A * $B;"))
+    assert match(wide, find_intrinsic("fma_f64_avx2")).count
+    refused = match(narrow, find_intrinsic("fma_f64_avx2"))
+    assert refused.count == 0, str(refused.matches[0])
+    assert "its own arithmetic" in str(refused.explanations[0])

@@ -56,9 +56,12 @@ class Normaliser:
     Parameters
     ----------
     ranges : values that a load can have, where the program knows more than the type.
+    numbers : every value is a number, so that minima of floats, too, are the same in every spelling; what a choice,
+        `fmin` or `min` makes of NaN are three different things.
     """
 
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    numbers: bool = False
     intervals: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def form(self, e: Expr) -> Form:
@@ -92,7 +95,7 @@ class Normaliser:
                 return self._choice(e)
             case Call():
                 forms = [self._converted(self.form(a), e.dtype) for a in e.arguments]
-                if e.function in MAXIMA and len(forms) == 2:
+                if e.function in MAXIMA and len(forms) == 2 and self._ordered(*forms):
                     return self._extremum(MAXIMA[e.function], forms, e.dtype)
                 return self._atom(f"{e.function}({', '.join(self.form(a).text() for a in e.arguments)})", e.dtype)
             case Unary():
@@ -122,13 +125,16 @@ class Normaliser:
             common = usual_conversion(condition.left.dtype, condition.right.dtype)
             left, right = (self._converted(self.form(x), common) for x in (condition.left, condition.right))
             then, other = self.form(e.then), self.form(e.otherwise)
-            if {left.terms, right.terms} == {then.terms, other.terms} and all(
+            if {left.terms, right.terms} == {then.terms, other.terms} and self._ordered(left, right) and all(
                     f.exact or f.dtype.is_float for f in (left, right, then, other)):
                 smaller = (then.terms == left.terms) == (condition.op in ("<", "<="))
                 forms = [self._converted(f, e.dtype) for f in (then, other)]
                 return self._extremum("min" if smaller else "max", forms, e.dtype)
         texts = [self.form(x).text() for x in (e.condition, e.then, e.otherwise)]
         return self._atom(f"({texts[0]} ? {texts[1]} : {texts[2]})", e.dtype)
+
+    def _ordered(self, *forms: Form) -> bool:
+        return self.numbers or all(f.dtype.is_integer for f in forms)
 
     def _extremum(self, kind: str, forms: list[Form], dtype: DType) -> Form:
         choose = min if kind == "min" else max
@@ -161,13 +167,15 @@ class Normaliser:
     def _converted(self, form: Form, dtype: DType) -> Form:
         if form.dtype == dtype:
             return form
+        if dtype.kind is Kind.BOOL:   # whether it is zero, no residue
+            return self._atom(f"({form.text()} is not zero)", dtype)
         if form.dtype.is_integer and dtype.is_integer:
             if form.low is not None and form.high is not None:
                 return self._known(dict(form.terms), dtype, (form.low, form.high))
             if dtype.bits <= form.dtype.bits:
                 return Form(form.terms, dtype)
             return self._atom(f"widened{form.text()}", dtype, form.dtype.value_range())
-        if form.dtype.is_float and dtype.is_float and widens(form.dtype, dtype):
+        if form.dtype.is_float and dtype.is_float and widens(form.dtype, dtype) and _is_unrounded(form):
             return Form(form.terms, dtype)
         if form.dtype.is_integer and dtype.is_float and form.low is not None and form.high is not None \
                 and max(-form.low, form.high) <= 1 << MANTISSA_BITS[dtype.name]:
@@ -195,6 +203,15 @@ class Normaliser:
             ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
             known = min(ends), max(ends)
         return self._known(terms, dtype, known)
+
+
+def _is_unrounded(form: Form) -> bool:
+    """A float that is the polynomial: a value or its negative, a constant of its type; what is computed is rounded."""
+    if len(form.terms) != 1:
+        return not form.terms
+    (monomial, factor), = form.terms
+    return (len(monomial) == 1 and abs(factor) == 1) or (
+        not monomial and abs(factor.numerator).bit_length() <= MANTISSA_BITS[form.dtype.name])
 
 
 def widens(narrow: DType, wide: DType) -> bool:
