@@ -15,12 +15,12 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.scop.body import Expr, Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.tensorize.body_proofs import adds_to
+from polysched.tensorize.conflicts import conflicts
 from polysched.tensorize.fragment import Fragment, statement_fragment
 from polysched.tensorize.surroundings import surroundings
 
@@ -321,7 +321,7 @@ def _leading_back(fragment: Fragment, dependences: Dependences, *, sums: bool) -
 @lru_cache(maxsize=4)
 def _conflicts(scop: Scop) -> Dependences:
     """All pairs of conflicting accesses; asked for by every statement and instruction."""
-    return analyse(scop, value_based=False)
+    return conflicts(scop)
 
 
 def _updates_of_the_sum(fragment: Fragment) -> frozenset[str]:

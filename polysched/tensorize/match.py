@@ -15,6 +15,7 @@ from polysched.scop.body import Expr, Literal, Load
 from polysched.scop.scop import Scop
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.bodies import Assignment, assignments
+from polysched.tensorize.conflicts import conflicts
 from polysched.tensorize.encoding import Choice, Encoding, Extents, Group, Rule
 from polysched.tensorize.explanation import Explanation, explain, unread
 from polysched.tensorize.facts import Fact, Numerics
@@ -321,7 +322,7 @@ def _of_products(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     if made is None:
         return
     scop, names = made
-    after = analyse(scop, value_based=False)   # those of sums hide none: they may change places
+    after = conflicts(scop, of=names)   # memory-based: those of sums hide none, they may change places
     for part in fragments(scop, sizes=fragment.sizes):
         if part.statement.name in names:
             ways = _of_fragment(part.inside(len(fragment.kept)), intrinsic, options, after, refused, [])
