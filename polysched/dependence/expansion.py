@@ -28,6 +28,7 @@ from polysched.dependence.coalescing import in_place_of_result
 from polysched.dependence.collapsing import CollapsedLoops
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.last_values import LastValue, with_last_values
+from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.dependence.same_values import check_same_values
 from polysched.dependence.source_loops import (
     SourceLoop,
@@ -47,7 +48,7 @@ from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 logger = logging.getLogger(__name__)
 
 TYPICAL_SIZE = 1000
-"""What a symbolic size is taken for when memory is compared."""
+"""What a symbolic size is taken for when memory is compared, unless arrays of constant extents bound it."""
 
 LARGEST_CONSTANT = 1 << 30
 """In an extent with parameters; what is more comes from the values of a type."""
@@ -356,7 +357,7 @@ def is_affordable(scop: Scop, name: str) -> bool:
     """
     if any(extent is not None and _largest_constant(extent) > LARGEST_CONSTANT for extent in scop.array(name).extents):
         return False
-    values = {p.name: TYPICAL_SIZE for p in scop.parameters}
+    values = {p.name: TYPICAL_SIZE for p in scop.parameters} | largest_parameters(scop)
     owned = sum(_bytes(a, values) for a in scop.arrays if not a.is_temporary)
     return _bytes(scop.array(name), values) <= max(owned, SMALLEST_LIMIT_BYTES)
 

@@ -172,8 +172,8 @@ def substitute_node(node: Node, values: Mapping[str, Linear]) -> Node:
             return Block(tuple(substitute_node(child, values) for child in node.children))
         case For():
             guard = None if node.guard is None else substitute_condition(node.guard, values)
-            return For(node.variable, substitute(node.lower, values), substitute(node.upper, values), node.step,
-                       substitute_node(node.body, values), node.mark, node.depth, guard)
+            return replace(node, lower=substitute(node.lower, values), upper=substitute(node.upper, values),
+                           body=substitute_node(node.body, values), guard=guard)
         case If():
             otherwise = None if node.otherwise is None else substitute_node(node.otherwise, values)
             return If(substitute_condition(node.condition, values), substitute_node(node.then, values), otherwise)

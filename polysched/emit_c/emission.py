@@ -14,6 +14,7 @@ from polysched.emit_c.contraction import contract, contracted
 from polysched.emit_c.dead_code import without_dead_code
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.fetched_rows import fetch_rows
+from polysched.emit_c.growing_rows import GrowingRows, sums_in_step
 from polysched.emit_c.heap import (
     Memory,
     fits_stack,
@@ -26,6 +27,7 @@ from polysched.emit_c.heap import (
 from polysched.emit_c.held_elements import hold_elements
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.lagging_rows import LaggingRows, rows_behind_each_other
 from polysched.emit_c.lane_reductions import LaneReductions, reduce_in_lanes
 from polysched.emit_c.loop_generation import generate_loops
 from polysched.emit_c.loops import If, Node, Packed, Panel, loop_names, walk_nodes
@@ -226,6 +228,10 @@ def _in_vectors(loops: Node, facts: Facts, printer: RegionPrinter, dependences: 
 
 def _in_step(loops: Node, facts: Facts, printer: RegionPrinter, dependences: Dependences) -> Node:
     """What stayed plain loops: elements in variables, rows side by side; and nothing that never runs."""
+    loops = rows_behind_each_other(loops, facts, LaggingRows(
+        dependences=dependences, taken=printer.taken, promotes=printer.promotes))
+    loops = sums_in_step(loops, facts, GrowingRows(
+        dependences=dependences, taken=printer.taken, promotes=printer.promotes, in_lanes=printer.rows_in_lanes))
     loops = recurrences_in_step(loops, facts, RecurrentRows(
         dependences=dependences, taken=printer.taken, has_form=printer.has_form, promotes=printer.promotes))
     loops = jam_rows(hold_elements(loops, facts, printer.promotes), facts,

@@ -84,6 +84,7 @@ class For:
     mark : what the schedule says about the loop.
     depth : schedule dimension that the loop enumerates.
     guard : a further condition on continuing that is no upper bound; such a loop is not canonical.
+    forgets : compilers keep no element of memory in a register from one iteration to the next.
     """
 
     variable: str
@@ -94,6 +95,7 @@ class For:
     mark: LoopMark = field(default_factory=LoopMark)
     depth: int = 0
     guard: Condition | None = None
+    forgets: bool = False
 
     @property
     def is_canonical(self) -> bool:

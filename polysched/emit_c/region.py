@@ -164,6 +164,7 @@ class RegionPrinter:
             return unordered_loop(self.options.trace, kinds, head, body)
         flag = None if wanted or loop.mark.parallel else exit_test(loop, lambda leaf: self._printer(leaf, Point(())))
         body += [] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]
+        body += ['__asm__("" ::: "memory");'] if loop.forgets else []
         return [*comment, *wanted, *braced(head, body)]
 
     def _if(self, node: If, place: Place) -> list[str]:

@@ -81,7 +81,7 @@ def _jammed(loop: For, facts: Facts, how: Rows) -> Node | None:
         return None
     places = [k for k, part in enumerate(parts) if isinstance(part, RegisterTile)]
     for number, tile in zip(places, vectors, strict=False):
-        whole[number] = tile if tile.loops[0].step == 1 else block((tile, _last_columns(blocks[number], tile)))
+        whole[number] = tile if tile.loops[0].step == 1 else block((tile, last_columns(blocks[number], tile)))
     length = loop.upper - loop.lower
     mark = replace(loop.mark, least_iterations=-(-loop.mark.least_iterations // count))
     main = replace(loop, upper=loop.upper - (count - 1), step=count, body=block(tuple(whole)), mark=mark)
@@ -91,7 +91,7 @@ def _jammed(loop: For, facts: Facts, how: Rows) -> Node | None:
     return block((main, rest))  # a negative length leaves nothing: C's remainder is negative too
 
 
-def _last_columns(scalar: RegisterTile | None, vectors: RegisterTile) -> Node:
+def last_columns(scalar: RegisterTile | None, vectors: RegisterTile) -> Node:
     """What the loop over whole vectors leaves of the rows."""
     assert scalar is not None, "every row has a form without vectors"
     (loop,), step = scalar.loops, vectors.loops[0].step

@@ -1,0 +1,70 @@
+"""How large parameters can be, by the arrays that they index: an access has to stay inside its array.
+
+    double a[160]; ... for (p = 0; p < n; p++) a[p] = 0;   ->   n is at most 160
+
+What is concluded holds wherever the program has a meaning; it serves to estimate memory, never to transform anything.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polysched.dependence.budget import with_budget
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
+
+LARGEST_BOUND = 1 << 30
+"""A larger bound comes from the values of a type and says nothing."""
+
+BOUND_OPERATIONS = 200_000
+
+
+def largest_parameters(scop: Scop) -> dict[str, int]:
+    """The largest value of each parameter for which everything runs and stays inside arrays of constant extents.
+
+    Parameters without such a bound are left out, all of them where finding out takes too many isl operations.
+    """
+    return with_budget(BOUND_OPERATIONS, lambda: _bounds(scop)) or {}
+
+
+def _bounds(scop: Scop) -> dict[str, int]:
+    inside = scop.context.params()
+    for statement in scop.statements:
+        runs = inside.intersect(statement.domain.params())
+        for access in statement.accesses:
+            runs = runs.subtract(_leaves_array(scop, statement, access))
+        if not runs.is_empty():   # else it is about parameters for which it does not run together with the others
+            inside = runs.coalesce()
+    found = {p.name: _largest(inside, p.name) for p in scop.parameters}
+    return {name: value for name, value in found.items() if value is not None and value <= LARGEST_BOUND}
+
+
+def _leaves_array(scop: Scop, statement: Statement, access: Access) -> isl.Set:
+    """The parameters for which an access certainly reaches an element that its array does not have."""
+    reached = access.relation.intersect_domain(statement.domain).intersect_params(scop.context.params()).range()
+    outside = isl.Set.empty(reached.get_space())
+    if access.exact and access.kind is not AccessKind.MAY_WRITE:
+        for dimension, extent in enumerate(scop.array(access.array).extents):
+            number = None if extent is None else _constant(extent)
+            if number is not None:
+                outside = outside.union(reached.lower_bound_val(isl.dim_type.set, dimension, isl.Val(number)))
+    return outside.params()
+
+
+def _constant(extent: isl.PwAff) -> int | None:
+    forms = [form for _, form in extent.get_pieces()]
+    if len(forms) != 1 or not forms[0].is_cst():
+        return None
+    value = forms[0].get_constant_val()
+    return int(value.to_python()) if value.is_int() else None
+
+
+def _largest(parameters: isl.Set, name: str) -> int | None:
+    position = parameters.find_dim_by_name(isl.dim_type.param, name)
+    if position < 0:
+        return None
+    line = isl.Set.from_params(parameters).move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
+    value = line.dim_max_val(0)
+    return int(value.to_python()) if value.is_int() else None
+
+
+__all__ = ["largest_parameters"]
