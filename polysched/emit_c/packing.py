@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, arms_of, depends_on
 from polysched.emit_c.index import Linear, Variable, direction, substitute, variable, variables
+from polysched.emit_c.kept_values import keeps_value, within_edges
 from polysched.emit_c.loops import Block, Edge, For, Node, Panel, StatementInstance, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.panel_range import PanelRange, clipped
@@ -68,24 +69,25 @@ class TileBlock:
         return frozenset(loop.variable for loop in loops) | {part.edge.variable for part in self.ranges}
 
 
-def panels_for(scop: Scop, tiles: TileBlock, facts: Facts, taken: TakenNames, *,
+def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, *,
                most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
     """The operands of register tiles that are worth a panel around the loop over the tiles.
 
     Parameters
     ----------
-    facts : what holds around the tile's loops, inside `tiles.reuse`.
+    outside : what holds around the loop.
     most_bytes : of one panel.
     """
     if tiles.vector is None or not tiles.loops or _is_short(tiles.reuse):
         return ()
     if any(loop.mark.parallel for loop in (tiles.reuse, *tiles.between)):
         return ()
-    for loop in (*tiles.between, *tiles.loops):
+    facts = outside
+    for loop in (tiles.reuse, *tiles.between, *tiles.loops):
         facts = facts.inside(loop)
     panels: list[Panel] = []
     for instance in instances(tiles.body):
-        for value in _operands(scop, instance, tiles):
+        for value in _operands(scop, instance, tiles, _changing(scop, instance, tiles, facts, outside)):
             packed = (*tiles.packed, *panels)
             if any(p.statement == instance.statement and p.value == value for p in packed):
                 continue
@@ -112,17 +114,31 @@ def constant_extent(loop: For) -> tuple[Linear, int] | None:
     return best
 
 
-def _operands(scop: Scop, instance: StatementInstance, tiles: TileBlock) -> Iterator[Expr]:
-    """The largest parts of a statement's values that the loop `reuse` leaves alone and that are always computed."""
-    written = {a.array for i in instances(tiles.body) for a in scop.statement(i.statement).writes}
-    written |= {temporary.array for temporary in instance.temporaries}
+def _changing(scop: Scop, instance: StatementInstance, tiles: TileBlock, facts: Facts,
+              outside: Facts) -> frozenset[str]:
+    """The references of a statement whose elements may be written while the loop `reuse` runs."""
+    written = {a.array for i in instances(tiles.reuse.body) for a in scop.statement(i.statement).writes}
+    private = {temporary.array for temporary in instance.temporaries}
+    iterators = iterators_at(scop, instance, Point(()))
+    reading = within_edges(facts, tiles.ranges)
+    return frozenset(a.reference for a in scop.statement(instance.statement).accesses if a.array in private or (
+        a.array in written and not keeps_value(scop, a, iterators, tiles.reuse, reading=reading, outside=outside)))
+
+
+def _operands(scop: Scop, instance: StatementInstance, tiles: TileBlock, changing: frozenset[str]) -> Iterator[Expr]:
+    """The largest parts of a statement's values that the loop `reuse` leaves alone and that are always computed.
+
+    Parameters
+    ----------
+    changing : references that may read another value in a later iteration.
+    """
     statement = scop.statement(instance.statement)
     assert tiles.vector is not None
     rows = frozenset(part.edge.variable for part in tiles.ranges if part.edge is not tiles.vector)
     columns = frozenset({tiles.vector.variable})
 
     def largest(expr: Expr) -> Iterator[Expr]:
-        used = _used(scop, instance, expr, written)
+        used = _used(scop, instance, expr, changing)
         if used is not None and tiles.reuse.variable not in used and not (used & rows and used & columns):
             if used & {loop.variable for loop in tiles.loops} and used & (rows | columns):
                 yield expr
@@ -139,7 +155,7 @@ def _operands(scop: Scop, instance: StatementInstance, tiles: TileBlock) -> Iter
             yield from largest(item.value)
 
 
-def _used(scop: Scop, instance: StatementInstance, expr: Expr, written: set[str]) -> frozenset[str] | None:
+def _used(scop: Scop, instance: StatementInstance, expr: Expr, changing: frozenset[str]) -> frozenset[str] | None:
     """The loop variables that a value depends on; None when it cannot be computed ahead of its place."""
     statement = scop.statement(instance.statement)
     iterators = iterators_at(scop, instance, Point(()))
@@ -152,7 +168,7 @@ def _used(scop: Scop, instance: StatementInstance, expr: Expr, written: set[str]
         if isinstance(part, Load):
             access = statement.access(part.reference)
             forms = [linear_form(s, iterators) for s in access.subscripts]
-            if access.array in written or any(form is None for form in forms):
+            if access.reference in changing or any(form is None for form in forms):
                 return None
             names.update(*(variables(form) for form in forms if form is not None))
     return frozenset(names)
@@ -161,7 +177,7 @@ def _used(scop: Scop, instance: StatementInstance, expr: Expr, written: set[str]
 def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBlock, facts: Facts) -> Panel | None:
     iterators = iterators_at(scop, instance, Point(()))
     accesses = [scop.statement(instance.statement).access(e.reference) for e in walk(value) if isinstance(e, Load)]
-    used = _used(scop, instance, value, set()) or frozenset()
+    used = _used(scop, instance, value, frozenset()) or frozenset()
     vector = tiles.vector
     assert vector is not None
     in_lanes = vector.variable in used

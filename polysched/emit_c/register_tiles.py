@@ -25,7 +25,6 @@ from polysched.emit_c.index import (
     extreme,
     junction,
     of_atom,
-    quotient,
     variable,
     variables,
 )
@@ -40,6 +39,7 @@ from polysched.emit_c.loops import (
     Panel,
     RegisterTile,
     block,
+    child_nodes,
     instances,
     variables_of,
     walk_nodes,
@@ -47,6 +47,7 @@ from polysched.emit_c.loops import (
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.packing import TileBlock
 from polysched.emit_c.register_nests import RegisterNest, register_nest, widened
+from polysched.emit_c.split_loops import around, limits_of, split_loop, split_where
 from polysched.scheduling.marks import LoopMark, Role
 
 _NARROWEST = 4  # columns; fewer are summed one by one
@@ -139,14 +140,19 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     found = _tiles_below(reuse)
     if found is None:
         return None
-    between, nest = found
+    between, nest, condition = found
+    parts = None if condition is None else split_where(reuse, condition)
+    packed = None if parts is None else _packed(parts[1], facts, how)
+    if parts is not None and packed is not None:
+        before, after = (separate_register_tiles(part, facts, how) for part in (parts[0], parts[2]))
+        return block((before, packed, after))
     nest = widened(nest) or nest
     within = facts
     for loop in (reuse, *between):
         within = within.inside(loop)
     tiles_of = TileBlock(reuse=reuse, between=between, loops=nest.loops, ranges=nest.ranges, body=nest.body,
-                         rectangular=_is_rectangular(nest, within), packed=how.panels)
-    panels = how.panels_for(tiles_of, facts.inside(reuse))
+                         rectangular=condition is None and _is_rectangular(nest, within), packed=how.panels)
+    panels = how.panels_for(tiles_of, facts)
     if not panels:
         return None
     inner = replace(how, panels=(*how.panels, *panels), ahead=_next_edge(reuse))
@@ -162,16 +168,29 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     return If(junction("&&", unsure), node) if unsure else node
 
 
-def _tiles_below(reuse: For) -> tuple[tuple[For, ...], RegisterNest] | None:
-    """The loops between a loop and the only nest of tiles below it, and the nest."""
+def _tiles_below(reuse: For) -> tuple[tuple[For, ...], RegisterNest, If | None] | None:
+    """The loops between a loop and the only nest of tiles below it, the nest, and the first condition in between.
+
+    Other code may stand beside the nest.
+    """
+    lanes = [n for n in walk_nodes(reuse.body) if isinstance(n, For) and n.mark.register and n.mark.simd]
     between: list[For] = []
+    condition: If | None = None
     node = reuse.body
-    while isinstance(node, For) and node.guard is None:
-        nest = register_nest(node)
-        if nest is not None:
-            return (tuple(between), nest) if nest.ranges[-1].edge.simd else None
-        between.append(node)
-        node = node.body
+    while len(lanes) == 1:
+        match node:
+            case For(guard=None):
+                nest = register_nest(node)
+                if nest is not None:
+                    return (tuple(between), nest, condition) if nest.ranges[-1].edge.simd else None
+                between.append(node)
+                node = node.body
+            case If() | Block():
+                if condition is None and isinstance(node, If):
+                    condition = node
+                node = next(child for child in child_nodes(node) if any(n is lanes[0] for n in walk_nodes(child)))
+            case _:
+                break
     return None
 
 
@@ -348,46 +367,10 @@ def _loops(nest: RegisterNest, edges: tuple[Edge, ...], level: int, conditions: 
     here = [c for c in conditions if isinstance(c, Comparison) and not variables(c) & deeper]
     inner = _loops(nest, edges, level + 1, tuple(c for c in conditions if c not in here))
     if inner is None or not here:
-        return None if inner is None else _around(loop, inner)
-    limits = _limits(loop.variable, here)
+        return None if inner is None else around(loop, inner)
+    limits = limits_of(loop.variable, here)
     if limits is None or loop.step != 1:
         return None
     points = _points(nest, edges, level)
     assert isinstance(points, For)
-    return _split(points, inner, *limits)
-
-
-def _around(loop: For, inner: Node) -> Node:
-    if isinstance(inner, RegisterTile):
-        return replace(inner, loops=(replace(loop, body=Block(())), *inner.loops))
-    return replace(loop, body=inner)
-
-
-def _limits(name: str, conditions: Sequence[Comparison]) -> tuple[list[Linear], list[Linear]] | None:
-    """The range of a variable in which conditions hold: values from, and one past."""
-    lowers: list[Linear] = []
-    uppers: list[Linear] = []
-    for condition in conditions:
-        difference = condition.left - condition.right
-        factor = difference.coefficient(Variable(name))
-        rest = difference - variable(name) * factor
-        if factor == 0 or depends_on(rest, frozenset({name})):
-            return None
-        if factor > 0:
-            lowers.append(quotient(rest * -1 + (factor - 1), factor, truncates=False))
-        else:
-            uppers.append(quotient(rest, -factor, truncates=False) + 1)
-    return lowers, uppers
-
-
-def _split(loop: For, inner: Node, lowers: list[Linear], uppers: list[Linear]) -> Node:
-    """The loop before, in and after the range from the largest of `lowers` to the least of `uppers`."""
-    parts: list[Node] = []
-    if lowers:
-        parts.append(replace(loop, upper=extreme("min", [loop.upper, extreme("max", lowers)])))
-    full_lower = extreme("max", [loop.lower, *lowers])
-    full_upper = extreme("min", [loop.upper, *uppers])
-    parts.append(_around(replace(loop, lower=full_lower, upper=full_upper), inner))
-    if uppers:
-        parts.append(replace(loop, lower=extreme("max", [full_lower, extreme("min", uppers)])))
-    return Block(tuple(parts))
+    return split_loop(points, inner, *limits)

@@ -6,17 +6,18 @@ Rewrite:  [i, j, k]  ->  [i//MR, j//NR, k, i, j]      (k is the sum; i and j are
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd
 
 import islpy as isl
 
 from polysched.scheduling.loop_tree import Leaf, Node, Sequence, multi_union_pw_aff
 from polysched.scheduling.marks import Role
 from polysched.tiling.band_plan import BandPlan
-from polysched.tiling.distribute import sets_of, statement_groups
+from polysched.tiling.distribute import sets_of, statement_groups, statement_names
 from polysched.tiling.loops import Loop, enter, nest
 from polysched.tiling.position import Position, is_legal
 
-PART = 8    # iterations of a sum that are told apart when statements share a block
+PART = 8    # iterations of a sum that are told apart when statements share a block, at most
 
 
 def block_of(loop: Loop, size: int, role: Role) -> Loop:
@@ -51,10 +52,12 @@ def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, c
     separated = _by_statement(loops, plan, below)
     if separated is not None and is_legal(below, _sequence(separated)):
         return nest(around, _sequence(separated))
-    split = _by_block(loops, plan, below, around, child)
-    for branches in () if split is None else (split, split[::-1]):
-        if is_legal(below, _sequence(branches)):
-            return nest(around, _sequence(branches))
+    for statements in (statement_names(below.domain), [shape.statement]):
+        summing = [name for name in statements if keep_sums(plan, name)]
+        split = _by_block(loops, plan, below, around, summing, child)
+        for branches in () if split is None else (split, split[::-1]):
+            if is_legal(below, _sequence(branches)):
+                return nest(around, _sequence(branches))
     return None
 
 
@@ -71,28 +74,31 @@ def _by_statement(loops: tuple[Loop, ...], plan: BandPlan,
 
 
 def _by_block(loops: tuple[Loop, ...], plan: BandPlan, position: Position, around: tuple[Loop, ...],
-              child: Node) -> tuple[tuple[isl.UnionSet, Node], ...] | None:
+              summing: list[str], child: Node) -> tuple[tuple[isl.UnionSet, Node], ...] | None:
     """What shares a part of a block with other statements as plain loops, and all the rest as register blocks.
 
-    Parts are cut by the innermost loop of the sum, so that the plain loops stay near the diagonal.  The tile
-    loops outside are left out of the question: blocks mostly lie in one tile, and the sets stay simple.
+    Parts are cut by the innermost loop of the sum, so that the plain loops stay near the diagonal.  No part
+    reaches over the end of a block's columns: where the sum ends at the diagonal, that is where a part ends.  The
+    tile loops outside are left out of the question: blocks mostly lie in one tile, and the sets stay simple.
+
+    Parameters
+    ----------
+    summing : the statements of which the parts that they have for themselves become register blocks.
     """
     assert plan.shape is not None
-    summing = [part for part in sets_of(position.domain) if part.get_tuple_name() == plan.shape.statement]
-    if not summing:
-        return None
-    main = isl.UnionSet.from_set(summing[0])
-    others = position.domain.subtract(main)
-    part_of_sum = block_of(loops[plan.shape.inner[-1]], PART, Role.POINT)
+    part_of_sum = block_of(loops[plan.shape.inner[-1]], gcd(PART, plan.shape.column_count), Role.POINT)
     coordinates = multi_union_pw_aff((*position.path, *(loop.function for loop in (*around, part_of_sum))))
     place = isl.UnionMap.from_multi_union_pw_aff(coordinates).intersect_domain(position.domain)
-    shared = place.intersect_domain(main).intersect_range(place.intersect_domain(others).range()).domain()
-    pure = main.subtract(shared).coalesce()
-    if pure.is_empty():
-        return None
+    rest, blocks = position.domain, []
+    for part in sets_of(position.domain):
+        if part.get_tuple_name() in summing:
+            main = isl.UnionSet.from_set(part)
+            others = place.subtract_domain(main).range()
+            pure = main.subtract(place.intersect_domain(main).intersect_range(others).domain()).coalesce()
+            rest = rest.subtract(pure)
+            blocks += [] if pure.is_empty() else [(pure, nest(_inner_loops(loops, plan, sums=True), Leaf()))]
     plain = nest(_inner_loops(loops, plan, sums=False), child)
-    return ((position.domain.subtract(pure).coalesce(), plain),
-            (pure, nest(_inner_loops(loops, plan, sums=True), Leaf())))
+    return ((rest.coalesce(), plain), *blocks) if blocks else None
 
 
 def keep_sums(plan: BandPlan, statement: str) -> bool:

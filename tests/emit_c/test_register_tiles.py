@@ -162,6 +162,24 @@ void f(int n, int m, int p, double C[24][64], double A[24][p], double B[p][64]) 
 #pragma endscop
 }
 """, PACKED),
+    "update by the border of the same matrix": ("""void f(int n, int m, int p, double C[n + 32][m + 32]) {
+#pragma scop
+  for (int i = 32; i < n + 32; i++)
+    for (int j = 32; j < m + 32; j++)
+      for (int k = 0; k < 32; k++)
+        C[i][j] -= C[i][k] * C[k][j];
+#pragma endscop
+}
+""", PACKED),
+    "substitution for many right-hand sides": ("""void f(int n, int m, int p, double C[n][m], double A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      for (int k = 0; k < i; k++)
+        C[i][j] -= A[i][k] * C[k][j];
+#pragma endscop
+}
+""", PACKED),
     "both operands from one array": ("""void f(int n, int m, int p, double C[n][n], double A[n][p]) {
 #pragma scop
   for (int i = 0; i < n; i++)
@@ -329,6 +347,12 @@ def test_tiles_pack_both_operands_once() -> None:
     assert "double A_panel_memory[16][8] __attribute__((aligned(64)));" in text
     assert "double B_panel_memory[4][8][16] __attribute__((aligned(64)));" in text
     assert "B_panel_memory[4][8][16]" in emitted("tiled, rows first").text
+
+
+def test_what_the_loop_leaves_alone_of_an_array_that_it_writes_is_packed() -> None:
+    assert "double C_panel_memory[8][32]" in emitted("update by the border of the same matrix").text
+    solved = emitted("substitution for many right-hand sides").text
+    assert "C_panel" not in solved, "the rows above are solved in the loop that would read them from the panel"
 
 
 def test_only_rows_that_exist_are_packed() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import islpy as isl
 import pytest
 
 from polysched.scheduling.loop_tree import Band, Sequence, from_isl, walk
@@ -70,6 +71,18 @@ def test_a_triangular_nest_has_blocks_off_its_diagonal():
              for name, keep in (("pure", pure), ("shared", shared))}
     assert [part.get_tuple_name() for part in sets_of(pure)] == ["U"]
     assert count["pure"] > 2 * count["shared"]
+
+
+def test_parts_of_a_sum_end_where_blocks_end():
+    """Blocks of 12 columns: all of the sum that lies before a block off the diagonal runs in registers."""
+    tiled = tile(scheduled(kernels.elimination()), TilingOptions(sizes=48, register=(4, 12), target=AVX2))
+    assert_legal(tiled)
+    split = next(n for n in walk(from_isl(tiled.tree).root) if isinstance(n, Sequence))
+    plain = next(keep for keep, child in split.branches if not has_registers(child))
+    before = isl.Set("[N] -> { U[k, i, j] : k < 12*floor(j/12) and k < 4*floor(i/4) and N = 100 }")
+    left = [part.intersect(before) for part in sets_of(plain) if part.get_tuple_name() == "U"]
+    assert left
+    assert all(part.is_empty() for part in left)
 
 
 def has_registers(node) -> bool:

@@ -1,0 +1,85 @@
+"""Factorisations in place: register blocks up to the diagonal, and panels of the matrix that they update."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.pipeline import transform_file
+from polysched.pipeline_options import PipelineOptions
+from tests.emit_c.compiled import load
+
+CHOLESKY = """#include <math.h>
+void f(int n, double A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j < i; j++) {
+      for (int k = 0; k < j; k++)
+        A[i][j] -= A[i][k] * A[j][k];
+      A[i][j] /= A[j][j];
+    }
+    for (int k = 0; k < i; k++)
+      A[i][i] -= A[i][k] * A[i][k];
+    A[i][i] = sqrt(A[i][i]);
+  }
+#pragma endscop
+}
+"""
+LU = """void f(int n, double A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    for (int j = 0; j < i; j++) {
+      for (int k = 0; k < j; k++)
+        A[i][j] -= A[i][k] * A[k][j];
+      A[i][j] /= A[j][j];
+    }
+    for (int j = i; j < n; j++)
+      for (int k = 0; k < i; k++)
+        A[i][j] -= A[i][k] * A[k][j];
+  }
+#pragma endscop
+}
+"""
+SIZES = (1, 2, 4, 5, 11, 12, 13, 23, 24, 25, 31, 32, 33, 47, 48, 49, 60, 97)
+
+
+def transformed(text: str, folder: Path, block: tuple[int, int], bits: int) -> str:
+    source = folder / "in.c"
+    source.write_text(text)
+    return transform_file(source, PipelineOptions(tile=48, register_block=block, vector_bits=bits)).text
+
+
+@pytest.mark.parametrize(("block", "bits"), [((4, 12), 256), ((6, 8), 256), ((8, 8), 512), ((2, 2), 128)])
+@pytest.mark.parametrize("text", [CHOLESKY, LU], ids=["cholesky", "lu"])
+def test_computes_what_the_source_computes(text: str, block: tuple[int, int], bits: int, tmp_path: Path) -> None:
+    ours = load(transformed(text, tmp_path, block, bits), tmp_path).f
+    original = load(text, tmp_path).f
+    generator = np.random.default_rng(7)
+    for n in SIZES:
+        half = generator.standard_normal((n, n))
+        matrix = half @ half.T + n * np.eye(n)
+        results = []
+        for function in (original, ours):
+            results.append(matrix.copy())
+            function(n, ctypes.c_void_p(results[-1].ctypes.data))
+        assert results[0].tobytes() == results[1].tobytes(), n
+
+
+def test_blocks_reach_the_diagonal_whatever_their_columns(tmp_path: Path) -> None:
+    text = transformed(CHOLESKY, tmp_path, (4, 12), 256)
+    inner = re.findall(r"for \(long k = .*; k < (.*); k\+\+\)", text)
+    assert any("12 * j_tile" in end and "/" not in end for end in inner)
+    assert not re.search(r"if \([^)]*\(k / ", text), "parts of the sum end where blocks end"
+
+
+def test_a_block_of_the_factor_is_packed_beside_the_one_that_is_written(tmp_path: Path) -> None:
+    assert "A_panel" in transformed(CHOLESKY, tmp_path, (4, 12), 256)
+
+
+def test_both_triangles_get_blocks(tmp_path: Path) -> None:
+    text = transformed(LU, tmp_path, (4, 12), 256)
+    assert len(re.findall(r"register tile of 4 x 12 \*/", text)) >= 2
