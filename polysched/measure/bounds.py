@@ -13,6 +13,7 @@ from functools import reduce
 import islpy as isl
 
 from polysched.errors import SourceLocation, UsageError
+from polysched.measure.subscript_reach import largest_subscript
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Array, Scop, Statement
 
@@ -141,11 +142,13 @@ def _largest_index(scop: Scop, array: Array, position: int, sizes: Mapping[str, 
             elements = fix_parameters(access.relation.range(), sizes)
             if not elements.is_empty():
                 value = elements.dim_max_val(position)
-                if not value.is_int():
+                reached = int(value.to_python()) if value.is_int() else \
+                    largest_subscript(scop, statement, access, position, sizes)
+                if reached is None:
                     raise UsageError(f"how many elements {array.name} needs is not known", where=array.name,
                                      witness=f"{access.reference} may reach any of them",
                                      hint="declare the array's extent in the parameter list")
-                largest = max(largest, int(value.to_python()))
+                largest = max(largest, reached)
     return largest
 
 

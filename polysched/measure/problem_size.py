@@ -19,10 +19,12 @@ from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 
 DIM = isl.dim_type
+LONG_EDGES = (4_000_000, 1_000_000, 400_000, 100_000, 40_000, 10_000, 4000)
 EDGES = (2000, 1600, 1200, 1000, 800, 600, 500, 400, 300, 200, 150, 100, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
 TRIP_COUNTS = (100, 50, 20, 10, 5, 2, 1)
 MOST_INSTANCES = 400_000_000
 MOST_INSTANCES_WITHIN_ARRAYS = 10_000_000_000
+MOST_INSTANCES_OF_LONG_EDGES = 4_000_000   # what a square of the largest of EDGES has
 MOST_BYTES = 512 << 20
 
 
@@ -97,7 +99,8 @@ def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -
             continue
         values = guess | _balanced_largest(remaining, bounded, cap=cap)
         cap = edge
-        if 0 < instance_bound(scops, values) <= most_instances and array_bytes(scops, values) <= MOST_BYTES:
+        most = MOST_INSTANCES_OF_LONG_EDGES if wanted > EDGES[0] else most_instances
+        if 0 < instance_bound(scops, values) <= most and array_bytes(scops, values) <= MOST_BYTES:
             break
     if len(values) < len(names):
         raise UsageError(f"no sensible sizes were found for {scops[0].name}", witness=str(valid),
@@ -113,8 +116,11 @@ def _where_all_runs(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, i
 
 
 def _candidates(edges: bool, counts: bool) -> Iterator[tuple[int, int]]:
-    """Edge lengths from large to small, each with trip counts from large to small."""
-    for edge in EDGES if edges else EDGES[:1]:
+    """Edge lengths from large to small, each with trip counts from large to small.
+
+    The long ones are for arrays of one dimension, which would be done in a microsecond else.
+    """
+    for edge in (*LONG_EDGES, *EDGES) if edges else EDGES[:1]:
         for count in (TRIP_COUNTS if edge == EDGES[-1] or not edges else TRIP_COUNTS[:3]) if counts else (1,):
             yield edge, count
 

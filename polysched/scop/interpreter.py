@@ -262,13 +262,27 @@ class _StatementRunner:
         subscripts = tuple(self.value(s) for s in access.subscripts)
         if not access.exact:
             if len(subscripts) != relation.dim(isl.dim_type.out):
-                raise UsageError(f"{access.reference}: an inexact access needs one subscript per dimension")
+                return self.unravelled(access, subscripts)
             return self.checked_subscripts(access, subscripts, lambda instance, index: _contains(
                 relation, instance, index))
         reached = _Reached(pairs_of(relation))
         if len(subscripts) != relation.dim(isl.dim_type.out):
             return reached.__getitem__
         return self.checked_subscripts(access, subscripts, lambda instance, index: reached[instance] == index)
+
+    def unravelled(self, access: Access, subscripts: tuple[Value, ...]) -> Callable[[Index], Index]:
+        """The element that a linear subscript names of an array with several dimensions: `x[i * m + j]`, `x[at]`."""
+        if len(subscripts) != 1:
+            raise UsageError(f"{access.reference}: an inexact access needs one subscript, or one per dimension")
+        shape, linear = self.cells[access.array].data.shape, subscripts[0]
+
+        def where(instance: Index) -> Index:
+            rest, index = linear(instance), []
+            for extent in reversed(shape[1:]):
+                rest, last = divmod(rest, extent)
+                index.append(last)
+            return (rest, *reversed(index))
+        return where
 
     def checked_subscripts(self, access: Access, subscripts: tuple[Value, ...],
                            agrees: Callable[[Index, Index], bool]) -> Callable[[Index], Index]:

@@ -50,6 +50,16 @@ def test_free_sizes_are_affordable() -> None:
     assert 10 <= chosen.values["steps"] <= 100
 
 
+def test_a_single_row_is_long_enough_to_be_measured() -> None:
+    chosen = choose_size([scop_of("int n, double A[n], double B[n]", "for (int i = 0; i < n; i++) A[i] = B[i];")], {})
+    assert chosen.values["n"] >= 1_000_000
+    assert array_bytes([scop_of("int n, double A[n]", FILL)], chosen.values) <= MOST_BYTES
+    strided = scop_of("int n, int s, double *A", "for (int i = 0; i < n; i++) A[i * s] = 0;")
+    chosen = choose_size([strided], {})
+    assert chosen.instances >= 4000
+    assert array_bytes([strided], chosen.values) <= MOST_BYTES
+
+
 def test_given_sizes_are_kept_and_the_others_fit_in() -> None:
     scop = scop_of("int n, int m, double A[100]",
                    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i + j] = 0;")

@@ -9,6 +9,7 @@ from polysched.scop import dtypes
 from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, Literal, Unary
 from polysched.scop.c_frontend.affine import affine, convert
 from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
+from polysched.scop.c_frontend.delinearise import subscript_polynomial
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, Known, NotAffine
 from polysched.scop.c_frontend.order import Leaf, OpenStatement, Tree, sequence
@@ -164,12 +165,40 @@ def declaration(x: Extraction, node: c_ast.Decl, domain: isl.Set) -> Tree | None
     known = known_value(x, node.init, domain, dtype) if dtype.is_integer and not x.guards else None
     if known is not None:
         x.known[symbol] = known
-    if known is not None and symbol in x.bindings.written_once and symbol.origin is Origin.REGION:
-        return None
+    if symbol in x.bindings.written_once and symbol.origin is Origin.REGION:
+        if known is not None:
+            return None
+        if symbol.name not in x.bindings.addressed and _is_derived(x, node.init, domain, dtype):
+            x.derived[symbol] = node.init
+            return None
     builder = open_statement(x)
     value = expression(builder, node.init, domain)
     reference, dtype = builder.write(identifier(x, symbol, node), domain, must=not x.guards)
     return close_statement(x, builder, node, domain, (Assign(reference, value, dtype),))
+
+
+def _is_derived(x: Extraction, node: c_ast.Node, domain: isl.Set, dtype: dtypes.DType) -> bool:
+    """Whether an integer's first value is a polynomial of counters and parameters that its type holds.
+
+    Its uses then stand for that value: `int at = (i * m + j) * k; x[at]` is `x[(i * m + j) * k]`.
+    """
+    if dtype.kind is not dtypes.Kind.SIGNED or not _is_fixed(x, node):
+        return False
+    if subscript_polynomial(x, node, domain) is None:
+        return False
+    probe = StatementBuilder(x, "derived")
+    own = expression(probe, node, domain).dtype
+    return not probe.accesses and own.kind is dtypes.Kind.SIGNED and own.bits <= dtype.bits
+
+
+def _is_fixed(x: Extraction, node: c_ast.Node) -> bool:
+    """Whether the variables of an expression keep their values as long as the loops around do."""
+    return all(_keeps_its_value(x, x.bindings.symbol(n)) for n in everything(node) if isinstance(n, c_ast.ID))
+
+
+def _keeps_its_value(x: Extraction, used: Symbol) -> bool:
+    return (used not in x.bindings.written or x.loop_of(used) is not None or used in x.pointers or used in x.derived
+            or (used in x.known and used in x.bindings.written_once))
 
 
 def _fixed_pointer(x: Extraction, node: c_ast.Decl, symbol: Symbol) -> c_ast.Node:
@@ -185,9 +214,7 @@ def _fixed_pointer(x: Extraction, node: c_ast.Decl, symbol: Symbol) -> c_ast.Nod
     for name in everything(node.init):
         if isinstance(name, c_ast.ID):
             used = x.bindings.symbol(name)
-            fixed = (used not in x.bindings.written or x.loop_of(used) is not None or used in x.pointers
-                     or (used in x.known and used in x.bindings.written_once))
-            if not fixed:
+            if not _keeps_its_value(x, used):
                 raise x.refuse(f"the pointer `{symbol.name}` depends on `{used.name}`, which changes", node, hint=hint)
     pointed(x, node.init)
     return node.init

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, resolve
-from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, place
+from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, resolve
+from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, place
 from polysched.scop.c_frontend.scopes import Origin, Scope, Symbol, declarations
 
 
@@ -119,7 +119,20 @@ def bind(path: str, scope: Scope, region: SyntaxRegion, *, outliving: tuple[c_as
     for item in region.items:
         binder.visit(item)
     scope.pop()
+    _follow_values(bindings)
     return bindings
+
+
+def _follow_values(bindings: Bindings) -> None:
+    """What an integer that decides a place is computed from, without reading memory, decides that place, too."""
+    for node, symbol in reversed(bindings.declared.items()):
+        if symbol not in bindings.affine or symbol not in bindings.written_once:
+            continue
+        parts = list(everything(node.init))
+        if not any(isinstance(p, c_ast.ArrayRef | c_ast.FuncCall | c_ast.InitList)
+                   or (isinstance(p, c_ast.UnaryOp) and p.op == "*") for p in parts):
+            bindings.affine.update(bindings.meaning[p] for p in parts
+                                   if isinstance(p, c_ast.ID) and p in bindings.meaning)
 
 
 @dataclass
@@ -170,7 +183,8 @@ class _Binder:
         self.extents(node.type)
         self.in_affine = before
         symbol = self.scope.declare(node, Origin.LOCAL if node in self.outliving else Origin.REGION)
-        assigned = self.visit(node.init) if node.init is not None else frozenset()
+        places = symbol is not None and isinstance(symbol.ctype, Pointer)
+        assigned = self.affine(node.init) if places else self.visit(node.init)
         if symbol is None:
             return assigned
         self.bindings.declared[node] = symbol
@@ -209,7 +223,8 @@ class _Binder:
         return self.visit(node.expr)
 
     def visit_ArrayRef(self, node: c_ast.ArrayRef) -> frozenset[Symbol]:
-        return self.visit(node.name) | self.affine(node.subscript)
+        moved = isinstance(node.name, c_ast.BinaryOp)   # (p + k)[i]
+        return (self.affine(node.name) if moved else self.visit(node.name)) | self.affine(node.subscript)
 
     def visit_If(self, node: c_ast.If) -> frozenset[Symbol]:
         return self.affine(node.cond) | self.visit(node.iftrue) | self.visit(node.iffalse)

@@ -42,6 +42,8 @@ def subscript_polynomial(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Po
             return from_affine(affine(x, node, domain).value)
     except NotAffine:
         pass
+    if isinstance(node, c_ast.ID) and (value := x.derived.get(x.bindings.symbol(node))) is not None:
+        return subscript_polynomial(x, value, domain)
     if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-", "*"):
         left, right = subscript_polynomial(x, node.left, domain), subscript_polynomial(x, node.right, domain)
         if left is None or right is None:

@@ -154,6 +154,9 @@ def _variable(b: StatementBuilder, node: c_ast.ID, domain: isl.Set) -> Expr:
     known = x.known.get(symbol)
     if known is not None and known.expression is not None:
         return known.expression
+    if symbol in x.derived and isinstance(symbol.ctype, Scalar):
+        derived = expression(b, x.derived[symbol], domain)
+        return derived if derived.dtype == symbol.ctype.dtype else Cast(derived, symbol.ctype.dtype)
     if symbol in x.bindings.iterators - x.materialised - x.stored_counters:
         raise x.refuse(f"the loop counter `{node.name}` is read outside its loop", node,
                        hint="use the loop's bound, or copy the counter into another variable")

@@ -128,6 +128,7 @@ class Extraction:
     known: dict[Symbol, Known] = field(default_factory=dict)
     stored_counters: set[Symbol] = field(default_factory=set)
     pointers: dict[Symbol, c_ast.Node] = field(default_factory=dict)
+    derived: dict[Symbol, c_ast.Node] = field(default_factory=dict)  # integers that stand for their first value
     guards: list[Guard] = field(default_factory=list)
     exits: list[LoopExit] = field(default_factory=list)
     opaque_loops: list[OpaqueLoop] = field(default_factory=list)

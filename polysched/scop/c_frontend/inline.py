@@ -136,8 +136,7 @@ class _Callee:
 
     def block(self, items: list[c_ast.Node], changed: frozenset[str]) -> c_ast.Node | None:
         """The body as a block, with its own names made new."""
-        if items and isinstance(items[-1], c_ast.Return) and items[-1].expr is None:
-            items = items[:-1]
+        items = _without_returns(items)
         if any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i)):
             return None
         heads: list[c_ast.Node] = []
@@ -212,6 +211,28 @@ def _addressed_itself(node: c_ast.Node) -> set[str]:
     """The variables whose own address is taken; the address of an element of an array leaves the array where it is."""
     return {n.expr.name for n in everything(node)
             if isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID)}
+
+
+def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
+    """Statements that return nothing, with what a `return` skips under the opposite condition.
+
+    Rewrite:  if (c) return; rest   ->   if (!c) { rest }
+    """
+    for at, item in enumerate(items):
+        if isinstance(item, c_ast.Return) and item.expr is None:
+            return items[:at]
+        if isinstance(item, c_ast.Compound) and at == len(items) - 1:
+            return [*items[:at], c_ast.Compound(_without_returns(_block(item)), item.coord)]
+        if isinstance(item, c_ast.If) and item.iffalse is None:
+            then = _block(item.iftrue)
+            if then and isinstance(then[-1], c_ast.Return) and then[-1].expr is None and not _has_effect(item.cond):
+                rest = c_ast.Compound(_without_returns(items[at + 1:]), item.coord)
+                before = c_ast.Compound(then[:-1], item.coord) if then[:-1] else None
+                opposite = c_ast.UnaryOp("!", item.cond, item.coord)
+                kept = c_ast.If(opposite, rest, None, item.coord) if before is None else \
+                    c_ast.If(item.cond, before, rest, item.coord)
+                return [*items[:at], kept]
+    return items
 
 
 def _block(node: c_ast.Node | None) -> list[c_ast.Node]:

@@ -116,6 +116,8 @@ def pointer_place(x: Extraction, node: c_ast.Node) -> Place:
         raise x.refuse("the address of a variable is taken", node, hint="use the variable itself")
     if is_place(node):
         return resolve_place(x, node)
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-") and _is_pointer(x, node):
+        return pointed(x, node)
     raise x.refuse("a subscripted expression is no array", node, hint="subscript an array or a pointer variable")
 
 
@@ -268,7 +270,8 @@ def _unusable(x: Extraction, node: c_ast.Node, ctype: CType) -> UnsupportedScopE
             return x.refuse("a function is used as a value", node)
         case _:
             return x.refuse("a pointer or whole array is used as a value", node,
-                            hint="subscript it down to one element")
+                            hint="subscript it down to one element; whether a pointer is NULL is for the code in front "
+                                 "of the region to ask")
 
 
 def _declare(x: Extraction, node: c_ast.Node, place: Place, ctype: Scalar) -> Array:

@@ -13,6 +13,27 @@ void f(int n, int x[n]) {
   for (int i = 0; i < n; i++) { if (i < s) x[i] += r; inc(&r); both(&st, q); x[i] += st.b[1]; }
 #pragma endscop
 }""",
+    "integers that name a place": """
+static void put(int *p, int rows, int m, int i, int j, int back, int v) {
+  i -= back;
+  if (i < 0 || i >= rows) return;
+  { int at = i * m + j; if (v > 90) { p[at] -= 1; return; } p[at] += v; }
+}
+void f(int n, int m, int wide, int x[n * m], int y[2 * n * m], int z[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) {
+    z[i] = 0;
+    for (int j = 0; j < m; j++) {
+      const int row = i * m; int at = row + j;
+      long next = (long)i * wide + j;
+      y[next] += x[at] + at;
+      y[next + m] += (x + row)[j];
+      z[i] += (y + i * wide)[m + j];
+      put(x, n, m, i, j, 1, z[i]);
+    }
+  }
+#pragma endscop
+}""",
     "division and modulo truncate": """
 void f(int n, int x[n]) {
 #pragma scop

@@ -14,6 +14,8 @@ def test_same_as_compiled(agree, name, n):
     values = {"n": n, "m": 5, "alpha": 1.5, "floor": n, "mod": 5, "exists": 1, "x": None, "y": None, "A": None}
     if name == "pointers and pointer arithmetic":
         values |= {"x": (n,), "y": (n,), "A": (n, n)}
+    if name == "integers that name a place":
+        values |= {"wide": 10, "x": (n * 5,), "y": (2 * n * 5,)}
     if name in ("linearised subscripts", "rows through a cast"):
         values |= {"A": (n * 5,), "B": (n * 5,)}
     agree(PROGRAMS[name], **values)

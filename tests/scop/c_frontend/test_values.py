@@ -170,6 +170,31 @@ def test_delinearised_when_rows_are_long_enough():
     assert len(write.subscripts) == 1
 
 
+def test_an_integer_stands_for_the_polynomial_that_it_is_set_to():
+    scop = one("""
+    for (int b = 0; b < n; b++) for (int t = 0; t < m; t++) {
+      int row = (b * m + t) * k;
+      for (int i = 0; i < k; i++) { long at = row + i; x[b] += y[at]; }
+    }""", head="int n, int m, int k, float x[restrict n], float *restrict y")
+    assert [a.name for a in scop.arrays] == ["x", "y"]
+    assert len(scop.statements) == 1
+    read, = (a for a in scop.statements[0].reads if a.array == "y")
+    assert read.exact
+    assert read.relation.range().is_subset(isl.Set(
+        "[n, m, k] -> { y[b, t, i] : 0 <= b < n and 0 <= t < m and 0 <= i < k }"))
+
+
+@pytest.mark.parametrize("setting", [
+    "int at = i * m + j; at += 1;",                  # changes
+    "unsigned at = i * m + j;",                      # could wrap around
+    "short at = i * m + j;",                         # could be cut off
+    "int at = i * m + d[j];"])                       # reads memory
+def test_an_integer_that_is_no_fixed_polynomial_stays_a_variable(setting):
+    scop = one(f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {{ {setting} x[at] = 1; }}",
+               head="int n, int m, int d[restrict m], float *restrict x")
+    assert "at" in {a.name for a in scop.arrays}
+
+
 @pytest.mark.parametrize("subscript", ["i * j", "i * (n + 1) + j", "i * n + 2 * j"])
 def test_not_delinearised_where_that_would_be_wrong(subscript):
     scop = one(f"for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) P[{subscript}] = 0;",
