@@ -40,7 +40,8 @@ def variants(workload: Workload, types: str) -> dict[str, tuple[str, str, Callab
     if workload.result == "Y":
         return {"oneDNN f32": ("convolution", "float32", same), "oneDNN narrow u8": ("convolution", "uint8", clamped)}
     if types == "bytes":
-        return {"oneDNN f32": ("integer_product", "float32", same), "oneDNN _int_mm": ("int_mm", "", same),
+        signed = {"oneDNN _int_mm": ("int_mm", "", same)} if workload.left_bits < 8 else {}   # it has no unsigned bytes
+        return {"oneDNN f32": ("integer_product", "float32", same), **signed,
                 "oneDNN narrow u8": ("integer_product", "uint8", clamped),
                 "oneDNN narrow bf16": ("integer_product", "bfloat16", rounded)}
     if types == "bf16":   # the result is rounded to bf16, there is no other choice
@@ -100,7 +101,7 @@ def integer_product(arrays: Arrays, variant: str, workload: Workload) -> Callabl
 
 
 def int_mm(arrays: Arrays, variant: str, workload: Workload) -> Callable[[], Any]:
-    """Signed bytes, into a result that is there."""
+    """Signed bytes, into a result that is there; values of seven bits are the same as unsigned ones."""
     import torch
     signed, b = tensor(arrays["A"]).to(torch.int8), tensor(arrays["B"])
     c = torch.empty(arrays["C"].shape, dtype=torch.int32)

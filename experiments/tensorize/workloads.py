@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,7 @@ class Workload:
     constant : the array that is packed once, weights or the right factor.
     channels_last : inputs and results are; the plain loop nest gets the weights that way too.
     transposed : the plain loop nest gets B transposed, as a good one would have it.
+    left_bits : unsigned bytes have values of so many bits; with 7 no pair of products leaves 16 bits.
     """
 
     scop: Scop
@@ -93,6 +94,7 @@ class Workload:
     sizes: dict[str, int] = field(default_factory=dict)
     channels_last: bool = False
     transposed: bool = False
+    left_bits: int = 8
 
     @property
     def result(self) -> str:
@@ -100,9 +102,9 @@ class Workload:
         return self.order[0]
 
     def inputs(self) -> Arrays:
-        """All arrays on 64-byte boundaries: small integers, so that sums of floats are exact in any order."""
-        chooser = np.random.default_rng(0)
-        return {a.name: aligned(stored(chooser.integers(*((0, 8) if a.dtype.name == "uint8" else (-4, 5)),
+        """All arrays on 64-byte boundaries: bytes of every value, else small integers, whose float sums are exact."""
+        chooser, values = np.random.default_rng(0), {"uint8": (0, 1 << self.left_bits), "int8": (-128, 128)}
+        return {a.name: aligned(stored(chooser.integers(*values.get(a.dtype.name, (-4, 5)),
                                                         size=extents_of(a, self.sizes)), a.dtype.name))
                 for a in self.scop.arrays}
 
@@ -155,7 +157,7 @@ KINDS: dict[str, Callable[[Mapping[str, Any]], Workload]] = {
 
 def make(row: Mapping[str, Any]) -> Workload:
     """The workload of a row of the configuration."""
-    return KINDS[row["kind"]](row)
+    return replace(KINDS[row["kind"]](row), left_bits=row.get("left_bits", 8))
 
 
 def stored(values: np.ndarray, dtype: str) -> np.ndarray:

@@ -1,9 +1,8 @@
 """Every earlier access that conflicts with a later one: memory-based dependences, asked statement by statement.
 
-Whether one instance runs ahead of another is the same for all their accesses, so the order of two statements is computed
-once, and only for those that touch one array.  That is a fraction of what data-flow analysis takes, which looks for the
-last source of every sink.
-Source: Kelly and Pugh, "A unifying framework for iteration reordering transformations", 1995 (instances and their order).
+Whether one instance runs ahead of another is the same for all their accesses, so the order of two statements is
+computed once, and only for those that touch one array.  That is a fraction of what data-flow analysis takes, which
+looks for the last source of every sink.
 """
 
 from __future__ import annotations

@@ -325,8 +325,8 @@ def _of_products(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     after = conflicts(scop, of=names)   # memory-based: those of sums hide none, they may change places
     for part in fragments(scop, sizes=fragment.sizes):
         if part.statement.name in names:
-            ways = _of_fragment(part.inside(len(fragment.kept)), intrinsic, options, after, refused, [])
-            yield from (replace(m, apart=is_float) for m in ways if _of_one_product(m))
+            yield from filter(_of_one_product, _of_fragment(part.inside(len(fragment.kept)), intrinsic, options, after,
+                                                            refused, [], apart=is_float))
 
 
 def _of_halves(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
@@ -363,14 +363,15 @@ def _unit(m: Match, fragment: Fragment, loop: str) -> int:
 
 def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
                  refused: list[str], explanations: list[Explanation],
-                 halves: tuple[str, str] | None = None) -> Iterator[Match]:
+                 halves: tuple[str, str] | None = None, *, apart: bool = False) -> Iterator[Match]:
+    """Matches of one statement; `apart` where its sum is known to be added to behind those of other statements."""
     table = assignments(fragment, intrinsic, options.numerics)
     ordered = intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
         fragment.update.dtype.is_float and not options.numerics.reassociate)
     outside, impossible = loops_kept_outside(fragment, dependences, ahead=not intrinsic.library, sums=not ordered) \
         if table else ({}, "")
-    apart = bool(table) and not ordered and fragment.update.dtype.is_float and (outside, impossible) != \
-        loops_kept_outside(fragment, dependences, ahead=not intrinsic.library)
+    apart = apart or (bool(table) and not ordered and fragment.update.dtype.is_float and (outside, impossible) != \
+        loops_kept_outside(fragment, dependences, ahead=not intrinsic.library))
     if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
         fragment = fragment.inside(len(fragment.kept) + len(outside))
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
