@@ -4,7 +4,11 @@ Rewrite:  parallel for i_block: for k_block: { copy B(k_block) to B_panel;  tile
       ->  for k_block: copy B(k_block) to B_panel[k_block];
           parallel for i_block: for k_block: tiles reading B_panel[k_block]
 
-The threads share the work of the copy, and smaller pieces of the parallel loop cost no further copies.
+The threads share the work of the copy, and smaller pieces of the parallel loop cost no further copies.  What only one
+thread reads is kept by it: a panel that a loop around it leaves alone is packed in front of that loop.
+
+Rewrite:  for i_block: { start values;  copy B to B_panel;  tiles reading B_panel }
+      ->  copy B to B_panel;  for i_block: { start values;  tiles reading B_panel }
 
 Source: T. M. Smith, R. van de Geijn, M. Smelyanskiy, J. R. Hammond, F. G. Van Zee, "Anatomy of High-Performance
 Many-Threaded Matrix Multiplication", IPDPS 2014, section 3 (one packed panel for all threads).
@@ -14,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from polysched.emit_c.expressions import linear_form
-from polysched.emit_c.facts import Facts, arms_of, depends_on
+from polysched.emit_c.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.index import Comparison, Linear, junction, variable, variables
 from polysched.emit_c.loops import (
@@ -70,21 +75,28 @@ class _Found:
 
 
 def share_panels(node: Node, facts: Facts, how: Sharing) -> Node:
-    """Move the panels that a parallel loop leaves alone in front of it, with all the values of the loops between."""
+    """Move the panels that a loop leaves alone in front of it.
+
+    In front of a parallel loop come all the values of the loops between, for all threads.
+    """
+    return _kept(_with_shared(node, facts, how), facts, how)
+
+
+def _with_shared(node: Node, facts: Facts, how: Sharing) -> Node:
     match node:
         case For():
             if node.mark.parallel and node.is_canonical:
                 return _shared(node, facts, how)
-            return replace(node, body=share_panels(node.body, facts.inside(node), how))
+            return replace(node, body=_with_shared(node.body, facts.inside(node), how))
         case Block():
-            return Block(tuple(share_panels(child, facts, how) for child in node.children))
+            return Block(tuple(_with_shared(child, facts, how) for child in node.children))
         case If():
-            otherwise = None if node.otherwise is None else share_panels(node.otherwise, facts, how)
-            return replace(node, then=share_panels(node.then, facts.given(node.condition), how), otherwise=otherwise)
+            otherwise = None if node.otherwise is None else _with_shared(node.otherwise, facts, how)
+            return replace(node, then=_with_shared(node.then, facts.given(node.condition), how), otherwise=otherwise)
         case Let():
-            return replace(node, body=share_panels(node.body, facts.where(node), how))
+            return replace(node, body=_with_shared(node.body, facts.where(node), how))
         case Local() | Packed():
-            return replace(node, body=share_panels(node.body, facts, how))
+            return replace(node, body=_with_shared(node.body, facts, how))
         case _:
             return node
 
@@ -125,6 +137,32 @@ def _shared(loop: For, facts: Facts, how: Sharing) -> Node:
     return If(junction("&&", [*unsure]), result) if moved and unsure else result
 
 
+def _kept(node: Node, facts: Facts, how: Sharing) -> Node:
+    """The panels of one thread in front of the loops that leave them alone, the innermost loops first."""
+    node = map_inside(node, facts, partial(_kept, how=how))
+    if not isinstance(node, For) or node.mark.parallel or not node.is_canonical:
+        return node
+    written = {access.array for i in instances(node) for access in how.scop.statement(i.statement).writes}
+    loop, moved = node, list[Packed]()
+    while (packed := _left_alone(loop, written, how)) is not None:
+        panel = replace(packed.panel, name=how.fresh(packed.panel.name))
+        loop = replace(loop, body=_reading(loop.body, packed, panel))
+        moved.append(replace(packed, panel=panel))
+    result: Node = loop
+    for packed in reversed(moved):
+        result = replace(packed, body=result)
+    unsure = [condition for condition in _runs(loop) if moved and not facts.imply(condition)]
+    return If(junction("&&", unsure), result) if unsure else result
+
+
+def _left_alone(loop: For, written: set[str], how: Sharing) -> Packed | None:
+    """A panel of one thread that is the same in every iteration of a loop, and filled in all of them."""
+    return next((found.node for found in _panels(loop.body, (), frozenset())
+                 if not found.between and not found.node.panel.shared
+                 and not _names(found.node, how.scop) & (found.declared | {loop.variable})
+                 and not _changes(found.node, written, how)), None)
+
+
 def _runs(loop: For) -> Iterator[Comparison]:
     """The conditions under which a loop runs at all."""
     return (Comparison("<", low, high) for low in arms_of(loop.lower, "max") for high in arms_of(loop.upper, "min"))
@@ -149,10 +187,8 @@ def _panels(node: Node, between: tuple[For, ...], declared: frozenset[str]) -> I
 
 def _panel(loop: For, found: _Found, written: set[str], how: Sharing) -> Panel | None:
     """The panel for all values of the loops between; None where it cannot be filled before the parallel loop."""
-    panel, source = found.node.panel, found.node.source
-    statement = how.scop.statement(panel.statement)
-    arrays = {statement.access(e.reference).array for e in walk(panel.value) if isinstance(e, Load)}
-    if arrays & (written | {temporary.array for temporary in source.temporaries}):
+    panel = found.node.panel
+    if _changes(found.node, written, how):
         return None
     names = _names(found.node, how.scop)
     inner = frozenset(f.variable for f in found.between)
@@ -174,6 +210,13 @@ def _panel(loop: For, found: _Found, written: set[str], how: Sharing) -> Panel |
         outer=tuple(size for _, size in known),
         subscripts=(*(variable(f.variable) - low for f, (low, _) in zip(moving, known, strict=True)),
                     *panel.subscripts))
+
+
+def _changes(node: Packed, written: set[str], how: Sharing) -> bool:
+    """Whether something that a panel is filled with is written, or declared further inside."""
+    statement = how.scop.statement(node.panel.statement)
+    arrays = {statement.access(e.reference).array for e in walk(node.panel.value) if isinstance(e, Load)}
+    return bool(arrays & (written | {temporary.array for temporary in node.source.temporaries}))
 
 
 def _place(loop: For, how: Sharing) -> tuple[Linear, str] | None:

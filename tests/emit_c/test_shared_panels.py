@@ -134,3 +134,21 @@ def test_calls_at_the_same_time_have_a_panel_each(tmp_path: Path) -> None:
 
 def test_without_threads_there_is_no_team_for_the_copy() -> None:
     assert "#pragma omp" not in emitted("product", openmp=False)[1].text
+
+
+# A thread has columns to itself, and its tiles of rows one after the other read the same of B.
+STARTED = ("for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) { C[i][j] = 1; for (int k = 0; k < 24; k++) "
+           "C[i][j] += A[i][k] * B[k][j]; C[i][j] = C[i][j] * 0.5f; }")
+
+
+def test_a_panel_that_the_tiles_inside_leave_alone_is_packed_in_front_of_them(tmp_path: Path) -> None:
+    heads = "float C[n][m], float A[n][24], float B[24][m]"
+    text = HEAD.format(arrays=heads, body=STARTED).replace("int l, ", "")
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, sizes=(48, 18, 24)))
+    source = emit(tiled, options=EmitOptions(vector_bits=128))
+    packed, tiles = source.text.index("/* B, packed */"), source.text.index("for (long i_tile = 0")
+    assert packed < tiles < source.text.index("/* A, packed */"), source.text
+    original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
+    for n, m in itertools.product((0, 1, 17, 18, 19, 37), (0, 1, 47, 48, 49, 97)):
+        arrays = arguments(heads, {"n": n, "m": m})
+        assert result(ours, [n, m], arrays) == result(original, [n, m], arrays), f"{n} x {m}\n{source.text}"
