@@ -26,6 +26,19 @@ def evaluate(text: str, values: Mapping[str, int]) -> int | None:
     return _value(declaration.init, values) if isinstance(declaration, c_ast.Decl) else None
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """The names that an expression uses, in order."""
+    tree = c_parser.CParser().parse(f"int polysched_value = {text};")
+    found: dict[str, None] = {}
+    pending = [tree.ext[0].init]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, c_ast.ID):
+            found[node.name] = None
+        pending += [child for _, child in reversed(node.children())]
+    return tuple(found)
+
+
 def _value(node: c_ast.Node, values: Mapping[str, int]) -> int | None:
     match node:
         case c_ast.Constant() if node.type in ("int", "long int", "unsigned int", "long unsigned int"):

@@ -15,6 +15,7 @@ import islpy as isl
 
 from polysched.errors import UsageError
 from polysched.measure.bounds import at_sizes, check_sizes, extents_at, stray_accesses, valid_sizes
+from polysched.measure.c_integers import evaluate, names_in
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 
@@ -59,15 +60,20 @@ def choose_size(scops: Sequence[Scop], given: Mapping[str, int]) -> ProblemSize:
     UsageError : an access would leave its array, or nothing would run.
     """
     by_spelling = {p.spelling: p.name for scop in scops for p in scop.parameters}
+    computed = {p.name: p.definition for scop in scops for p in scop.parameters if p.definition}
     fixed = {by_spelling[s]: v for s, v in given.items() if s in by_spelling}
     stray = [stray_accesses(scop) for scop in scops]
     for scop, found in zip(scops, stray, strict=True):
         check_sizes(scop, fixed, found)
     valid = reduce(isl.Set.intersect, (valid_sizes(s, f) for s, f in zip(scops, stray, strict=True)))
-    values = _complete(scops, valid, fixed)
+    known = {p.spelling: p.name for scop in scops for p in scop.parameters if not p.definition}
+    if computed:
+        values, spelled = _complete_computed(scops, valid, known, computed, given)
+    else:
+        values = _complete(scops, valid, fixed)
+        spelled = {spelling: values[name] for spelling, name in by_spelling.items()}
     for scop, found in zip(scops, stray, strict=True):
         check_sizes(scop, values, found)
-    spelled = {spelling: values[name] for spelling, name in by_spelling.items()}
     instances = instance_bound(scops, values)
     if instances == 0:
         sizes = ", ".join(f"{s}={v}" for s, v in spelled.items()) or "these sizes"
@@ -106,6 +112,37 @@ def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -
         raise UsageError(f"no sensible sizes were found for {scops[0].name}", witness=str(valid),
                          hint="give them with --size")
     return values
+
+
+def _complete_computed(scops: Sequence[Scop], valid: isl.Set, known: Mapping[str, str], computed: Mapping[str, str],
+                       given: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """Values where the function computes some of the sizes before the region: `int rows = (n + 3) / 4;`.
+
+    All integers that are open get the same value, the largest with which the computed ones are valid and affordable.
+
+    Parameters
+    ----------
+    known : the other parameters of the region, their names by C spelling.
+    computed : C expressions over integer parameters of the function, by name.
+    given : by C spelling.
+
+    Returns
+    -------
+    The values of all parameters by name, and those of the function's integers by C spelling.
+    """
+    spellings = dict.fromkeys((*known, *(n for text in computed.values() for n in names_in(text))))
+    running = _where_all_runs(scops, valid, {})
+    for edge in (*LONG_EDGES, *EDGES):
+        spelled = {s: given.get(s, edge) for s in spellings}
+        found = {name: evaluate(text, spelled) for name, text in computed.items()}
+        values = {name: spelled[s] for s, name in known.items()} | {n: v for n, v in found.items() if v is not None}
+        if len(values) < len(known) + len(computed) or at_sizes(running, values).is_empty():
+            continue
+        most = MOST_INSTANCES_OF_LONG_EDGES if edge > EDGES[0] else MOST_INSTANCES
+        if instance_bound(scops, values) <= most and array_bytes(scops, values) <= MOST_BYTES:
+            return values, spelled
+    raise UsageError(f"no sensible sizes were found for {scops[0].name}", witness="; ".join(
+        f"{name} = {text}" for name, text in computed.items()), hint="give them with --size")
 
 
 def _where_all_runs(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -> isl.Set:

@@ -37,6 +37,7 @@ def make_slots(scops: Sequence[Scop], signature: FunctionSignature, size: Proble
     UsageError : a parameter's value cannot be made up, or a size names nothing.
     """
     slots = [_argument(scops, signature, p, size, given) for p in signature.parameters]
+    _refuse_unknown_sizes(scops, signature, is_global)
     slots += _globals(scops, signature, size, given, is_global)
     if (dtype := _result_type(signature.return_type)) is not None:
         slots.append(Slot(name=RESULT_NAME, dtype=dtype, origin=Origin.RESULT, is_array=False))
@@ -47,6 +48,20 @@ def make_slots(scops: Sequence[Scop], signature: FunctionSignature, size: Proble
                              where=location(scops[0]),
                              hint=f"it has {', '.join(settable)}" if settable else "it has none at all")
     return tuple(slots)
+
+
+def _refuse_unknown_sizes(scops: Sequence[Scop], signature: FunctionSignature,
+                          is_global: Callable[[str], bool]) -> None:
+    """A size that the function computes out of sight could be any number, and arrays could be too short for it."""
+    arguments = {p.name for p in signature.parameters}
+    for scop in scops:
+        for parameter in scop.parameters:
+            name = parameter.spelling
+            if name.isidentifier() and not parameter.definition and name not in arguments and not is_global(name):
+                raise UsageError(
+                    f"the size `{name}` is computed inside {signature.name}, from what is not known before it runs",
+                    where=location(scop), hint=f"make `{name}` a parameter of the function, or set it once, where it "
+                    "is declared, from the function's integer parameters")
 
 
 def check_memory(slots: Sequence[Slot], available_bytes: int) -> None:

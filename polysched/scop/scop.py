@@ -174,11 +174,14 @@ class Parameter:
     name : the name in isl's sets; unique in the Scop and never one of isl's keywords.
     dtype : its type in the source.
     c_name : how C spells its value at the region (`n`, `grid->nx`); the name when left empty.
+    definition : C over the integer parameters of the function around the region, for a variable of that function
+        which is set once to that value; else empty.
     """
 
     name: str
     dtype: DType
     c_name: str = ""
+    definition: str = ""
 
     @property
     def spelling(self) -> str:

@@ -60,6 +60,32 @@ def test_a_single_row_is_long_enough_to_be_measured() -> None:
     assert array_bytes([strided], chosen.values) <= MOST_BYTES
 
 
+COMPUTED = """
+void f(int n, int pad, double *A) {
+  const int wide = 2 * n + pad;
+  int rows = (wide + 3) / 4;
+#pragma scop
+  for (int i = 0; i < rows; i++) A[i] = 0;
+#pragma endscop
+}
+"""
+
+
+def test_a_size_that_the_function_computes_is_what_it_computes() -> None:
+    scop = from_c_text(COMPUTED)
+    chosen = choose_size([scop], {"n": 11, "pad": 5})
+    assert chosen.values == {"rows": 7}
+    assert chosen.spelled == {"n": 11, "pad": 5}
+    assert extents_at(scop, scop.array("A"), chosen.values) == (7,)
+    free = choose_size([scop], {"pad": 0})
+    assert free.values["rows"] == (2 * free.spelled["n"] + 3) // 4
+
+
+def test_no_size_that_the_function_computes_fits() -> None:
+    with pytest.raises(UsageError, match="no sensible sizes were found"):
+        choose_size([from_c_text(COMPUTED)], {"n": -9, "pad": 0})
+
+
 def test_given_sizes_are_kept_and_the_others_fit_in() -> None:
     scop = scop_of("int n, int m, double A[100]",
                    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i + j] = 0;")

@@ -55,6 +55,21 @@ def test_an_unknown_extent_is_refused() -> None:
         slots_of(function("int n, double x, double A[n], double *other", FILL), {"n": 10})
 
 
+def test_a_size_from_out_of_sight_is_refused() -> None:
+    text = ("int get(void);\nvoid f(double *A) {\n  int n = get();\n#pragma scop\n"
+            "for (int i = 0; i < n; i++) A[i] = 0;\n#pragma endscop\n}\n")
+    with pytest.raises(UsageError, match="the size `n` is computed inside f"):
+        slots_of(text, is_global=lambda name: False)
+
+
+def test_a_size_that_the_function_sets_is_known() -> None:
+    text = ("void f(int n, double *A) {\n  int most = 3 * n;\n#pragma scop\n"
+            "for (int i = 0; i < most; i++) A[i] = 0;\n#pragma endscop\n}\n")
+    slots = slots_of(text, {"n": 4})
+    assert slots["n"].value == 4
+    assert slots["A"].shape == (12,)
+
+
 def test_file_scope_variables_are_found() -> None:
     text = function("void", "for (int i = 0; i < SIZE; i++) { A[i] = x; P[i] = x; }",
                     before="int SIZE; double A[50]; double *P; double x;")

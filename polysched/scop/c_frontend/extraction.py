@@ -19,6 +19,7 @@ from polysched.scop.body import Expr
 from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.bindings import Bindings, describe
 from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.definitions import definition_of
 from polysched.scop.c_frontend.order import OpenStatement
 from polysched.scop.c_frontend.parse import place
 from polysched.scop.c_frontend.scopes import Origin, Symbol
@@ -192,7 +193,8 @@ class Extraction:
                 or symbol not in self.bindings.affine):
             return None
         name = self.fresh(symbol.name)
-        found = Parameter(name, ctype.dtype, "" if name == symbol.name else symbol.name)
+        found = Parameter(name, ctype.dtype, "" if name == symbol.name else symbol.name,
+                          definition_of(self.bindings, symbol))
         self.add_parameter(symbol, found)
         return found
 

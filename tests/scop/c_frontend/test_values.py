@@ -195,6 +195,20 @@ def test_an_integer_that_is_no_fixed_polynomial_stays_a_variable(setting):
     assert "at" in {a.name for a in scop.arrays}
 
 
+@pytest.mark.parametrize(("before", "definition"), [
+    ("int rows = n / 2 + 1;", "(n / 2) + 1"),
+    ("int half = n / 2; int rows = half * m;", "(n / 2) * m"),
+    ("int rows = n; rows++;", ""),
+    ("int rows; rows = n;", ""),
+    ("m = 3; int rows = m;", ""),
+    ("int rows = d[0];", ""),
+    ("static int rows = 5;", "")])
+def test_what_a_variable_of_the_function_is_set_to(before, definition):
+    scop = from_c_text(f"void f(int n, int m, int d[9], float x[9]) {{ {before}\n#pragma scop\n"
+                       "for (int i = 0; i < rows; i++) x[i] = 0;\n#pragma endscop\n}")
+    assert [p.definition for p in scop.parameters if p.name == "rows"] == [definition]
+
+
 @pytest.mark.parametrize("subscript", ["i * j", "i * (n + 1) + j", "i * n + 2 * j"])
 def test_not_delinearised_where_that_would_be_wrong(subscript):
     scop = one(f"for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) P[{subscript}] = 0;",
