@@ -14,7 +14,7 @@ from polysched.dependence.carried_values import carries_values, substitute_carri
 from polysched.dependence.collapsing import CollapsedLoops, collapse_rows
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
-from polysched.dependence.last_values import LastValue
+from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.dependence.text import dependences_text
 from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice
@@ -114,6 +114,7 @@ class Optimized(Shown):
             yield f"temporary {array.name}: a copy per iteration of {', '.join(array.loops)}, {place}"
         if self.kept_below:
             yield f"safe: the original code runs where there are fewer than {self.kept_below} iterations"
+        yield from kept_storage(self.dependences)
         for name in self.unexpanded:
             yield f"temporary {name}: one for all iterations, since copies would need more memory than all arrays"
 

@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Schedule every region and print what was found."""
+    from polysched.dependence.last_values import kept_storage
     from polysched.pipeline import analysed, scheduled
     from polysched.scheduling.tree_text import tree_text
     options, schedules = scheduling_options(arguments), []
@@ -72,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"  temporary {array.name}: a copy per iteration of {', '.join(array.loops)}")
             for name, home in expansion.moved:
                 print(f"  temporary {name}: in {home}, where its result goes")
+            for reason in kept_storage(dependences):
+                print(f"  {reason}")
             if dependences.relaxed:
                 print(f"  updates in any order: {', '.join(dependences.relaxed)}")
             print(tree_text(schedule.tree), end="")

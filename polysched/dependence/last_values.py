@@ -124,14 +124,9 @@ def _private(dependences: Dependences, but: frozenset[str]) -> dict[str, tuple[S
 
 def _private_loops(dependences: Dependences, array: Array, but: frozenset[str]) -> tuple[SourceLoop, ...]:
     """The loops around all references, outermost first, that no value of the array crosses; empty to leave it alone."""
-    if array.name in but or array.is_temporary or array.c_element.count("{}") != len(array.extents):
-        return ()
-    scop, users = dependences.scop, _users(dependences.scop, array)
-    flow = [p for p in dependences.pairs if p.array == array.name and p.kind is DependenceKind.FLOW]
-    exact = all(a.exact and a.kind is not AccessKind.MAY_WRITE and a.relation.is_single_valued() for _, a in users)
-    stored = any(p.array == array.name and p.kind in _STORAGE for p in dependences.pairs)
-    if not exact or not stored or not flow or not every_read_has_a_writer(scop, users, flow) or (
-            _extents(scop, array) is None):
+    scop, users, flow = dependences.scop, _users(dependences.scop, array), _flow(dependences, array)
+    if array.name in but or array.is_temporary or not flow or not _is_stored(dependences, array) or (
+            _obstacle(dependences, array)):
         return ()
     loops: list[SourceLoop] = []
     for loop in shared_loops(scop, [s.name for s, _ in users], bystanders=True):
@@ -139,6 +134,56 @@ def _private_loops(dependences: Dependences, array: Array, but: frozenset[str]) 
             break
         loops.append(loop)
     return tuple(loops)
+
+
+def _flow(dependences: Dependences, array: Array) -> list[Dependence]:
+    return [p for p in dependences.pairs if p.array == array.name and p.kind is DependenceKind.FLOW]
+
+
+def _is_stored(dependences: Dependences, array: Array) -> bool:
+    """Whether the storage of an array orders anything."""
+    return any(p.array == array.name and p.kind in _STORAGE for p in dependences.pairs)
+
+
+def _obstacle(dependences: Dependences, array: Array) -> str:
+    """Why an array cannot have copies, whatever the loop; empty where nothing is in the way."""
+    scop, users = dependences.scop, _users(dependences.scop, array)
+    if array.c_element.count("{}") != len(array.extents):
+        return "its elements are spelled in a way that no copy has"
+    if not all(a.exact for _, a in users):
+        return "which elements are accessed is not known exactly"
+    if any(a.kind is AccessKind.MAY_WRITE or not a.relation.is_single_valued() for _, a in users):
+        return "elements are written under a condition on values"
+    if not every_read_has_a_writer(scop, users, _flow(dependences, array)):
+        return "an element may be read before the iteration has written it"
+    return "" if _extents(scop, array) is not None else "it has no known extent"
+
+
+def kept_storage(dependences: Dependences) -> tuple[str, ...]:
+    """Arrays of the caller that alone keep the outermost loop around them in order, and why they have no copies."""
+    found = []
+    private = _private(dependences, frozenset())
+    for array in dependences.scop.arrays:
+        if array.is_temporary or array.name in private or not _is_stored(dependences, array):
+            continue
+        users = _users(dependences.scop, array)
+        loops = tuple(shared_loops(dependences.scop, [s.name for s, _ in users], bystanders=True))[:1]
+        flow = _flow(dependences, array)
+        others = replace(dependences, pairs=tuple(p for p in dependences.pairs if p not in flow))
+        if loops and _freed(others, array, {**private, array.name: loops}):
+            first = users[0][0]
+            found.append(f"array {array.name}: one storage for all iterations of "
+                         f"{first.iterators[loops[0].counters[first.name][0]]}, which it alone keeps in order, since "
+                         f"{_reason(dependences, array, loops[0])}")
+    return tuple(found)
+
+
+def _reason(dependences: Dependences, array: Array, loop: SourceLoop) -> str:
+    """Why the iterations of a loop have no copies of an array."""
+    if not all(stays_inside(p, loop) for p in _flow(dependences, array)):
+        return "iterations use what earlier ones left in it"
+    return _obstacle(dependences, array) or (
+        "the loop counts down" if loop.sign < 0 else "nothing reads what the iterations write")
 
 
 def _freed(dependences: Dependences, array: Array, private: Mapping[str, Sequence[SourceLoop]]
@@ -306,4 +351,4 @@ def _elements(statement: Statement, loops: int) -> isl.Schedule:
     return schedule
 
 
-__all__ = ["LastValue", "with_last_values"]
+__all__ = ["LastValue", "kept_storage", "with_last_values"]

@@ -7,7 +7,7 @@ import pytest
 
 from polysched.dependence.analysis import analyse
 from polysched.dependence.expansion import expand_temporaries
-from polysched.dependence.last_values import with_last_values
+from polysched.dependence.last_values import kept_storage, with_last_values
 from polysched.dependence.same_values import check_same_values
 from polysched.errors import IllegalScheduleError
 from polysched.scop import from_c_text
@@ -125,3 +125,21 @@ def test_the_check_of_copies(old: str, new: str, message: str | None) -> None:
         return
     with pytest.raises(IllegalScheduleError, match=message):
         check_same_values(before, after)
+
+
+USES = "iterations use what earlier ones left in it"
+REASONS = {
+    "read before it is written": USES,
+    "counting down": "the loop counts down",
+    "another array orders the iterations": None,
+    "an element per iteration": None,
+}
+
+
+@pytest.mark.parametrize("case", [*REASONS, *PRIVATE])
+def test_why_an_array_has_one_storage(case: str) -> None:
+    body = SHARED[case] if case in SHARED else PRIVATE[case][0]
+    reason = REASONS.get(case)
+    told = [line for line in kept_storage(analyse(from_c_text(_region(body)))) if line.startswith("array t:")]
+    assert told == ([] if reason is None else [
+        f"array t: one storage for all iterations of i, which it alone keeps in order, since {reason}"])
