@@ -21,6 +21,7 @@ from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.position import Position, branch, inside, is_independent, top
 from polysched.tiling.register_shape import RegisterShape, register_shapes
+from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.skewed_tiles import choose_skewed_tile
 from polysched.tiling.tile_search import (
     USABLE,
@@ -231,7 +232,7 @@ class _Planner:
         return replace(plan, edges=edges, outer=outer, order=tuple(k for k in plan.order if edges[k] is not None))
 
     def with_outer_level(self, plan: BandPlan, inner: TileProblem) -> BandPlan:
-        """The plan with tiles of tiles for the next cache out, where they save traffic from memory.
+        """The plan with tiles of tiles for the next cache out, where they save traffic from memory, copies included.
 
         Only for nests that are not skewed, and not around a wavefront: there the tiles of the next level would
         start one after the other.
@@ -252,8 +253,9 @@ class _Planner:
                       for edge, extent in zip(choice.edges, plan.nest.extents, strict=True))
         level = TileLevel(edges, tuple(loop for loop in choice.order if edges[loop] is not None))
         larger = replace(plan, outer=(level,))
-        saves = _traffic(larger, problem) < (1 - LEAST_GAIN) * _traffic(plan, problem)
-        return larger if level.order and saves else plan
+        before, after = (_traffic(p, problem) + packing_bytes(p, shares=inner.shares, line_bytes=inner.line_bytes)
+                         for p in (plan, larger))
+        return larger if level.order and after < (1 - LEAST_GAIN) * before else plan
 
 
 def _stretched(given: int | tuple[int, ...], count: int) -> tuple[int, ...]:

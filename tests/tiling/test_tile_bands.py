@@ -18,7 +18,9 @@ from polysched.scheduling.steps import apply
 from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import tile_bands
+from polysched.tiling.band_plan import TileLevel
 from polysched.tiling.options import TilingOptions
+from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.scop_builder import build_scop
@@ -291,6 +293,21 @@ def test_the_model_adds_a_level_for_a_larger_cache_when_memory_is_the_limit():
     plan = tiled.bands[0].plan
     (level,) = plan.outer
     assert all(edge is None or edge % inner == 0 for edge, inner in zip(level.edges, plan.edges, strict=True))
+
+
+def test_no_level_that_has_the_same_panels_packed_again():
+    """Two threads share the panels of B for all tiles; columns in pieces around them would copy B for every 32 rows."""
+    machine = Target(vector_bits=256, vector_registers=16, cores=2, caches=(
+        CacheLevel(level=1, size_bytes=32 << 10, ways=8), CacheLevel(level=2, size_bytes=1 << 20, ways=8),
+        CacheLevel(level=3, size_bytes=32 << 20, ways=16, shared_by=2)))
+    text = "void f(double C[2048][2048], double A[2048][2048], double B[2048][2048]) {\n#pragma scop\n" + "".join(
+        f"for (int {x} = 0; {x} < 2048; {x}++) " for x in "ijk") + "C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n"
+    plan = tile(scheduled(from_c_text(text)), plain(sizes="auto", register=True, target=machine)).bands[0].plan
+    with_level = replace(plan, outer=(TileLevel((None, 128, None), (1,)),))
+    bare, again = (packing_bytes(p, shares=True, line_bytes=64) for p in (plan, with_level))
+    assert plan.outer == ()
+    assert plan.order[0] == 0
+    assert again > 20 * bare
 
 
 def test_a_band_around_a_sum_runs_in_wavefronts():

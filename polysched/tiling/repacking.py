@@ -1,0 +1,49 @@
+"""What copying the operands of a register block into panels moves, by how often a plan's loops make the same copy."""
+
+from __future__ import annotations
+
+from math import prod
+
+from polysched.tiling.band_plan import BandPlan, TileLevel
+from polysched.tiling.references import Reference
+from polysched.tiling.tile_search import PACKING_TRANSFERS
+from polysched.tiling.traffic import footprint_bytes
+
+
+def packing_bytes(plan: BandPlan, *, shares: bool, line_bytes: int) -> int:
+    """Bytes that move while panels are filled; none without a register block.
+
+    A panel is filled inside the innermost tile loop that moves its operand, again for every iteration of the loops
+    around that one that leave it alone.
+
+    Parameters
+    ----------
+    shares : what the outermost loop leaves alone is packed once for all of it.
+    """
+    shape, nest = plan.shape, plan.nest
+    if shape is None:
+        return 0
+    written = {r.array for r in nest.references if r.writes}
+    operands = [r for r in nest.references if r.array not in written and not r.whole
+                and any(r.moves_with(loop) for loop in shape.inner)]
+    return sum(PACKING_TRANSFERS * _copies(plan, r, shares=shares) * footprint_bytes(r, nest.extents, line_bytes)
+               for r in operands)
+
+
+def _copies(plan: BandPlan, reference: Reference, *, shares: bool) -> int:
+    """How often each element is copied."""
+    loops = _tile_loops(plan)
+    moving = max((k for k, (loop, _) in enumerate(loops) if reference.moves_with(loop)), default=-1)
+    return prod(trips for k, (loop, trips) in enumerate(loops[:moving + 1])
+                if not reference.moves_with(loop) and not (shares and k == 0))
+
+
+def _tile_loops(plan: BandPlan) -> list[tuple[int, int]]:
+    """The tile loops of all levels, outermost first: the loop of the nest and its number of iterations."""
+    inside, found = list(plan.nest.extents), []
+    for level in (*plan.outer, TileLevel(plan.edges, plan.order)):
+        for loop in level.order:
+            edge = min(level.edges[loop] or inside[loop], inside[loop])
+            found.append((loop, -(-inside[loop] // edge)))
+            inside[loop] = edge
+    return found
