@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 import islpy as isl
 
 from polysched.dependence.budget import with_budget
+from polysched.errors import UsageError
+from polysched.measure.bounds import extents_at
 from polysched.measure.measurement import Work
 from polysched.measure.point_count import count_points
 from polysched.scop.body import (
@@ -33,7 +35,8 @@ MOST_OPERATIONS = 3_000_000
 
 
 def count_work(scops: Sequence[Scop], sizes: Mapping[str, int]) -> Work | None:
-    """Floating-point operations and bytes moved by these regions; None when counting takes isl too long.
+    """Floating-point operations and bytes moved by these regions; None when counting takes isl too long, and where
+    subscripts on data reach into an array of unknown length.
 
     Operations under data-dependent conditions count as if the dearer side were always taken.  Bytes moved are the
     bytes of all distinct elements read, plus those written: what an unlimited cache would move.
@@ -47,7 +50,7 @@ def count_work(scops: Sequence[Scop], sizes: Mapping[str, int]) -> Work | None:
 
     try:
         return with_budget(MOST_OPERATIONS, counted)
-    except isl.Error as error:
+    except (isl.Error, UsageError) as error:   # the latter where an array may be of any length
         logger.info("the work was not counted: %s", error)
         return None
 
@@ -63,8 +66,18 @@ def bytes_touched(scop: Scop, sizes: Mapping[str, int], *kinds: AccessKind) -> i
                     elements = fix_parameters(access.relation.intersect_domain(statement.domain), sizes).range()
                     reached = elements if reached is None else reached.union(elements)
         if reached is not None:
+            if not reached.is_bounded():
+                reached = _inside(reached, extents_at(scop, array, sizes))
             total += count_points(reached) * array.dtype.bytes
     return total
+
+
+def _inside(elements: isl.Set, extents: tuple[int, ...]) -> isl.Set:
+    """What a subscript on data may reach of an array with these extents."""
+    for position, extent in enumerate(extents):
+        elements = elements.lower_bound_val(isl.dim_type.set, position, isl.Val(0))
+        elements = elements.upper_bound_val(isl.dim_type.set, position, isl.Val(extent - 1))
+    return elements
 
 
 def statement_flops(body: Sequence[BodyStatement]) -> int:

@@ -45,6 +45,19 @@ def test_integers_are_no_flops_and_the_dearer_branch_counts() -> None:
     assert work.bytes_moved == 10 * 4 * 4
 
 
+def test_what_is_no_affine_function_reaches_the_whole_array() -> None:
+    scop = scop_of("int n, double *A, double *s", "for (int i = 0; i < n; i++) s[0] += A[i * i];")
+    work = count_work([scop], {"n": 4})
+    assert work is not None
+    assert work.flop_count == 4
+    assert work.bytes_moved == (10 + 1 + 1) * 8
+
+
+def test_an_array_of_unknown_length_is_not_counted() -> None:
+    scop = scop_of("int n, double *A, double *s, int *at", "for (int i = 0; i < n; i++) s[0] += A[at[i]];")
+    assert count_work([scop], {"n": 4}) is None
+
+
 def test_a_triangle_is_counted_as_one() -> None:
     scop = scop_of("int n, double A[n][n]", "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) A[i][j] *= 2;")
     work = count_work([scop], {"n": 100})
