@@ -29,6 +29,8 @@ class PipelineOptions:
     concurrent_start : in how many dimensions tiles of a pipeline shall start together (diamond tiling).
     tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band (a list, as in JSON, too).
     outer_tiles : edges of tiles around those, outermost level first; none lets the model choose with `tile` as `auto`.
+    tile_order, point_order, outer_orders : orders of the loops over tiles, inside one, and over those of
+        `outer_tiles`, as `TilingOptions` has them.
     register_block : rows and columns, in elements, of the only block of accumulators that vector registers may hold;
         None lets the model choose.
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
@@ -58,6 +60,9 @@ class PipelineOptions:
     concurrent_start: int = 0
     tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     outer_tiles: tuple[int | tuple[int, ...], ...] = ()
+    tile_order: tuple[int, ...] = ()
+    point_order: tuple[int, ...] = ()
+    outer_orders: tuple[tuple[int, ...], ...] = ()
     register_block: tuple[int, int] | None = None
     parallel: bool = True
     parallel_degrees: int = 1
@@ -90,13 +95,14 @@ class PipelineOptions:
     def tiling_options(self) -> TilingOptions:
         """The part that concerns tiling."""
         target = self.target()
-        return TilingOptions(sizes=self.tile, outer_sizes=self.outer_tiles, parallel=self.parallel,
+        return TilingOptions(sizes=self.tile, outer_sizes=self.outer_tiles, order=self.tile_order,
+                             point_order=self.point_order, outer_orders=self.outer_orders, parallel=self.parallel,
                              parallel_degrees=self.parallel_degrees,
                              register=bool(target.vector_bits) and (self.register_block or True), target=target)
 
     def collapses_for(self) -> int:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
-        by_hand = self.tile != "auto" or self.outer_tiles or self.register_block or self.strategy or self.tensorize
+        by_hand = self.tile != "auto" or self._by_hand() or self.strategy or self.tensorize
         return self.target().vector_bits // 8 if self.collapse and not by_hand else 0
 
     def scheduler_options(self) -> SchedulerOptions:
@@ -129,6 +135,11 @@ class PipelineOptions:
         given: dict[str, object] = {}
         if self.outer_tiles:
             given["outer_tiles"] = [list(level) if isinstance(level, tuple) else level for level in self.outer_tiles]
+        for name in ("tile_order", "point_order"):
+            if getattr(self, name):
+                given[name] = list(getattr(self, name))
+        if self.outer_orders:
+            given["outer_orders"] = [list(order) for order in self.outer_orders]
         if self.register_block:
             given["register_block"] = list(self.register_block)
         return given

@@ -77,6 +77,13 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
                             "by hand (default: --collapse)")
     group.add_argument("--outer-tile", type=tile_edges, action="append", default=[], metavar="128|128,256,256",
                        help="tiles around those of --tile, by hand; again for a further level, the outermost first")
+    group.add_argument("--tile-order", type=loop_order, default=(), metavar="2,0,1",
+                       help="order of the loops over tiles, outermost first; 0 is the first loop of a band (default: "
+                            "by the model)")
+    group.add_argument("--point-order", type=loop_order, default=(), metavar="2,0,1",
+                       help="order of the loops inside a tile (default: by the model)")
+    group.add_argument("--outer-order", type=loop_order, action="append", default=[], metavar="2,0,1",
+                       help="order of the loops over the tiles of --outer-tile; again for a further level")
     group.add_argument("--register-block", type=register_block, default=None, metavar="ROWSxCOLUMNS",
                        help="the only block of accumulators that vector registers may hold (default: by the model)")
     group.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
@@ -155,6 +162,14 @@ def tile_edges(text: str) -> int | tuple[int, ...]:
     if any(edge < 1 for edge in edges):
         raise argparse.ArgumentTypeError(f"{text!r}: a tile size is at least 1")
     return edges if len(edges) > 1 else edges[0]
+
+
+def loop_order(text: str) -> tuple[int, ...]:
+    """The loops of a band in an order, by their numbers."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of loops like 2,0,1") from None
 
 
 def register_block(text: str) -> tuple[int, int]:
@@ -243,8 +258,10 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
     """The part of the pipeline's options that `add_scheduling` and `add_tiling` declare."""
     from dataclasses import replace
     return replace(scheduling_options(arguments), tile=arguments.tile, outer_tiles=tuple(arguments.outer_tile),
-                   register_block=arguments.register_block, parallel=arguments.parallel,
-                   parallel_degrees=arguments.parallel_degrees, collapse=arguments.collapse)
+                   tile_order=arguments.tile_order, point_order=arguments.point_order,
+                   outer_orders=tuple(arguments.outer_order), register_block=arguments.register_block,
+                   parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
+                   collapse=arguments.collapse)
 
 
 def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:

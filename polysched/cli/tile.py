@@ -27,6 +27,7 @@ examples:
   polysched tile gemm.c --explain --size N=4096
   polysched tile gemm.c --tile 64,64,256 --explain    what the model says about tiles given by hand
   polysched tile gemm.c --outer-tile 512,512,256 --register-block 6x32 --explain    some levels by hand
+  polysched tile gemm.c --tile-order 2,1,0 --explain    sizes by the model for an order by hand
   polysched tile gemm.c --intrinsic auto --size N=1024 --explain    the loops around an instruction
   polysched tile gemm.c --json"""
 

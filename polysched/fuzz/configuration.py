@@ -64,7 +64,7 @@ class Configuration:
     scheduler : a name in `scheduling.algorithms.ALGORITHMS`, `best`, or `strategy` for a random one.
     fusion : its fusion policy.
     strategy_seed : number of the random strategy.
-    sizes, outer_sizes, nested, parallel : as in `TilingOptions`.
+    sizes, outer_sizes, order, point_order, nested, parallel : as in `TilingOptions`.
     vector_bits : width of explicit vectors, with register tiles; 0 for none of both.
     expand : temporaries get a copy per iteration first.
     reductions : `keep` or `exact`, as in `analyse`.
@@ -83,6 +83,8 @@ class Configuration:
     strategy_seed: int = 0
     sizes: Sizes = "off"
     outer_sizes: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
+    point_order: tuple[int, ...] = ()
     nested: bool = False
     parallel: bool = True
     vector_bits: int = 0
@@ -105,7 +107,8 @@ class Configuration:
         """A C identifier that tells configurations apart."""
         words = [self.scheduler, str(self.strategy_seed) if self.scheduler == STRATEGY else "",
                  "" if self.fusion == "smart" else self.fusion, _edges(self.sizes),
-                 f"in{_edges(self.outer_sizes)}" if self.outer_sizes else "", "nested" if self.nested else "",
+                 f"in{_edges(self.outer_sizes)}" if self.outer_sizes else "",
+                 _order("o", self.order), _order("i", self.point_order), "nested" if self.nested else "",
                  "" if self.parallel else "serial", f"v{self.vector_bits}" if self.vector_bits else "",
                  "expand" if self.expand else "", "reduce" if self.reductions == "exact" else "",
                  "reassociate" if self.reassociate else "", "split" if self.split else "",
@@ -131,7 +134,8 @@ class Configuration:
         yield f"vectors of {self.vector_bits} bits" if self.vector_bits else "no vectors"
         if self.parallel_degrees > 1:
             yield f"{self.parallel_degrees} parallel degrees"
-        drawn = {"two levels of tiles": self.outer_sizes, "nested tiles": self.nested, "serial": not self.parallel,
+        drawn = {"two levels of tiles": self.outer_sizes, "orders of tiles": self.order,
+                 "orders inside tiles": self.point_order, "nested tiles": self.nested, "serial": not self.parallel,
                  "expanded temporaries": self.expand, "relaxed reductions": self.reductions == "exact",
                  "reassociated sums": self.reassociate, "index-set splitting": self.split,
                  "diamonds": self.concurrent_start, "no packing": not self.packing, "guards": self.guard,
@@ -192,7 +196,8 @@ class Configuration:
                                 concurrent_start=self.concurrent_start)
 
     def tiling_options(self) -> TilingOptions:
-        return TilingOptions(sizes=self.sizes, outer_sizes=self.outer_sizes, nested=self.nested, parallel=self.parallel,
+        return TilingOptions(sizes=self.sizes, outer_sizes=self.outer_sizes, order=self.order,
+                             point_order=self.point_order, nested=self.nested, parallel=self.parallel,
                              register=bool(self.vector_bits), parallel_degrees=self.parallel_degrees,
                              diamond=bool(self.concurrent_start), target=machine(self.vector_bits))
 
@@ -209,6 +214,10 @@ class Configuration:
 def machine(vector_bits: int) -> Target:
     """The machine that random programs are made for: the same everywhere, so that a seed gives the same code."""
     return Target(vector_bits=vector_bits, vector_registers=32 if vector_bits == 512 else 16, cores=2)
+
+
+def _order(word: str, order: tuple[int, ...]) -> str:
+    return word + "".join(map(str, order)) if order else ""
 
 
 def _edges(sizes: Sizes) -> str:

@@ -60,7 +60,7 @@ def _automatic(source: random.Random, scheduler: str, *, tiled: float, fusion: s
     sizes = _sizes(source, tiled)
     given = not isinstance(sizes, str)
     temporaries = source.choices(TEMPORARIES, weights=(6, 3, 1))[0]
-    return Configuration(
+    return _with_orders(Configuration(
         scheduler=scheduler, fusion=fusion, sizes=sizes, vector_bits=source.choice(VECTOR_BITS),
         outer_sizes=(source.randint(2, 3 * LARGEST_EDGE),) if given and source.random() < 0.15 else (),
         nested=source.random() < 0.3, parallel=source.random() < 0.92,
@@ -68,7 +68,15 @@ def _automatic(source: random.Random, scheduler: str, *, tiled: float, fusion: s
         reassociate=source.random() < 0.1, split=source.random() < 0.1,
         concurrent_start=source.choice((1, 1, 2)) if scheduler == "pluto" and source.random() < 0.15 else 0,
         parallel_degrees=source.choice((1, 1, 1, 1, 2, 3)), packing=source.random() < 0.8,
-        guard=source.random() < 0.15)
+        guard=source.random() < 0.15))
+
+
+def _with_orders(configuration: Configuration) -> Configuration:
+    """Some orders by hand where there are tiles; drawn from the rest, so that everything else stays as it is drawn."""
+    source = random.Random(configuration.label)
+    orders = [tuple(source.sample(range(4), source.randint(1, 4))) if source.random() < 0.3 else () for _ in range(2)]
+    return configuration if configuration.sizes == "off" else replace(
+        configuration, order=orders[0], point_order=orders[1])
 
 
 def _sizes(source: random.Random, tiled: float) -> Sizes:

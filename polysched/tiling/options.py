@@ -21,6 +21,10 @@ class TilingOptions:
         bands of any length (a longer band repeats the last number, a shorter one drops the rest).
     outer_sizes : edges of further levels of tiles around those of `sizes`, outermost level first, each as for
         `sizes`; none lets the model choose them where it chooses `sizes`.
+    order, point_order : the loops over tiles of `sizes`, and those inside one tile, outermost first, as positions of a
+        band's members; those that are not named follow as they stand; nothing named leaves the order to the model.  A
+        loop that threads can run still goes outside of the others, and the loops inside a register block are its own.
+    outer_orders : as `order`, for the levels of `outer_sizes`.
     parallel : mark one loop per nest for threads, skewing tiles into wavefronts where that is needed.
     parallel_degrees : how many loops of a nest to mark, the tiles of a band skewed by as many of them as need it: a
         band of d loops that all carry dependences gives up to d - 1.  Diamonds, too: with a schedule for concurrent
@@ -37,6 +41,9 @@ class TilingOptions:
 
     sizes: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
     outer_sizes: tuple[int | tuple[int, ...], ...] = ()
+    order: tuple[int, ...] = ()
+    point_order: tuple[int, ...] = ()
+    outer_orders: tuple[tuple[int, ...], ...] = ()
     parallel: bool = True
     parallel_degrees: int = 1
     simd: bool = True
@@ -65,6 +72,13 @@ class TilingOptions:
                 raise UsageError("a register block has rows and columns", witness=str(self.register),
                                  hint="give two numbers")
 
+        for order in (self.order, self.point_order, *self.outer_orders):
+            if len(set(order)) < len(order) or any(member < 0 for member in order):
+                raise UsageError("an order names each loop of a band at most once", witness=",".join(map(str, order)),
+                                 hint="0 is the outermost loop of a band as the schedule has it: 2,0,1, say")
+        if len(self.outer_orders) > len(self.outer_sizes):
+            raise UsageError("there are more orders than outer levels of tiles", hint="give that level its sizes, too")
+
     def _check(self, sizes: int | tuple[int, ...]) -> None:
         edges = (sizes,) if isinstance(sizes, int) else sizes
         if not edges:
@@ -73,3 +87,8 @@ class TilingOptions:
             if edge < 1:
                 raise UsageError("a tile size must be at least 1", witness=str(edge),
                                  hint="1 leaves the loop untiled inside its tile")
+
+
+def in_order(given: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The members of a band of so many: those that were named, then the others as they stand."""
+    return (*(k for k in given if k < count), *(k for k in range(count) if k not in given))

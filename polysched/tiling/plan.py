@@ -18,7 +18,7 @@ from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_struct
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.loops import has_loops, loops_below
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
-from polysched.tiling.options import TilingOptions
+from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.position import Position, branch, inside, is_independent, top
 from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.repacking import packing_bytes
@@ -109,8 +109,8 @@ class _Planner:
         if options.sizes == "off":
             return _without_tiles(nest, shape, options) or Untiled(
                 reason="tiles were not asked for, and no register block pays", nest=nest)
-        levels = [TileLevel(_stretched(given, count), tuple(range(count)))
-                  for given in (*options.outer_sizes, options.sizes)]
+        levels = [*_given_levels(options, count),
+                  TileLevel(_stretched(options.sizes, count), in_order(options.order, count))]
         return _with_blocks(BandPlan(nest=nest, edges=levels[-1].edges, order=levels[-1].order,
                                      outer=tuple(levels[:-1]), shape=shape), options)
 
@@ -170,7 +170,7 @@ class _Planner:
         if has_loops(band.child):
             if threads and not free and not position.path:
                 return self.with_given_levels(replace(whole, edges=(WAVEFRONT_EDGE,) * nest.depth,
-                                                      order=tuple(range(nest.depth))))
+                                                      order=in_order(self.options.order, nest.depth)))
             if self.options.outer_sizes:
                 return self.with_given_levels(whole)
             return Untiled(reason="further loops run inside it, and its own run on threads as they are" if free else
@@ -195,6 +195,8 @@ class _Planner:
         target = self.options.target
         problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,
                                parallel=free, wavefront=threads and not free, threads=target.cores)
+        if self.options.order:
+            problem = replace(problem, orders=(in_order(self.options.order, nest.depth),))
         sets = target.cache(level) if shape is None and has_columns(nest) else None
         if sets is not None:
             problem = replace(problem, cache=sets)
@@ -226,7 +228,7 @@ class _Planner:
         count = plan.nest.depth
         if not self.options.outer_sizes:
             return plan
-        outer = tuple(TileLevel(_stretched(given, count), tuple(range(count))) for given in self.options.outer_sizes)
+        outer = _given_levels(self.options, count)
         edges = tuple(edge if edge is not None and limit is not None and edge < limit else None
                       for edge, limit in zip(plan.edges, outer[-1].edges, strict=True))
         return replace(plan, edges=edges, outer=outer, order=tuple(k for k in plan.order if edges[k] is not None))
@@ -256,6 +258,13 @@ class _Planner:
         before, after = (_traffic(p, problem) + packing_bytes(p, shares=inner.shares, line_bytes=inner.line_bytes)
                          for p in (plan, larger))
         return larger if level.order and after < (1 - LEAST_GAIN) * before else plan
+
+
+def _given_levels(options: TilingOptions, count: int) -> tuple[TileLevel, ...]:
+    """The levels of tiles by hand around the innermost one, for a band of so many members."""
+    orders = (*options.outer_orders, *((),) * len(options.outer_sizes))
+    return tuple(TileLevel(_stretched(sizes, count), in_order(order, count))
+                 for sizes, order in zip(options.outer_sizes, orders, strict=False))
 
 
 def _stretched(given: int | tuple[int, ...], count: int) -> tuple[int, ...]:

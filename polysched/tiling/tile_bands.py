@@ -38,7 +38,7 @@ from polysched.tiling.joined_nests import join_neighbours
 from polysched.tiling.loops import Loop, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.nest import assumed_parameters
-from polysched.tiling.options import TilingOptions
+from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.plan import plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal, top
 from polysched.tiling.register_tiles import block_of, register_nest
@@ -123,6 +123,7 @@ class _Place:
     numbers, plans : pre-order number by identity of a band, and what becomes of it by number.
     parallel : a loop outside already runs on threads, or none may.
     sunk : loops from outside that go around each leaf.
+    points_given : the order of this band's point loops was given.
     effort : shared by the whole tree; when it is spent, loops keep their order.
     """
 
@@ -132,6 +133,7 @@ class _Place:
     plans: dict[int, BandPlan]
     parallel: bool = False
     sunk: tuple[Loop, ...] = ()
+    points_given: bool = False
     effort: _Effort = field(default_factory=_Effort)
 
     @property
@@ -195,6 +197,10 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
         if block is not None:
             return nest(tiles, block)
     points = tuple(loop for loop, edge in zip(loops, plan.edges, strict=False) if edge != 1)
+    if place.options.point_order and band.permutable and not has_loops(band.child):
+        members = in_order(place.options.point_order, len(loops))
+        points = tuple(sorted(points, key=lambda loop: members.index(loop.mark.member)))
+        place = replace(place, points_given=True)
     if not tiles:
         points = tuple(replace(loop, mark=replace(loop.mark, role=Role.LOOP)) for loop in points)
     return nest(tiles, _order(points, band, below, place))
@@ -243,8 +249,8 @@ def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Plac
     """
     if not loops:
         return _rewrite(band.child, position, place)
-    choices = list(range(len(loops)))[::-1] if band.permutable else [len(loops) - 1]
-    may_sink = (False,) if _has_given_marks(band.child) else (False, True)
+    choices = list(range(len(loops)))[::-1] if band.permutable and not place.points_given else [len(loops) - 1]
+    may_sink = (False,) if place.points_given or _has_given_marks(band.child) else (False, True)
     candidates: list[tuple[float, Node]] = []
     for choice in choices:
         for sunk in may_sink:

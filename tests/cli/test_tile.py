@@ -43,3 +43,15 @@ def test_levels_and_the_register_block_by_hand(tmp_path: Path) -> None:
     refused = polysched("tile", "in.c", "--register-block", "4", folder=tmp_path)
     assert refused.returncode == 2
     assert "'4' is not rows and columns" in refused.stderr
+
+
+def test_the_order_by_hand_and_sizes_by_the_model(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    order = ("--tile-order", "2,0,1", "--no-parallel", "--explain", "--size", "n=2000")
+    done = polysched("tile", "in.c", *order, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (line,) = (line for line in done.stdout.splitlines() if "  tiles, outermost first" in line)
+    assert [part.split(":")[0].strip() for part in line.split("first:")[1].split(",")] == ["k", "i", "j"]
+    refused = polysched("tile", "in.c", "--tile-order", "k,i", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "'k,i' is not a list of loops like 2,0,1" in refused.stderr

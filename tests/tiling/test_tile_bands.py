@@ -7,7 +7,7 @@ import pytest
 
 from polysched.dependence.analysis import analyse
 from polysched.dependence.legality import violation
-from polysched.errors import IllegalScheduleError
+from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling.loop_tree import Band, children, from_isl, walk, with_children
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.original import original
@@ -74,6 +74,22 @@ def test_a_statement_that_runs_once_leaves_the_innermost_loop_of_others():
     tiled = tile(scheduled(kernels.product_with_start()), plain(sizes=32))
     assert_legal(tiled)
     assert shape(tiled) == ["tile0p", "tile1", "tile2", "point0", "point2", "point1s", "point1s"]
+
+
+def test_orders_by_hand():
+    given = {"order": (2, 0), "point_order": (1, 2, 0), "parallel": False}
+    tiled = tile(scheduled(kernels.product()), plain(sizes=32, outer_sizes=(128,), outer_orders=((1,),), **given))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile1", "tile0", "tile2", "tile2", "tile0", "tile1", "point1", "point2", "point0s"]
+    chosen = tile(scheduled(kernels.product()), TilingOptions(order=(2, 1, 0), parallel=False))
+    assert chosen.bands[0].plan.order == (2, 1, 0)
+    assert_legal(tile(scheduled(kernels.gauss_seidel()), plain(sizes=8, order=(2, 1, 0), point_order=(2, 1, 0))))
+
+
+@pytest.mark.parametrize("wrong", [{"order": (1, 1)}, {"point_order": (-1,)}, {"outer_orders": ((0, 1),)}])
+def test_an_order_that_is_none_is_refused(wrong):
+    with pytest.raises(UsageError, match="order"):
+        TilingOptions(**wrong)
 
 
 def test_a_gauss_seidel_stencil_becomes_a_wavefront():
