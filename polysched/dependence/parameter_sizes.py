@@ -2,7 +2,8 @@
 
     double a[160]; ... for (p = 0; p < n; p++) a[p] = 0;   ->   n is at most 160
 
-What is concluded holds wherever the program has a meaning; it serves to estimate memory, never to transform anything.
+What is concluded holds for parameters with which every statement runs; it serves to estimate memory, never to
+transform anything.
 """
 
 from __future__ import annotations

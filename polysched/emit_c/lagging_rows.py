@@ -9,8 +9,8 @@ computes is used in the same step.  Columns in front of those at which all rows 
 computed row by row: what comes before them in the program's order does so here.  Every number is computed as before.
 
 Neighbouring steps read the same elements of every row, more than there are registers: gcc's predictive commoning keeps
-them nevertheless, on the stack (seidel-2d on a Zen 4 with AVX2, one thread: 236 ms, and 167 without it).  So nothing is
-kept from one step to the next.
+them nevertheless, on the stack (seidel-2d on a Zen 4 with AVX2, one thread: 236 ms, and 167 with
+-fno-predictive-commoning).  So nothing is kept from one step to the next.
 
 Source: the wavefront method, L. Lamport, "The parallel execution of DO loops", CACM 17(2), 1974; as a loop skewed by
 the one around it, then unrolled and jammed.
