@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from polysched.tiling.nest import Nest
 from polysched.tiling.register_shape import RegisterShape
-from polysched.tiling.tile_search import TileChoice, TileProblem, innermost_choice
+from polysched.tiling.tile_problem import TileProblem, innermost_choice
+from polysched.tiling.tile_search import TileChoice
 from polysched.tiling.traffic import Level, structure_of
 
 

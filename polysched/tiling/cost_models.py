@@ -25,7 +25,8 @@ from polysched.tiling.lower_bound import lower_bound
 from polysched.tiling.nest import Nest
 from polysched.tiling.register_shape import block_parts, cut_share
 from polysched.tiling.strides import Stride
-from polysched.tiling.tile_search import ROW_CYCLES, UNHIDDEN, row_cycles
+from polysched.tiling.tile_problem import ROW_CYCLES, row_cycles
+from polysched.tiling.tile_search import UNHIDDEN
 from polysched.tiling.traffic import Level, traffic_bytes
 
 

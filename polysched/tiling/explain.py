@@ -11,7 +11,7 @@ from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_struct
 from polysched.tiling.lower_bound import LowerBound, lower_bound
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
-from polysched.tiling.tile_search import has_columns
+from polysched.tiling.tile_problem import has_columns
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.traffic import coupled, traffic_bytes, transfers
 

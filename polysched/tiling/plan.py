@@ -23,15 +23,15 @@ from polysched.tiling.position import Position, branch, inside, is_independent, 
 from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.skewed_tiles import choose_skewed_tile
-from polysched.tiling.tile_search import (
+from polysched.tiling.tile_problem import (
     USABLE,
     TileProblem,
-    choose_tile,
     has_columns,
     innermost_choice,
     is_skewed,
     tile_problem,
 )
+from polysched.tiling.tile_search import choose_tile
 from polysched.tiling.traffic import traffic_bytes
 
 WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront

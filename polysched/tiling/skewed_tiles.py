@@ -25,7 +25,8 @@ from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.nest import Nest
-from polysched.tiling.tile_search import USABLE, TileChoice, TileProblem, candidate_edges, unskewed_extent
+from polysched.tiling.tile_problem import USABLE, TileProblem, candidate_edges, unskewed_extent
+from polysched.tiling.tile_search import TileChoice
 from polysched.tiling.traffic import working_set_bytes
 
 LONGEST_EDGE = 128

@@ -9,7 +9,7 @@ from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import CostModel, Profiled, Projected, SpeedOfLight
 from polysched.tiling.nest import Nest
 from polysched.tiling.register_shape import register_shapes
-from polysched.tiling.tile_search import ROW_CYCLES
+from polysched.tiling.tile_problem import ROW_CYCLES
 from tests.tiling.test_traffic import product_nest, reference
 
 MACHINE = Target(vector_bits=512, vector_registers=32, frequency_hz=2e9, caches=(

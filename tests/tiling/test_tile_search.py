@@ -9,7 +9,8 @@ from polysched.target.target import CacheLevel, Target
 from polysched.tiling.balance import uneven_share
 from polysched.tiling.conflicts import most_rows
 from polysched.tiling.register_shape import register_shapes
-from polysched.tiling.tile_search import candidate_edges, choose_tile, tile_problem
+from polysched.tiling.tile_problem import candidate_edges, tile_problem
+from polysched.tiling.tile_search import choose_tile
 from polysched.tiling.traffic import structure_of, traffic_bytes, working_set_bytes
 from tests.tiling.test_traffic import product_nest, reference
 

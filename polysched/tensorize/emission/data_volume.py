@@ -19,7 +19,8 @@ from polysched.tensorize.match import Match
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
 from polysched.tiling.register_shape import RegisterShape
-from polysched.tiling.tile_search import USABLE, USABLE_BY_PANELS, TileChoice, TileProblem, choose_tile
+from polysched.tiling.tile_problem import USABLE, USABLE_BY_PANELS, TileProblem
+from polysched.tiling.tile_search import TileChoice, choose_tile
 
 MOST_LOOPS = 6   # orders of more are too many to try
 
