@@ -46,11 +46,11 @@ from polysched.emit_c.tile_accesses import (
 )
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.transposition import Transposition, is_square
+from polysched.emit_c.vector_dtypes import computed_dtypes
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_statements import add_statements
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
-from polysched.scop.body import assignments, statement_expressions, walk
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.tiling.streams import fetched, fetched_ahead
@@ -146,9 +146,9 @@ class TileCode:
         Compilers read such elements in whole vectors and widen them part by part, and compute with short integers where
         no value is longer; vectors with one number of lanes for all types are two to eight times slower.
         """
-        return any(max(d.bits for d in self._dtypes_of(instance)) >= FAR * self.scop.array(access.array).dtype.bits
-                   for instance in instances(self.tile.body)
-                   for access in self.scop.statement(instance.statement).accesses
+        statements = ((instance, self.scop.statement(instance.statement)) for instance in instances(self.tile.body))
+        return any(max(d.bits for d in computed_dtypes(statement)) >= FAR * self.scop.array(access.array).dtype.bits
+                   for instance, statement in statements for access in statement.accesses
                    if self._reach(instance, access, Point(()), 2).lanes is Lanes.UNIT)
 
     def computes_integers(self) -> bool:
@@ -195,13 +195,7 @@ class TileCode:
 
     def _dtypes(self) -> Iterable[DType]:
         for instance in instances(self.tile.body):
-            yield from self._dtypes_of(instance)
-
-    def _dtypes_of(self, instance: StatementInstance) -> Iterator[DType]:
-        statement = self.scop.statement(instance.statement)
-        yield from (item.dtype for item in assignments(statement.body))
-        for top in statement_expressions(statement.body):
-            yield from (e.dtype for e in walk(top) if has_vectors(e.dtype) or e is top)
+            yield from computed_dtypes(self.scop.statement(instance.statement))
 
     def _accesses(self, lanes: int) -> list[TileAccess]:
         made = []

@@ -23,8 +23,9 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
           ) -> list[tuple[tuple[Names, ...], Band | None]]:
     """Apply the fusion policy to components in topological order.
 
-    A component may join the last group that it depends on: everything that it depends on runs no later.  One that
-    depends on none may join the last one with elements between its own.
+    A component may join the last group that it depends on: everything that it depends on runs no later.  The other
+    groups that it depends on may come there, too.  One that depends on none may join the last one with elements
+    between its own.
     """
     policy = search.options.fusion
     if policy == "none" or len(groups) < 2:
@@ -45,8 +46,27 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
         else:
             target = len(fused)
             fused.append((members, band))
-        place.update(dict.fromkeys(names, target))
-    return fused
+        _gather(search, fused, target, sorted({p for p in before if p != target}, reverse=True), active, found)
+        place.update({n: target for c in fused[target][0] for n in c} | dict.fromkeys(names, target))
+    return [group for group in fused if group[0]]
+
+
+def _gather(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], target: int, sources: list[int],
+            active: list[Active], found: Found) -> None:
+    """Let further groups that a group depends on come to it, the last one first; their old places stay empty.
+
+    A group may run later where nothing in between depends on it.
+    """
+    for source in sources:
+        own = {n for c in fused[source][0] for n in c}
+        between = {n for group in fused[source + 1:target] for c in group[0] for n in c}
+        first, second = fused[source][1], fused[target][1]
+        if first is None or second is None or any(
+                a.dependence.source in own and a.dependence.sink in between for a in active):
+            continue
+        joined = _fused_band(search, first, second, active, found)
+        if joined is not None:
+            fused[target], fused[source] = (joined.components, joined), ((), None)
 
 
 def _interleaved(interleaving: Interleaving, fused: list[tuple[tuple[Names, ...], Band | None]],

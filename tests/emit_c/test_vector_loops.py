@@ -31,6 +31,10 @@ BODIES = {
     "condition on data": "if (K[i][j] > 0 && B[i][j] < 1.0f) A[i][j] += B[i][j]; else A[i][j] = K[i][j];",
     "condition without else": "if (!(K[i][j] > 0)) D[i][j] = D[i][j] * B[i][j];",
     "one condition for all lanes": "A[i][j] += B[i][m + 1] > 0 ? K[i][j] : B[i][m + 1];",   # gcc wants two equal types
+    "constants": "A[i][j] = B[i][j] * (float)1.7 - (float)(2. / 3.);",
+    "one constant": "A[i][j] = -0.1;",
+    "a constant in a wide sum": "A[i][j] += 0.1;",
+    "a constant in a wide comparison": "A[i][j] = B[i][j] < 0.1 ? B[i][j] : (float)0.1;",
     "remainder": "K[i][j] = K[i][j] % 7 + K[i][j] / 3;",
 }
 
@@ -58,6 +62,16 @@ def test_vectors_and_tails(name: str, bits: int, tmp_path: Path) -> None:
             function(n, m, *(ctypes.c_void_p(c.ctypes.data) for c in copies))
             results.append([c.tobytes() for c in copies])
         assert results[0] == results[1], f"{(n, m)}\n{source.text}"
+
+
+@pytest.mark.parametrize(("body", "lanes"), [
+    (BODIES["constants"], 8), (BODIES["one constant"], 8), (BODIES["a constant in a wide sum"], 4),
+    (BODIES["a constant in a wide comparison"], 4), ("A[i][j] = B[i][j] * 1.7;", 4),
+])
+def test_lanes_are_as_many_as_the_widest_computation_allows(body: str, lanes: int) -> None:
+    """A constant that is converted before anything is computed with it is no such computation."""
+    source = emit(marked(from_c_text(program(body)), LOOPS), options=EmitOptions(vector_bits=256))
+    assert max(int(n) for n in re.findall(r"polysched_f32x(\d+)", source.text)) == lanes, source.text
 
 
 @pytest.mark.parametrize("declared", ["enum colour", "long long", "_Float32", "unsigned short"])

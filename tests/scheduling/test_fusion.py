@@ -46,6 +46,20 @@ for (int i = 0; i < 8; i++) y[i] = z[i];
 """
 
 
+TWO_SOURCES = """
+for (int i = 0; i < n; i++) x[i] = A[i][0];
+for (int i = 0; i < n; i++) y[i] = A[i][1];
+for (int i = 0; i < n; i++) B[i][0] = x[i] * y[i];
+"""
+
+NEEDED_BETWEEN = """
+for (int i = 0; i < n; i++) x[i] = A[i][0];
+for (int i = 0; i < n; i++) C[0][0] += x[n - 1 - i];
+for (int i = 0; i < n; i++) y[i] = C[0][0] * A[i][1];
+for (int i = 0; i < n; i++) B[i][0] = x[i] * y[i];
+"""
+
+
 UNROLLED = """
 for (int i = 0; i < n - 1; i += 2) { x[i] += y[i]; x[i + 1] += y[i + 1]; }
 """
@@ -78,3 +92,14 @@ def test_policies(body: str, policies: dict[str, bool]) -> None:
 def test_the_cache_size_decides_for_cost() -> None:
     assert "S0: i, S1: i" in fused(SMALL, "cost", cache_bytes=32)
     assert "S0: i, S1: i" not in fused(POINTWISE, "cost", cache_bytes=1 << 30)
+
+
+def test_all_that_a_loop_reads_may_come_to_it() -> None:
+    assert "S0: i, S1: i, S2: i" in fused(TWO_SOURCES, "smart")
+    assert "S0: i, S1: i" not in fused(TWO_SOURCES, "none")
+
+
+def test_what_is_needed_in_between_stays_where_it_is() -> None:
+    found = fused(NEEDED_BETWEEN, "smart")
+    assert "S2: i, S3: i" in found, found
+    assert "S0: i, S2" not in found, found
