@@ -13,7 +13,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polysched.fuzz.program import Affine, Clamp, Guard, Loop, Node, Program, Reference, Statement, Term
+from polysched.fuzz.affine import Affine
+from polysched.fuzz.program import Clamp, Guard, Loop, Node, Program, Reference, Statement, Term
 
 PARAMETERS = ("n", "m")
 SIZES = {"n": 37, "m": 41}

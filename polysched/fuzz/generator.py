@@ -11,7 +11,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
-from polysched.fuzz.program import Affine, Guard, Loop, Node, Program, Reference, Statement, Term, computes
+from polysched.fuzz.affine import Affine
+from polysched.fuzz.program import Guard, Loop, Node, Program, Reference, Statement, Term, computes
 
 PARAMETERS = ("n", "m")
 ITERATORS = ("i", "j", "k", "l")

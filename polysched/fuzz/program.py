@@ -7,46 +7,11 @@ removed or changed and what is left is again a correct C program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-
-@dataclass(frozen=True)
-class Affine:
-    """`sum of coefficient * name + constant` over iterators and parameters."""
-
-    terms: tuple[tuple[str, int], ...] = ()
-    constant: int = 0
-
-    def text(self) -> str:
-        """The C spelling."""
-        pieces: list[str] = []
-        for name, coefficient in self.terms:
-            if coefficient:
-                factor = name if abs(coefficient) == 1 else f"{abs(coefficient)} * {name}"
-                pieces += ["-" if coefficient < 0 else "+", factor]
-        if self.constant or not pieces:
-            pieces += ["-" if self.constant < 0 else "+", str(abs(self.constant))]
-        head = "" if pieces[0] == "+" else "-"
-        return head + " ".join(pieces[1:])
-
-    def names(self) -> frozenset[str]:
-        return frozenset(name for name, coefficient in self.terms if coefficient)
-
-    def plus(self, other: Affine, factor: int = 1) -> Affine:
-        """`self + factor * other`."""
-        total = dict(self.terms)
-        for name, coefficient in other.terms:
-            total[name] = total.get(name, 0) + factor * coefficient
-        terms = tuple((name, value) for name, value in sorted(total.items()) if value)
-        return Affine(terms, self.constant + factor * other.constant)
-
-    def with_value(self, name: str, value: Affine) -> Affine:
-        """Replace an iterator."""
-        factor = dict(self.terms).get(name, 0)
-        rest = Affine(tuple(term for term in self.terms if term[0] != name), self.constant)
-        return rest.plus(value, factor)
+from polysched.fuzz.affine import Affine, Range, extreme, span
 
 
 @dataclass(frozen=True)
@@ -149,7 +114,6 @@ class Guard:
 
 
 Node: TypeAlias = Statement | Loop | Guard
-Range: TypeAlias = tuple[Affine, Affine]
 
 
 @dataclass(frozen=True)
@@ -364,7 +328,7 @@ class Layout:
             for reference in references(statement):
                 spans = [span(subscript, ranges) for subscript in reference.subscripts]
                 known = found.setdefault(reference.array, spans)
-                found[reference.array] = [(_extreme(a[0], b[0], min), _extreme(a[1], b[1], max))
+                found[reference.array] = [(extreme(a[0], b[0], min), extreme(a[1], b[1], max))
                                           for a, b in zip(known, spans, strict=True)]
         return cls({name: tuple(s[0] for s in spans) for name, spans in found.items()},
                    {name: tuple(s[1] for s in spans) for name, spans in found.items()})
@@ -383,15 +347,6 @@ class Layout:
         return [Affine(tuple((n, c) for n, c in size.terms if c > 0), max(size.constant + 1, 1)) for size in sizes]
 
 
-def span(affine: Affine, ranges: Mapping[str, Range]) -> Range:
-    """Lower and upper bound of an affine function over ranges of its names."""
-    low = high = Affine((), affine.constant)
-    for name, coefficient in affine.terms:
-        first, last = ranges[name] if coefficient > 0 else ranges[name][::-1]
-        low, high = low.plus(first, coefficient), high.plus(last, coefficient)
-    return low, high
-
-
 def _statements_with_ranges(nodes: tuple[Node, ...], ranges: dict[str, Range]) -> Iterator[
         tuple[Statement, dict[str, Range]]]:
     for node in nodes:
@@ -404,9 +359,3 @@ def _statements_with_ranges(nodes: tuple[Node, ...], ranges: dict[str, Range]) -
             case Guard():
                 yield from _statements_with_ranges(node.then, ranges)
                 yield from _statements_with_ranges(node.otherwise, ranges)
-
-
-def _extreme(left: Affine, right: Affine, pick: Callable[[int, int], int]) -> Affine:
-    a, b = dict(left.terms), dict(right.terms)
-    terms = tuple((name, pick(a.get(name, 0), b.get(name, 0))) for name in sorted(a.keys() | b.keys()))
-    return Affine(terms, pick(left.constant, right.constant))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from polysched.fuzz.program import Affine, Guard, Layout, Loop, Node, Program, Reference, Statement, Term
+from polysched.fuzz.affine import Affine
+from polysched.fuzz.program import Guard, Layout, Loop, Node, Program, Reference, Statement, Term
 
 
 def python_text(program: Program) -> str:

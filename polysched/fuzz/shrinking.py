@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from polysched.fuzz.program import Affine, Guard, Loop, Node, Program, Reference, Statement, Term
+from polysched.fuzz.affine import Affine
+from polysched.fuzz.program import Guard, Loop, Node, Program, Reference, Statement, Term
 
 ZERO = Affine()
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from polysched.fuzz.affine import Affine
 from polysched.fuzz.batch import Version, arguments_for, compile_batch
 from polysched.fuzz.generator import TRIED_SIZES, Shape, generate
-from polysched.fuzz.program import Affine, Guard, Loop, Program, Reference, Statement, Term, computes, walk
+from polysched.fuzz.program import Guard, Loop, Program, Reference, Statement, Term, computes, walk
 from polysched.fuzz.shrinking import shrink, smaller
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
