@@ -8,7 +8,8 @@
 
 from polysched.tensorize.encoding import Extents, Rule
 from polysched.tensorize.intrinsic import Intrinsic
-from polysched.tensorize.match import Match, Matches, MatchOptions, match
+from polysched.tensorize.mapping import Match
+from polysched.tensorize.match import Matches, MatchOptions, match
 from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics
 
 __all__ = ["INTRINSICS", "Extents", "Intrinsic", "Match", "MatchOptions", "Matches", "Rule", "find_intrinsic",

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import TypeGuard
 
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Unary, rebuild, walk
-from polysched.scop.dtypes import INT32, DType, usual_conversion
+from polysched.scop.dtypes import INT32, DType
 from polysched.tensorize.body_proofs import (
     agree_on_small_numbers,
     fits,
@@ -27,6 +26,7 @@ from polysched.tensorize.body_proofs import (
     substituted,
     wide,
 )
+from polysched.tensorize.candidates import candidate_operands, pools
 from polysched.tensorize.clamps import Clamp, plain, without_clamp
 from polysched.tensorize.equality import Verdict
 from polysched.tensorize.exact_arithmetic import FUSED
@@ -45,7 +45,6 @@ from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.zero_points import Correction, factored, without_zero_points
 
 FUSED_CALLS = ("fma", "fmaf")
-MAX_CANDIDATES = 12
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     unfused = without_fusion(fragment.update, fragment.target)
     update, clamp = without_clamp(unfused)
     names = [e.array for e in contraction.inputs]
-    candidates = _candidates(update, fragment.target)
+    candidates = candidate_operands(update, fragment.target)
     wanted = ideal_text(contraction.update, {})
     if wanted is None:
         return ()
@@ -92,8 +91,8 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     goal = ideal_text(update, {})
     possible = _same_variables(intrinsic, update, fragment.target)
     found: list[tuple[Expr, ...]] = []
-    for pools in _pools(intrinsic, update, fragment.target, candidates):
-        for chosen in itertools.product(*pools):
+    for pool in pools(intrinsic, update, fragment.target, candidates):
+        for chosen in itertools.product(*pool):
             if all(isinstance(c, Literal) for c in chosen) or not possible(chosen):
                 continue
             given = {str(e): c for e, c in zip(contraction.inputs, chosen, strict=True)}
@@ -151,31 +150,6 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
     return _without_repeats(hindered)
 
 
-def _pools(intrinsic: Intrinsic, update: Expr, target: str,
-           candidates: list[Expr]) -> Iterator[list[list[Expr]]]:
-    """What every input may hold, the likeliest first; the next are tried where nothing fits.
-
-    Of a library function memory holds matrices, and numbers are whatever the program computes.
-    """
-    contraction = intrinsic.contraction
-    one: Expr = Literal("1", 1, contraction.input_dtypes[0])
-    count = len(contraction.inputs)
-    if not intrinsic.library:
-        alone = [*candidates, *_scaled(update, target, candidates)]
-        yield [alone] * count
-        yield [[*alone, one]] * count
-        return
-    by_value = [intrinsic.operand(e.array).mode is LoadMode.VALUE for e in contraction.inputs]
-    loads: list[Expr] = [e for e in candidates if isinstance(e, Load)]
-    factor = _constant_factor(update, target, contraction.output_dtype)
-    numbers = [*factor, one]
-    yield [numbers if n else loads for n in by_value]
-    scaled = [*_scaled(update, target, candidates), *(Binary("*", f, e, f.dtype) for f in factor for e in candidates)]
-    yield [[*candidates, *scaled] if n else loads for n in by_value]
-    yield [numbers if n else candidates for n in by_value]
-    yield [[*candidates, one]] * count
-
-
 def _least_varying(fragment: Fragment, intrinsic: Intrinsic, found: list[tuple[Expr, ...]]) -> list[tuple[Expr, ...]]:
     """The assignments whose numbers change with the fewest loops: each of these has to run around the calls."""
     by_value = [k for k, e in enumerate(intrinsic.contraction.inputs)
@@ -189,15 +163,6 @@ def _other_accumulator(have: DType, wanted: DType) -> str:
     narrower = have.is_integer and wanted.is_integer and wanted.bits < have.bits
     sure = " if no sum leaves its range" if narrower else ""
     return f"accumulate in {wanted}{sure}, and convert afterwards"
-
-
-def _constant_factor(update: Expr, target: str, dtype: DType) -> list[Expr]:
-    """The constant that the one product of the update is multiplied by, where it is a number of this type."""
-    form = ideal_form(update, {})
-    products = [c for m, c in form.terms if target not in m] if form is not None else []
-    if len(products) != 1 or products[0] == 1 or not dtype.is_float or Fraction(float(products[0])) != products[0]:
-        return []
-    return [Literal(repr(float(products[0])), float(products[0]), dtype)]
 
 
 def _same_variables(intrinsic: Intrinsic, update: Expr, target: str) -> Callable[[tuple[Expr, ...]], bool]:
@@ -330,46 +295,6 @@ def _same_bits(dtype: DType, intrinsic: Intrinsic) -> bool:
         and intrinsic.contraction.finish is None
 
 
-def _candidates(update: Expr, target: str) -> list[Expr]:
-    """Subexpressions that the old value is not part of, small ones first, without value-preserving conversions."""
-    found: dict[Expr, None] = {}
-    for e in walk(update):
-        inner = plain(e)
-        if any(isinstance(x, Load) and x.reference == target for x in walk(inner)):
-            continue
-        if any(isinstance(x, Load) for x in walk(inner)):
-            found[inner] = None
-    for product in _regrouped(update, target):
-        found.setdefault(product, None)
-    return sorted(found, key=lambda e: sum(1 for _ in walk(e)))[:MAX_CANDIDATES]
-
-
-def _regrouped(update: Expr, target: str) -> Iterator[Expr]:
-    """Products of two factors of a longer product that the program does not multiply with each other."""
-    for e in walk(update):
-        factors = list(_factors(e))
-        if len(factors) > 2 and not any(isinstance(x, Load) and x.reference == target for x in walk(e)):
-            yield from (Binary("*", left, right, e.dtype) for left, right in itertools.combinations(factors, 2))
-
-
-def _scaled(update: Expr, target: str, candidates: list[Expr]) -> list[Expr]:
-    """Candidates times the constant factor of the one product that the update adds: `-a` for `c -= a * b`."""
-    form = ideal_form(update, {})
-    products = [c for m, c in form.terms if target not in m] if form is not None else []
-    if len(products) != 1 or products[0] == 1 or products[0].denominator != 1:
-        return []
-    factor, found = int(products[0]), []
-    for e in candidates:
-        if e.dtype.is_integer:
-            wide = usual_conversion(INT32, e.dtype)
-            scaled: Expr = Unary("-", e, wide) if factor == -1 else Binary("*", Literal(str(factor), factor, INT32), e,
-                                                                           wide)
-            found.append(scaled)
-        elif factor == -1:   # exact; another factor of a float would be rounded where the program does not
-            found.append(Unary("-", e, e.dtype))
-    return found
-
-
 def without_fusion(update: Expr, target: str) -> Expr:
     """`fma(a, b, old value)` as `a * b + old value`; the same object where the update is none."""
     inner = plain(update)
@@ -406,14 +331,6 @@ def _is_negation(e: Expr) -> TypeGuard[Unary]:
 
 def _negated(e: Expr) -> Expr:
     return e.operand if _is_negation(e) else Unary("-", e, e.dtype)
-
-
-def _factors(e: Expr) -> Iterator[Expr]:
-    if isinstance(e, Binary) and e.op == "*":
-        for part in (e.left, e.right):
-            yield from _factors(part) if part.dtype == e.dtype else (part,)
-    else:
-        yield e
 
 
 def _without_repeats(made: list[Assignment]) -> tuple[Assignment, ...]:

@@ -13,7 +13,8 @@ from polysched.tensorize.conformance import Verdict, conformance
 from polysched.tensorize.emission.cost import plan_cycles
 from polysched.tensorize.emission.plan import make_plan
 from polysched.tensorize.intrinsic import Intrinsic
-from polysched.tensorize.match import Match, MatchOptions, match
+from polysched.tensorize.mapping import Match
+from polysched.tensorize.match import MatchOptions, match
 from polysched.tensorize.registry import INTRINSICS
 
 PROBE_TRIALS = 50

@@ -18,7 +18,8 @@ from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_pla
 from polysched.tensorize.facts import Numerics
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.intrinsic import Intrinsic, Isa
-from polysched.tensorize.match import Match, MatchOptions, match
+from polysched.tensorize.mapping import Match
+from polysched.tensorize.match import MatchOptions, match
 from polysched.tensorize.measured import measured_plans
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
 from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics

@@ -18,7 +18,7 @@ from polysched.scop.body import Load, walk
 from polysched.target import Target, find_compiler
 from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit_match
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 from polysched.tensorize.semantics import C_NAMES
 
 BLOCKS = 4        # register blocks of which each is measured

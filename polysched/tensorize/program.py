@@ -20,8 +20,9 @@ from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
 from polysched.tensorize.emission.plan import PlanChoice
-from polysched.tensorize.isl_check import loops_kept_outside, padding_counts
-from polysched.tensorize.match import Match
+from polysched.tensorize.isl_check import padding_counts
+from polysched.tensorize.mapping import Match
+from polysched.tensorize.ordering import loops_kept_outside
 from polysched.tensorize.scaling import Scale, clearing_statement, scaling_statement
 from polysched.tensorize.surroundings import KeptLoop, kept_loop, surroundings
 

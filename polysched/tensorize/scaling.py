@@ -16,7 +16,7 @@ from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Statement
 from polysched.tensorize.equality.normal_form import widens
 from polysched.tensorize.fragment import Fragment, statement_fragment
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 
 
 @dataclass(frozen=True, eq=False)

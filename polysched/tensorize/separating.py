@@ -21,7 +21,7 @@ from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
 from polysched.tensorize.body_proofs import adds_to, below_signs, summands
 from polysched.tensorize.clamps import plain
 from polysched.tensorize.fragment import Fragment
-from polysched.tensorize.isl_check import order_that_is_lost
+from polysched.tensorize.ordering import order_that_is_lost
 from polysched.tensorize.splitting import fresh_name, renamed_statement
 
 MOST_PARTS = 8

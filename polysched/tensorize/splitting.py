@@ -25,7 +25,7 @@ from polysched.scop.scop import Scop, Statement, union_map, union_set
 from polysched.tensorize.encoding import groups
 from polysched.tensorize.fragment import Fragment, fragments
 from polysched.tensorize.intrinsic import Intrinsic
-from polysched.tensorize.isl_check import shared_depth
+from polysched.tensorize.ordering import shared_depth
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

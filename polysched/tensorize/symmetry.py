@@ -14,7 +14,7 @@ from polysched.tensorize.ideal import ideal_text
 from polysched.tensorize.intrinsic import Intrinsic
 
 if TYPE_CHECKING:
-    from polysched.tensorize.match import Match
+    from polysched.tensorize.mapping import Match
 
 Images: TypeAlias = Mapping[int, list[tuple[int, tuple[int, ...]]]]   # assignment -> others, and the order of groups
 

@@ -123,7 +123,7 @@ def test_the_dependences_of_a_program_are_asked_for_once(monkeypatch: pytest.Mon
 
     arrays, region, name, wanted = IN_ONE["complex"]
     scop = from_c_text(text("complex", arrays, region))
-    for module in ("isl_check", "match"):
+    for module in ("ordering", "match"):
         monkeypatch.setattr(import_module(f"polysched.tensorize.{module}"), "conflicts", counted)
     found = match(scop, find_intrinsic(name), sizes=SIZES, dependences=analyse(scop))
     assert {m.fragment.statement.name for m in found.matches} == wanted

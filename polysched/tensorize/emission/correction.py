@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from polysched.scop.body import Expr, Load, walk
 from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 from polysched.tensorize.semantics import C_NAMES
 from polysched.tensorize.zero_points import Correction, reduction_loops
 

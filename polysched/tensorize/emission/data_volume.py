@@ -15,7 +15,7 @@ from dataclasses import replace
 from polysched.scop.body import Load
 from polysched.target import Target
 from polysched.tensorize.emission.nest import NestLoop, content_of, group_step, uses
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
 from polysched.tiling.register_shape import RegisterShape

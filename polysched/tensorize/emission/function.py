@@ -16,7 +16,7 @@ from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
 from polysched.tensorize.emulator import emulator_c
 from polysched.tensorize.exact_arithmetic import PRELUDE
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 from polysched.tensorize.semantics import C_NAMES
 
 ZEROS = """static inline void *ps_zeros(size_t bytes, int threads)

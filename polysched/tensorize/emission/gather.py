@@ -12,7 +12,7 @@ from polysched.scop.body import Load
 from polysched.tensorize.emission.nest import NestLoop, first_element, moving_terms, uses
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 from polysched.tensorize.semantics import Affine
 
 OUTSIDE = "-(1L << 60)"

@@ -15,7 +15,7 @@ from polysched.tensorize.emission.nest import (
 )
 from polysched.tensorize.emission.packing import value_c
 from polysched.tensorize.intrinsic import LoadMode
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 from polysched.tensorize.operand_layout import OperandLayout
 from polysched.tensorize.scaling import Scale
 from polysched.tensorize.semantics import C_NAMES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.scop.body import Expr, IteratorRef, Load, walk
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 from polysched.tensorize.operand_layout import uniform_step
 
 

@@ -26,7 +26,7 @@ from polysched.tensorize.emission.nest import (
 )
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.emulator import expression_c
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 from polysched.tensorize.semantics import C_NAMES
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}

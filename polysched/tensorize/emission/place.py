@@ -18,7 +18,7 @@ from polysched.tensorize.emission.nest import (
     uses,
 )
 from polysched.tensorize.intrinsic import LoadMode
-from polysched.tensorize.match import Match
+from polysched.tensorize.mapping import Match
 
 LONG_STRIDE_BYTES = 256
 LONG_ROW_BYTES = 1024
