@@ -18,6 +18,7 @@ from polysched.tiling.references import Reference
 from polysched.tiling.register_shape import RegisterShape
 from polysched.tiling.strides import Stride
 from polysched.tiling.traffic import coupled
+from polysched.tiling.twin_loops import twin_classes
 
 USABLE = 0.7            # share of a cache that a tile may fill; the rest is for the neighbours and for conflicts
 ROW_CYCLES = 20         # what it costs to start an innermost loop, its bounds and its remainder
@@ -86,11 +87,16 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
     line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(level + 1 if target.cache(level + 1) else 0)
     outside = target.cache(level + 1)
     contended = CONTENDED if outside is not None and outside.shared_by > 1 else 1
+    granules = _granules(nest, shape, target, innermost)
+    special = {innermost} | (set() if shape is None else {shape.rows, shape.columns, *shape.inner})
+    special |= {k for k in range(nest.depth) if parallel and k not in parallel}
+    twins = twin_classes(nest, granules, apart=special)
     return TileProblem(
         nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE_BY_PANELS),
-        shape=shape, granules=_granules(nest, shape, target, innermost), innermost=innermost,
+        shape=shape, granules=granules, innermost=innermost,
         row_lines=lambda edge: row_cycles(nest, shape, innermost, edge, target) / line_cycles,
-        orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(nest, parallel if not wavefront else ()),
+        orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(
+            nest, parallel if not wavefront else (), twins),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
         cache=None if shape is None else cache, shares=shape is not None and nest.is_box and bool(parallel),
         streams=shape is not None and nest.is_box and _streams(nest, shape, target),
@@ -145,8 +151,11 @@ def is_skewed(nest: Nest) -> bool:
     return any(coupled(r) for r in nest.references)
 
 
-def _orders(nest: Nest, parallel: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Orders of tile loops that differ in what they reuse; a loop for the threads stays outermost."""
+def _orders(nest: Nest, parallel: tuple[int, ...], twins: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Orders of tile loops that differ in what they reuse; a loop for the threads stays outermost.
+
+    Of those that differ by exchanged twins only the first.
+    """
     loops = tuple(range(nest.depth))
     if nest.depth <= 4:
         every = tuple(permutations(loops))
@@ -156,7 +165,10 @@ def _orders(nest: Nest, parallel: tuple[int, ...]) -> tuple[tuple[int, ...], ...
     kept: dict[tuple[object, ...], tuple[int, ...]] = {}
     for order in sorted(allowed, key=lambda order: order != loops):
         kept.setdefault((order[0] if parallel else -1, *(_reuse(r, order) for r in nest.references)), order)
-    return tuple(kept.values())
+    different: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for order in kept.values():
+        different.setdefault(tuple(twins[k] for k in order), order)
+    return tuple(different.values())
 
 
 def _reuse(reference: Reference, order: tuple[int, ...]) -> tuple[frozenset[int], int]:
