@@ -174,7 +174,7 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
             str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
             pure=options.pure, autodetect=options.autodetect))
     expansion = _timed(seconds, "dependences", lambda: analysed(
-        scop, expand=options.expand, vector_bytes=options.collapses_for()))
+        scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
     source = _emitted(expansion.dependences, options, seconds)
     too_large = {a for a in source.allocated if not is_affordable(source.scop, a)}
     kept: frozenset[str] = frozenset()
@@ -182,13 +182,13 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     if too_large:
         kept = frozenset(instead_of.get(a.before, a.before) for a in expansion.arrays if a.name in too_large)
         expansion = _timed(seconds, "dependences", lambda: analysed(
-            scop, but=kept, vector_bytes=options.collapses_for()))
+            scop, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
         source = _emitted(expansion.dependences, options, seconds)
     expansion, source = _with_values(scop, expansion, source, options, seconds, but=kept)
     reasons: tuple[str, ...] = ()
     if options.tensorize is not None:
         source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(analysed(
-            scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(),
+            scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
             for_instructions=True).dependences.scop, source, options))
     kept_below = 0
     if options.safe and scop.source is not None:
@@ -207,7 +207,7 @@ def _with_values(scop: Scop, expansion: Expansion, source: CSource, options: Pip
     """Scalars computed where they are read, if that spares memory or lets loops run in lanes; else what was given."""
     def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, CSource]:
         new = _timed(seconds, "dependences", lambda: analysed(
-            scop, but=but, vector_bytes=options.collapses_for(), values=values))
+            scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, values=values))
         return new, _emitted(new.dependences, options, seconds)
 
     if _has_streams(source, expansion) and not (other := made(substitute_temporaries))[1].allocated:
@@ -258,6 +258,7 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
 
 def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,
              reductions: Literal["keep", "exact", "reassociate"] = "keep", vector_bytes: int = 0,
+             row_loss: Callable[[int], float] | None = None,
              but: frozenset[str] = frozenset(), for_instructions: bool = False,
              values: Callable[[Dependences], Dependences] | None = None) -> Expansion:
     """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
@@ -267,6 +268,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     Parameters
     ----------
     vector_bytes : loops over rows that end within a vector of so many bytes are collapsed first; 0 for none.
+    row_loss : as for `collapse_rows`.
     but : temporaries to leave as they are.
     for_instructions : scalars are replaced by their values, so that a body is one statement, sums are no wider than
         their values, and loops stay loops.
@@ -284,7 +286,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
         dependences = narrow_sums(substitute_temporaries(dependences))
     elif values is not None:
         dependences = values(dependences)
-    dependences, collapsed = collapse_rows(dependences, vector_bytes)
+    dependences, collapsed = collapse_rows(dependences, vector_bytes, row_loss)
     expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed)
     return expansion if plain else replace(expansion, dependences=analyse(
         expansion.dependences.scop, inputs=inputs, reductions=reductions))

@@ -12,6 +12,7 @@ from polysched.target import Target, host
 from polysched.tensorize.decision import TensorizeOptions
 from polysched.tiling import TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
+from polysched.tiling.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
 
@@ -104,6 +105,10 @@ class PipelineOptions:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
         by_hand = self.tile != "auto" or self._by_hand() or self.strategy or self.tensorize
         return self.target().vector_bits // 8 if self.collapse and not by_hand else 0
+
+    def row_loss(self, vectors: int) -> float:
+        """How many times longer register blocks take along rows of so many vectors than along rows without an end."""
+        return row_loss(vectors, self.target())
 
     def scheduler_options(self) -> SchedulerOptions:
         """The part that concerns scheduling."""

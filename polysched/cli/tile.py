@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         for scop in scops:
             shown.step(f"scheduling {scop.name}")
             dependences = analysed(scop, expand=options.expand,
-                                   vector_bytes=options.collapses_for()).dependences
+                                   vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences
             schedule = scheduled(dependences, options, parameters=sizes)
             shown.step(f"tiling {scop.name}")
             every.append(tile(schedule, tiling))

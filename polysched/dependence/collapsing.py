@@ -4,16 +4,17 @@
     ->  for o, yx, c:     Y[o][yx] += W[o][c] * X[c][yx];       (rows of 56 elements, one behind the other)
 
 A row of 56 floats is three and a half vectors of 16; behind one another the rows are whole vectors.  Done only where
-the rows end within a vector and lose a sixteenth or more of their vectors by that, and where a sum keeps another loop
-besides for the rows of a register block.  The order as written stays what it was; the dependences of the program
-after are those before, instance by instance, which is checked.
+the rows end within a vector and lose a sixteenth or more of their vectors by that, or where the rows of a sum end
+within a register block and it takes a sixteenth longer for that (seven vectors of 8 are three and a half blocks of
+two); and where a sum keeps another loop besides for the rows of a register block.  The order as written stays what it
+was; the dependences of the program after are those before, instance by instance, which is checked.
 
 Source: D. Padua, M. Wolfe, "Advanced Compiler Optimizations for Supercomputers", CACM 29(12), 1986 (loop collapsing).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -62,7 +63,8 @@ class CollapsedLoops:
         return f"{self.outer} and {self.inner} of {', '.join(self.statements)}: one loop over rows of {self.row}"
 
 
-def collapse_rows(dependences: Dependences, vector_bytes: int) -> tuple[Dependences, tuple[CollapsedLoops, ...]]:
+def collapse_rows(dependences: Dependences, vector_bytes: int, row_loss: Callable[[int], float] | None = None,
+                  ) -> tuple[Dependences, tuple[CollapsedLoops, ...]]:
     """The program with loops over short rows collapsed, analysed; the same dependences where there is nothing to do.
 
     Two loops are collapsed when one stands directly in the other, the inner one runs over whole rows of constant
@@ -72,6 +74,8 @@ def collapse_rows(dependences: Dependences, vector_bytes: int) -> tuple[Dependen
     Parameters
     ----------
     vector_bytes : of the vectors that code will be made for.
+    row_loss : how many times longer register blocks take along rows of so many vectors than along rows without an end;
+        None takes blocks of any number of vectors for equally good.
 
     Raises
     ------
@@ -82,7 +86,7 @@ def collapse_rows(dependences: Dependences, vector_bytes: int) -> tuple[Dependen
     while dependences.value_based and vector_bytes and dependences.scop.source is not None:
         scop = dependences.scop
         pairs = _at_once(group for group in _groups(scop, consistent(scop, list(row_loops(scop))))
-                         if any(_pays(scop, pair, vector_bytes) for pair in group) and all(
+                         if any(_pays(scop, pair, vector_bytes, row_loss) for pair in group) and all(
                              _keeps_rows(scop, pair) for pair in group))
         if not pairs:
             break
@@ -132,24 +136,31 @@ def _at_once(groups: Iterable[list[RowLoops]]) -> list[RowLoops]:
     return chosen
 
 
-def _pays(scop: Scop, pair: RowLoops, vector_bytes: int) -> bool:
-    """Whether vectors along a row would be partly empty at its end."""
+def _pays(scop: Scop, pair: RowLoops, vector_bytes: int, row_loss: Callable[[int], float] | None) -> bool:
+    """Whether vectors along a row would be partly empty at its end, or register blocks of a sum would be."""
     array_of = {a.reference: a.array for s in scop.statements for a in s.accesses}
     lanes = vector_bytes // max(scop.array(array_of[r]).dtype.bytes for r in pair.walked)
-    return lanes > 1 and -pair.row % lanes >= LEAST_LOSS * pair.row
+    if lanes < 2:
+        return False
+    if pair.row % lanes:
+        return -pair.row % lanes >= LEAST_LOSS * pair.row
+    sums = any(len(moving) < len(others) for others, moving in _other_loops(scop, pair))
+    return sums and row_loss is not None and row_loss(pair.row // lanes) >= 1 + LEAST_LOSS
 
 
 def _keeps_rows(scop: Scop, pair: RowLoops) -> bool:
     """Whether every sum in the loops has a third loop that moves its element: the rows of a register block."""
+    return all(moving or not others for others, moving in _other_loops(scop, pair))
+
+
+def _other_loops(scop: Scop, pair: RowLoops) -> Iterator[tuple[list[int], list[int]]]:
+    """Per element that is written in rows: the other loops around it, and those of them that move it."""
     for name, p in pair.position.items():
         statement = scop.statement(name)
         others = [k for k in range(statement.depth)
                   if k not in (p, p + 1) and not statement.domain.plain_get_val_if_fixed(_SET, k).is_int()]
         for write in (a for a in statement.writes if a.reference in pair.walked):
-            moving = [k for k in others if not is_still(statement, write, k, 1)]
-            if others and not moving:
-                return False
-    return True
+            yield others, [k for k in others if not is_still(statement, write, k, 1)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.facts import arms_of, depends_on
+from polysched.emit_c.facts import Facts, arms_of, depends_on
 from polysched.emit_c.index import Comparison, Linear
 from polysched.emit_c.loops import Block, Edge, For, Node, Panel, StatementInstance, walk_nodes
 
@@ -83,6 +83,15 @@ def widened(nest: RegisterNest) -> RegisterNest | None:
         return None
     wide = replace(last, edge=replace(edge, count=count), uppers=(*last.uppers, last.end))
     return replace(nest, ranges=(*rows, wide))
+
+
+def points_left(part: EdgeRange, facts: Facts) -> int:
+    """How many points an edge has where a constant end cuts it off; 0 where that is not one certain number."""
+    ends = [high for high in part.uppers if high.is_constant]
+    if len(ends) != 1:
+        return 0
+    count = (ends[0].constant - part.edge.base.constant) % part.edge.count
+    return count if count and facts.imply(Comparison("==", ends[0], part.edge.base + count)) else 0
 
 
 def register_nest(top: For) -> RegisterNest | None:

@@ -46,7 +46,7 @@ from polysched.emit_c.loops import (
 )
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.packing import TileBlock
-from polysched.emit_c.register_nests import RegisterNest, register_nest, widened
+from polysched.emit_c.register_nests import RegisterNest, points_left, register_nest, widened
 from polysched.emit_c.split_loops import around, limits_of, split_loop, split_where
 from polysched.scheduling.marks import LoopMark, Role
 
@@ -224,9 +224,13 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
         return None
     if isinstance(main, RegisterTile) and main.within and not conditions and not wholes[-1]:
         return main
+    short = _short(nest, wholes, conditions, facts, how)
+    if short is not None and not wholes[-1]:
+        return If(junction("&&", conditions), main, short)
     padded = _padded(nest, full, spans, facts, how) if conditions or wholes[-1] else None
     if padded is not None:
-        return If(junction("&&", (*conditions, *wholes[-1])), main, padded)
+        rest = padded if short is None else If(junction("&&", wholes[-1]), short, padded)
+        return If(junction("&&", (*conditions, *wholes[-1])), main, rest)
     many = _columns(nest, full, wholes[-1], spans[-1], facts)
     if many is None or not conditions:
         return many
@@ -243,6 +247,24 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
     for row in reversed(rows):
         one = For(full[row].variable, spans[row][0], spans[row][1], 1, one)
     return If(junction("&&", conditions), many, one)
+
+
+def _short(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], conditions: Sequence[Comparison],
+           facts: Facts, how: Separation) -> Node | None:
+    """A tile of the rows that the end of their loop leaves, all columns of it being instances.
+
+    None where their number is not known, or where something else cuts the tile off, too.
+    """
+    cut = [row for row, whole in enumerate(wholes[:-1]) if whole]
+    if len(cut) != 1 or tuple(wholes[cut[0]]) != tuple(conditions):
+        return None
+    part = nest.ranges[cut[0]]
+    count = points_left(part, facts.given(conditions[0].negation())) if len(conditions) == 1 else 0
+    if not count:
+        return None
+    edges = [r.edge for r in nest.ranges]
+    edges[cut[0]] = replace(part.edge, count=count)
+    return _on_copy(_build(replace(nest, ahead=None), tuple(edges), facts), facts, how)
 
 
 def _padded(nest: RegisterNest, full: tuple[Edge, ...], spans: Sequence[tuple[Linear, Linear]], facts: Facts,

@@ -53,6 +53,7 @@ from polysched.emit_c.vector_statements import add_statements
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
+from polysched.tiling.register_shape import MOST_FOLDED
 from polysched.tiling.streams import fetched, fetched_ahead
 
 MOST_UNROLLED = 8    # iterations of a loop of a sum,
@@ -271,9 +272,14 @@ class TileCode:
                 held = registers | parts.at_point(number) | self._moved(registers, instance, point, read)
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
                                         edge=self._edge, scope=replace(scope, registers=held), math=self.math,
-                                        shares_divisors=shares_divisors)
+                                        shares_divisors=shares_divisors, reads_once=self._reads_once())
                 add_statements(self.scop.statement(instance.statement).body, printer)
         return scope.lines
+
+    def _reads_once(self) -> bool:
+        """Whether the rows that share a vector of a panel are so few that compilers would read it again for each."""
+        rows = prod(edge.count for edge in self.tile.edges if not edge.simd)
+        return 1 < rows <= MOST_FOLDED
 
     def _moved(self, registers: Mapping[Reach, Piece], instance: StatementInstance, point: Point,
                read: Point) -> dict[Reach, Piece]:

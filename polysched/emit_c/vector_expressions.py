@@ -64,6 +64,7 @@ class VectorPrinter:
     scope: TileScope
     math: VectorMath | None = None
     shares_divisors: bool = False
+    reads_once: bool = False
 
     @property
     def scop(self) -> Scop:
@@ -170,7 +171,8 @@ class VectorPrinter:
         in_lanes = operand.in_lanes and self.lanes > 1
         if in_lanes:
             self._require(expr.dtype)
-            element = vector_at(element, self.types.name(expr.dtype, self.lanes))
+            kind = self.types.name(expr.dtype, self.lanes)
+            element = vector_at(element, f"volatile {kind}" if self.reads_once else kind)
         piece = Piece(element, expr.dtype, in_lanes)
         return self.scope.bind(operand.name.removesuffix("_panel"), piece, self._type_name(piece))
 

@@ -24,7 +24,8 @@ CUT_BLOCK = 0.5      # what it costs beside its own work to compute the last blo
 PARTIAL_BLOCK = 6    # how much slower than a full block the rest runs, per element, where no copy will do
 UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
 UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
-MOST_FOLDED = 4      # multiply-adds that share a vector and may each read it from memory (gcc 12 tuned for Zen)
+MOST_FOLDED = 4      # multiply-adds that share a vector and may each read it from memory (gcc 12 tuned for Zen); whole
+                     # blocks of so few rows are counted so, those of the rows that are left read it once
 STEP_CYCLES = 1.5    # what a step of the loop of the sum costs beside full pipes: its counter, its addresses,
 UNHIDDEN_LOADS = 0.3  # and the share of its loads that the pipes wait for
 BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
@@ -135,9 +136,25 @@ def cut_share(shape: RegisterShape, rows: int, columns: int, lanes: int, target:
 
 def _step_cycles(rows: int, vectors: int, target: Target) -> float:
     """Cycles of one step of the sum in a block that reads a column of one operand and a row of the other."""
-    ports, loads = target.ports, rows + vectors
-    return (max(rows * vectors / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
+    return _block_cycles(vectors, rows, rows + vectors, target=target)
+
+
+def _block_cycles(sums: int, rows: int, loads: int, *, target: Target) -> float:
+    """Cycles of one step of the sum in a block of so many rows, each of so many vectors of sums."""
+    ports = target.ports
+    return (max(rows * sums / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
             + STEP_CYCLES + UNHIDDEN_LOADS * loads / ports.loads_per_cycle)
+
+
+def row_loss(vectors: int, target: Target) -> float:
+    """How many times longer blocks take along rows of so many vectors than along rows without an end."""
+    cycles = {count: min(_step_cycles(rows, count, target) / (rows * count) for rows in fits)
+              for count in range(1, MOST_VECTORS + 1)
+              if (fits := [rows for rows in range(MOST_FOLDED + 1, MOST_ROWS + 1)
+                           if rows * count + count + 1 <= target.vector_registers])}
+    if not cycles:
+        return 1.0
+    return min(-(-vectors // count) * count / vectors * each for count, each in cycles.items()) / min(cycles.values())
 
 
 def _is_column(reference: Reference, rows: int, columns: int) -> bool:
@@ -170,30 +187,42 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
     straight : blocks are whole but for the last ones.
     packs_columns : operands in lanes are read from panels, wherever their elements lie.
     """
-    ports = target.ports
     accumulators = len(sums) * row_count * vectors
     kept = sum(vectors for r in operands if r.moves_with(columns) and not r.moves_with(rows))
     if accumulators + kept + 1 > target.vector_registers:
         return None
-    operations = row_count * vectors * len(sums)
     # a vector whose elements lie apart is gathered element by element
-    apart = vectors if packs_columns else vectors * lanes
-    reads = row_count if row_count <= MOST_FOLDED else 1
-    loads = sum((row_count if r.moves_with(rows) else reads if packs_columns or r.stride(columns) is Stride.UNIT else 1)
-                * {Stride.INVARIANT: 1, Stride.UNIT: vectors, Stride.OTHER: apart}[r.stride(columns)]
-                for r in operands)
+    loads = partial(_loads, operands, rows, columns, vectors, 1 if packs_columns else lanes)
+    step = partial(_block_cycles, len(sums) * vectors, target=target)
+    whole_step = step(row_count, loads(row_count, row_count if row_count <= MOST_FOLDED else 1))
+    operations = row_count * vectors * len(sums)
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
-    cycles = max(operations / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
-    cycles += STEP_CYCLES + UNHIDDEN_LOADS * loads / ports.loads_per_cycle
     packed = straight and not {r.array for r in operands} & {r.array for r in sums}
     waste = 1.0
     for loop, edge, whole in ((rows, row_count, row_count), (columns, vectors * lanes, lanes)):
         extent = nest.extents[loop]
-        if packed:
+        if packed and packs_columns and loop == rows and any(nest.constant[rows:rows + 1]):
+            rest = step(extent % edge, loads(extent % edge, 1)) / whole_step if extent % edge else 0.0
+            waste *= (extent // edge + rest) * edge / extent
+        elif packed:
             waste *= (-(-extent // whole) * whole + (CUT_BLOCK * edge if extent % edge else 0)) / extent
         else:
             waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
     if row_count & (row_count - 1):
         waste *= UNEVEN_ROWS if straight else UNEVEN_ROWS_BY_A_DIAGONAL
-    return waste * (cycles / operations + BYTES_WEIGHT * loaded / (operations * lanes))
+    return waste * (whole_step / operations + BYTES_WEIGHT * loaded / (operations * lanes))
+
+
+def _loads(operands: list[Reference], rows: int, columns: int, vectors: int, apart: int, row_count: int,
+           reads: int) -> int:
+    """Loads of one step of the sum in a block of so many rows.
+
+    Parameters
+    ----------
+    apart : loads for a vector whose elements lie apart; one where it is read from a panel.
+    reads : how often a vector that rows share is read.
+    """
+    return sum((row_count if r.moves_with(rows) else reads if apart == 1 or r.stride(columns) is Stride.UNIT else 1)
+               * {Stride.INVARIANT: 1, Stride.UNIT: vectors, Stride.OTHER: vectors * apart}[r.stride(columns)]
+               for r in operands)

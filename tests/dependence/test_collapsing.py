@@ -135,6 +135,38 @@ def test_these_loops_stay_two(name: str) -> None:
     assert collapsed(text)[1] == []
 
 
+SUM_ALONG_WHOLE_VECTORS = """
+void f(float Y[5][6][56], float X[4][6][56], float W[5][4])
+{
+#pragma scop
+    for (int o = 0; o < 5; o++)
+        for (int y = 0; y < 6; y++)
+            for (int x = 0; x < 56; x++)
+                for (int c = 0; c < 4; c++)
+                    Y[o][y][x] += X[c][y][x] * W[o][c];
+#pragma endscop
+}
+"""
+
+
+def test_rows_of_a_sum_that_end_within_a_register_block_are_collapsed() -> None:
+    """56 floats are seven vectors of 8: whole vectors, but three and a half blocks of two."""
+    def loops(text: str, vector_bytes: int, loss: float) -> list[str]:
+        asked: list[int] = []
+
+        def row_loss(vectors: int) -> float:
+            asked.append(vectors)
+            return loss
+        found = collapse_rows(analyse(from_c_text(text)), vector_bytes, row_loss)[1]
+        assert set(asked) <= {56 * 4 // vector_bytes}
+        return [str(one) for one in found]
+    assert loops(SUM_ALONG_WHOLE_VECTORS, 32, 1.1) == ["y and x of S0: one loop over rows of 56"]
+    assert loops(SUM_ALONG_WHOLE_VECTORS, 32, 1.05) == []
+    assert loops(SUM_ALONG_WHOLE_VECTORS, 64, 1.0) == ["y and x of S0: one loop over rows of 56"]   # half a vector
+    assert loops(SUM_ALONG_WHOLE_VECTORS.replace("Y[o][y][x] +=", "Y[o][y][x] =").replace(
+        "for (int c = 0; c < 4; c++)", "").replace("[c]", "[0]"), 32, 1.1) == [], "no sum, no register block"
+
+
 def test_loops_chosen_by_hand_stay() -> None:
     given = PipelineOptions(vector_bits=512)
     assert given.collapses_for() == BYTES
@@ -143,7 +175,8 @@ def test_loops_chosen_by_hand_stay() -> None:
     assert [replace(given, **options).collapses_for() for options in by_hand] == [0, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize(("text", "bits"), [(POINTWISE, 256), (POINTWISE, 512), (NESTS, 512)])
+@pytest.mark.parametrize(("text", "bits"), [
+    (POINTWISE, 256), (POINTWISE, 512), (NESTS, 512), (SUM_ALONG_WHOLE_VECTORS.replace("float", "double"), 512)])
 def test_the_numbers_are_the_same(text: str, bits: int, tmp_path: Path) -> None:
     scop = from_c_text(text)
     optimized = optimize(scop, PipelineOptions(vector_bits=bits))

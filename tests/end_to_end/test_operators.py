@@ -125,7 +125,7 @@ def test_sums_leave_no_registers_for_rows_of_the_image(tmp_path: Path) -> None:
 #pragma endscop
 }}
 """
-    optimized = optimize(from_c_text(text), PipelineOptions(vector_bits=256))
+    optimized = optimize(from_c_text(text), PipelineOptions(vector_bits=256, register_block=(14, 8)))
     assert "register tile of 14 x" in optimized.text
     assert '__asm__ volatile("" : : : "memory");' in optimized.text
     rng = np.random.default_rng(1)

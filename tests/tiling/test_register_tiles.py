@@ -10,7 +10,7 @@ from polysched.scop.points import fix_parameters
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.distribute import sets_of
-from polysched.tiling.register_shape import MOST_FOLDED, register_shapes
+from polysched.tiling.register_shape import MOST_FOLDED, register_shapes, row_loss
 from tests.tiling import kernels
 from tests.tiling.test_tile_bands import assert_legal, marks, scheduled, shape
 from tests.tiling.test_traffic import product_nest
@@ -35,6 +35,14 @@ def test_no_compiler_reads_the_vectors_of_a_block_again_for_every_row(element_by
     best = register_shapes(nest, "S", AVX2)[0]
     assert best.row_count > MOST_FOLDED
     assert best.column_count == 2 * AVX2.lanes(8 * element_bytes)
+
+
+@pytest.mark.parametrize(("target", "even", "uneven"), [
+    (AVX2, (2, 4, 8), (1, 3, 7, 9)), (AVX512, (3, 6, 12), (1, 5, 7))])
+def test_rows_lose_what_no_block_divides(target, even, uneven):
+    assert [row_loss(vectors, target) for vectors in even] == [1.0] * len(even)
+    assert all(1.0625 < row_loss(vectors, target) < 1.5 for vectors in uneven)
+    assert row_loss(999, target) < 1.01
 
 
 def test_a_scalar_machine_gets_no_block():

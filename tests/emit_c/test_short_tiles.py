@@ -1,0 +1,107 @@
+"""Register tiles of the rows that a constant end leaves: a smaller tile in place of a full one on a copy."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit, splice
+from polysched.scheduling import pluto
+from polysched.scop import from_c_text
+from polysched.target.target import Target
+from polysched.tiling import TilingOptions, tile
+from tests.emit_c.compiled import load
+
+MACHINE = Target(vector_bits=256, vector_registers=16, cores=2)
+PRODUCT = """void f(int n, double C[{rows}][{columns}], double A[{rows}][n], double B[n][{columns}]) {{
+#pragma scop
+  for (int i = 0; i < {rows}; i++)
+    for (int j = 0; j < {columns}; j++)
+      for (int k = 0; k < n; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}}
+"""
+CONVOLUTION = """void f(float Y[64][8][{wide}], float X[16][10][{wide} + 2], float W[64][16][3][3]) {{
+#pragma scop
+  for (int o = 0; o < 64; o++)
+    for (int y = 0; y < 8; y++)
+      for (int x = 0; x < {wide}; x++)
+        for (int c = 0; c < 16; c++)
+          for (int r = 0; r < 3; r++)
+            for (int s = 0; s < 3; s++)
+              Y[o][y][x] += X[c][y + r][x + s] * W[o][c][r][s];
+#pragma endscop
+}}
+"""
+
+
+def emitted(text: str, **options: object):
+    made = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE, **options))
+    return emit(made, options=EmitOptions(vector_bits=256))
+
+
+def blocks(text: str) -> list[str]:
+    return [found.strip(" ,") for found in re.findall(r"register tile of ([\w ]*[^*]*)", text)]
+
+
+@pytest.mark.parametrize(("rows", "columns", "expected"), [
+    (48, 32, ["6 x 8"]),
+    (49, 32, ["6 x 8", "1 x 8"]),
+    (50, 32, ["6 x 8", "2 x 8"]),
+    (52, 32, ["6 x 8", "4 x 8"]),
+    (53, 32, ["6 x 8", "5 x 8"]),
+    (52, 31, ["6 x 8", "4 x 8", "6 x 8, cut off: computed in full on a copy"]),
+    (48, 31, ["6 x 8", "6 x 8, cut off: computed in full on a copy"]),
+])
+def test_rows_that_are_left_are_a_smaller_tile(rows: int, columns: int, expected: list[str], tmp_path: Path) -> None:
+    """A corner of rows and columns that are left stays a full tile on a copy."""
+    text = PRODUCT.format(rows=rows, columns=columns)
+    source = emitted(text, sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40})
+    assert blocks(source.text) == expected
+    original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
+    for n in (0, 1, 7, 8, 9, 41):
+        rng = np.random.default_rng(n)
+        a, b, start = (rng.standard_normal(shape) for shape in ((rows, n), (n, columns), (rows, columns)))
+        results = []
+        for function in (original, ours):
+            result = start.copy()
+            function(n, *(ctypes.c_void_p(v.ctypes.data) for v in (result, a, b)))
+            results.append(result.tobytes())
+        assert results[0] == results[1], f"{n}\n{source.text}"
+
+
+def test_rows_up_to_a_parameter_stay_on_a_copy() -> None:
+    text = PRODUCT.format(rows="n", columns=32)
+    assert blocks(emitted(text, sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40}).text) == [
+        "6 x 8", "6 x 8, cut off: computed in full on a copy"]
+
+
+def test_few_rows_read_the_vectors_of_a_panel_once() -> None:
+    """gcc would put the load of a vector into each of up to four multiply-adds that use it."""
+    few = emitted(PRODUCT.format(rows=52, columns=32), sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40}).text
+    assert len(re.findall(r"\*\(volatile polysched_f64x4 \*\)&B_panels?\b", few)) == 2, few
+    many = emitted(PRODUCT.format(rows=53, columns=32), sizes=(24, 16, 8), register=(6, 8), parameters={"n": 40}).text
+    assert "volatile" not in many
+
+
+@pytest.mark.parametrize(("wide", "expected"), [(14, ["5 x 16", "4 x 16"]), (56, ["6 x 16", "2 x 16"])])
+def test_sums_that_lie_apart_have_blocks_that_leave_little(wide: int, expected: list[str], tmp_path: Path) -> None:
+    text = CONVOLUTION.format(wide=wide)
+    source = emitted(text)
+    assert blocks(source.text) == [f"{block}, on a transposed copy" for block in expected]
+    original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
+    rng = np.random.default_rng(wide)
+    image, weights, start = (rng.standard_normal(shape).astype(np.float32) for shape in (
+        (16, 10, wide + 2), (64, 16, 3, 3), (64, 8, wide)))
+    results = []
+    for function in (original, ours):
+        result = start.copy()
+        function(*(ctypes.c_void_p(a.ctypes.data) for a in (result, image, weights)))
+        results.append(result.tobytes())
+    assert results[0] == results[1], source.text
