@@ -47,12 +47,7 @@ from polysched.emit_c.loops import (
 from polysched.emit_c.named_bounds import named_bounds
 from polysched.emit_c.names import TakenNames
 from polysched.scheduling.marks import LoopMark
-
-ROWS = 8
-"""Rows in step, as for independent rows: a division takes three to four times as long as it keeps the divider busy."""
-
-MOST_LAG = 4
-"""Columns between two rows of a step; more make what is computed row by row longer."""
+from polysched.tiling.rows_in_step import MOST_LAG, ROWS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,9 +35,7 @@ from polysched.emit_c.loops import (
 )
 from polysched.emit_c.named_bounds import named_bounds
 from polysched.emit_c.names import TakenNames
-
-ROWS = 8
-"""Rows side by side: a division takes three to four times as long as it keeps the divider busy."""
+from polysched.tiling.rows_in_step import ROWS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from polysched.tiling.distribute import sets_of, statement_names
 from polysched.tiling.point_count import point_count
 from polysched.tiling.position import Position, branch, inside, is_independent
 from polysched.tiling.references import Reference, extent_of, nest_references
+from polysched.tiling.rows_in_step import row_lag
 
 SMALL_SIZE = 16                 # sizes at which instances are counted to see a triangle's share of its box
 COUNTING_OPERATIONS = 3_000_000
@@ -37,6 +38,8 @@ class Nest:
     parameters : the parameter values assumed.
     deepest : the statements inside all loops; the models count these.
     row_independent : per loop, whether a row of one statement along it carries no dependence: lanes may share it.
+    row_lags : per loop, how many columns rows along it have to be behind each other to go in step (`row_lag`, with
+        the loop `around` them); not known where empty.
     operations : arithmetic operations of one instance of each of the deepest statements, added up.
     instructions : what these take, a product that is added to something being part of the addition.
     fixed : per loop, whether the extent holds for all parameter values.
@@ -52,6 +55,7 @@ class Nest:
     parameters: Mapping[str, int]
     deepest: tuple[str, ...] = ()
     row_independent: tuple[bool, ...] = ()
+    row_lags: tuple[int | None, ...] = ()
     operations: int = 2
     instructions: int = 1
     fixed: tuple[bool, ...] = ()
@@ -74,6 +78,10 @@ class Nest:
     @property
     def depth(self) -> int:
         return len(self.loops)
+
+    def around(self, innermost: int) -> int:
+        """The loop around the innermost one: the last of the others, at least where an order by hand says no other."""
+        return _around(innermost, self.depth)
 
     @property
     def is_box(self) -> bool:
@@ -98,6 +106,7 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
     depth = max(scop.statement(name).depth for name in names)
     small = {name: min(value, SMALL_SIZE) for name, value in parameters.items()}
     filled = _density(position.domain, path, depth, small)
+    independent = tuple(_row_is_independent(position, members, k) for k in range(len(members)))
     return Nest(loops=tuple(_loop_name(scop, names, member) for member in members),
                 extents=tuple(_extent(position.domain, member, parameters) for member in members),
                 references=nest_references(scop, names, path, parameters, first=len(position.path)),
@@ -105,7 +114,7 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
                 free=_free_loops(position.domain, path, len(members)) if filled <= BOX else (),
                 constant=tuple(not _is_parametric(position.domain, member, where_it_runs=True) for member in members),
                 parameters=parameters, deepest=tuple(n for n in names if scop.statement(n).depth == depth),
-                row_independent=tuple(_row_is_independent(position, members, k) for k in range(len(members))),
+                row_independent=independent, row_lags=_row_lags(position, members, independent),
                 operations=sum(operation_count(scop.statement(n).body) for n in names
                                if scop.statement(n).depth == depth),
                 instructions=sum(instruction_count(scop.statement(n).body) for n in names
@@ -122,6 +131,17 @@ def _row_is_independent(position: Position, members: tuple[isl.UnionPwAff, ...],
         if not is_independent(alone, members[loop]):
             return False
     return True
+
+
+def _row_lags(position: Position, members: tuple[isl.UnionPwAff, ...],
+              independent: tuple[bool, ...]) -> tuple[int | None, ...]:
+    depth = len(members)
+    return tuple(None if independent[k] or depth == 1 else row_lag(position, members, _around(k, depth), k)
+                 for k in range(depth))
+
+
+def _around(innermost: int, depth: int) -> int:
+    return depth - 1 if innermost < depth - 1 else depth - 2
 
 
 def operation_count(body: tuple[BodyStatement, ...]) -> int:

@@ -25,7 +25,7 @@ from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.nest import Nest
-from polysched.tiling.tile_problem import USABLE, TileProblem, candidate_edges, unskewed_extent
+from polysched.tiling.tile_problem import USABLE, TileProblem, candidate_edges, unskewed_extent, waiting_cycles
 from polysched.tiling.tile_search import TileChoice
 from polysched.tiling.traffic import working_set_bytes
 
@@ -91,9 +91,12 @@ def full_tiles_seconds(plan: BandPlan, model: Projected) -> float:
         whole if working_set_bytes(nest, nest.extents, cache.line_bytes) <= cache.size_bytes else tiles * one
         for cache, one, whole in zip(model.target.caches, model.transfer_seconds(tile, structure), once, strict=True))
     frequency = model.target.frequency_hz
-    starts = prod(extents) / extents[structure[-1].loop] * count * ROW_CYCLES
+    last = structure[-1].loop
+    starts = prod(extents) / extents[last] * count * ROW_CYCLES
     arithmetic, loads = model.arithmetic_cycles(tile, structure), model.load_cycles(tile, structure)
-    return max(tiles * arithmetic / frequency, tiles * loads / frequency + moved) + tiles * starts / frequency
+    waits = prod(extents) * count * waiting_cycles(tile.nest, last, extents[last], model.target)
+    return (max(tiles * arithmetic / frequency, tiles * loads / frequency + moved)
+            + tiles * (starts + waits) / frequency)
 
 
 def _box(nest: Nest, edges: tuple[int | None, ...]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from polysched.tiling.conflicts import most_rows
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
 from polysched.tiling.register_shape import RegisterShape
+from polysched.tiling.rows_in_step import ROWS
 from polysched.tiling.strides import Stride
 from polysched.tiling.traffic import coupled
 from polysched.tiling.twin_loops import twin_classes
@@ -116,19 +117,30 @@ def _streams(nest: Nest, shape: RegisterShape, target: Target) -> bool:
 def row_cycles(nest: Nest, shape: RegisterShape | None, innermost: int, edge: int, target: Target) -> float:
     """Cycles per instance for starting the innermost loop, and for waiting along a row that is sequential.
 
-    A register block is loaded and stored around its row.  Each operation of a sequential row waits for the one
-    before it; the processor works on as many rows at once as its window of instructions holds, so short rows
-    wait less.
+    A register block is loaded and stored around its row.
     """
     ports = target.ports
     if shape is not None:
         block = shape.row_count * max(1, shape.column_count // target.lanes(64))
         return (ROW_CYCLES + 2 * block / ports.loads_per_cycle) / (shape.row_count * shape.column_count * edge)
+    return ROW_CYCLES / edge + waiting_cycles(nest, innermost, edge, target)
+
+
+def waiting_cycles(nest: Nest, innermost: int, edge: int, target: Target) -> float:
+    """Cycles per instance in which an iteration of a sequential row waits for the one before it.
+
+    Each operation waits for the one before it.  Rows that go in step (`rows_in_step`) share the wait, but for the
+    columns at both ends of a row that not all of them have.  Elsewhere the processor works on as many rows at once as
+    its window of instructions holds, so short rows wait less.
+    """
     if nest.row_independent[innermost]:
-        return ROW_CYCLES / edge
+        return 0.0
+    ports = target.ports
     chain = ports.fma_latency_cycles * max(1.0, nest.operations / 2)
     rows_at_once = max(1.0, ports.window / (2 * max(1, nest.operations) * edge))
-    return ROW_CYCLES / edge + chain / rows_at_once
+    lag = nest.row_lags[innermost] if nest.row_lags else None
+    together = 0.0 if lag is None else max(0.0, 1 - lag * (ROWS - 1) / edge)
+    return chain * (together / ROWS + (1 - together) / rows_at_once)
 
 
 def _granules(nest: Nest, shape: RegisterShape | None, target: Target, innermost: int) -> tuple[int, ...]:
@@ -139,6 +151,8 @@ def _granules(nest: Nest, shape: RegisterShape | None, target: Target, innermost
     else:
         size = min((r.element_bytes for r in nest.references), default=8)
         granules[innermost] = max(target.lanes(8 * size), target.line_bytes // size)
+        if nest.row_lags and nest.row_lags[innermost] is not None:
+            granules[nest.around(innermost)] = ROWS
     return tuple(min(g, extent) for g, extent in zip(granules, nest.extents, strict=True))
 
 
