@@ -14,11 +14,15 @@ from polysched.emit_c.c_source import CSource
 from polysched.emit_c.original_code import inside, original_lines
 from polysched.emit_c.size_text import size_text
 from polysched.errors import UsageError
+from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement
 
 ITERATIONS_OF_A_REGION = 512
 """Iterations of a cheap loop that take as long as entering one parallel region: half a microsecond."""
+ITERATIONS_IN_LANES_OF_A_REGION = 8192
+"""The same for loops that the compiler runs in lanes as well: adding 2000 floats took 0.13 microseconds, and 0.8 with a
+region that its `if` clause keeps from starting a team (gcc 12)."""
 ITERATIONS_OF_AN_ALLOCATION = 1024
 TYPICAL_SIZE = 1000
 
@@ -26,7 +30,15 @@ TYPICAL_SIZE = 1000
 def crossover(source: CSource) -> int:
     """Iterations of the deepest statement below which the original code is taken to be faster."""
     teams = source.text.count("#pragma omp parallel")
-    return ITERATIONS_OF_A_REGION * (1 + teams) + ITERATIONS_OF_AN_ALLOCATION * len(source.allocated)
+    region = ITERATIONS_IN_LANES_OF_A_REGION if teams and _is_light(source.scop) else ITERATIONS_OF_A_REGION
+    return region * (1 + teams) + ITERATIONS_OF_AN_ALLOCATION * len(source.allocated)
+
+
+def _is_light(scop: Scop) -> bool:
+    """Whether there are single loops without calls only, for which compilers have vectors too."""
+    return all(statement.depth <= 1 and not any(
+        isinstance(part, Call) for top in statement_expressions(statement.body) for part in walk(top))
+        for statement in scop.statements)
 
 
 def original_when_small(source: CSource) -> CSource:

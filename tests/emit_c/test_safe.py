@@ -46,3 +46,22 @@ def test_both_branches_compile_and_agree(tmp_path: Path) -> None:
         library.f(ctypes.c_int(n), ctypes.c_int(m), ctypes.c_void_p(array.ctypes.data))
         np.testing.assert_array_equal(array[1:-1], 2)
         np.testing.assert_array_equal(array[[0, -1]], 1)
+
+
+LIGHT = """
+void f(int n, float x[restrict n], float y[restrict n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    x[i] += BODY;
+#pragma endscop
+}
+"""
+
+
+def test_a_light_loop_needs_more_iterations_to_pay_for_a_region() -> None:
+    """The compiler's vectors have done thousands of them before a region is entered."""
+    for parallel, body, expected in ((True, "y[i]", 2 * 8192), (True, "expf(y[i])", 2 * 512), (False, "y[i]", 512)):
+        text = "#include <math.h>\n" + LIGHT.replace("BODY", body)
+        region = polysched.optimize(from_c_text(text), polysched.PipelineOptions(safe=True, parallel=parallel))
+        assert region.kept_below == expected, region.text
