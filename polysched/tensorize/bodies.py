@@ -14,7 +14,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeGuard
 
-from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Unary, rebuild, walk
+from polysched.scop.body import (
+    Binary,
+    Cast,
+    Expr,
+    IteratorRef,
+    Literal,
+    Load,
+    ParameterRef,
+    Unary,
+    rebuild,
+    walk,
+)
 from polysched.scop.dtypes import INT32, DType
 from polysched.tensorize.body_proofs import (
     agree_on_small_numbers,
@@ -27,7 +38,7 @@ from polysched.tensorize.body_proofs import (
     wide,
 )
 from polysched.tensorize.candidates import candidate_operands, pools
-from polysched.tensorize.clamps import Clamp, plain, without_clamp
+from polysched.tensorize.clamps import Clamp, without_clamp
 from polysched.tensorize.equality import Verdict
 from polysched.tensorize.exact_arithmetic import FUSED
 from polysched.tensorize.facts import (
@@ -40,11 +51,10 @@ from polysched.tensorize.facts import (
     witness_text,
 )
 from polysched.tensorize.fragment import Fragment
+from polysched.tensorize.fused_calls import Fusion, without_fusion
 from polysched.tensorize.ideal import accumulates_sum, ideal_form, ideal_text, multiplies
 from polysched.tensorize.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.zero_points import Correction, factored, without_zero_points
-
-FUSED_CALLS = ("fma", "fmaf")
 
 
 @dataclass(frozen=True)
@@ -78,9 +88,22 @@ class Assignment:
 
 def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:
     """Every way to put expressions of the update into the inputs so that the ideal bodies agree."""
+    found = _unfolded(fragment, intrinsic, numerics)
+    if not multiplies(intrinsic):
+        return found
+    folded = _folded(fragment, intrinsic, numerics, found)
+    several = any(isinstance(e, Literal) for a in found for n, e in a.operands
+                  if intrinsic.operand(n).mode is not LoadMode.VALUE)
+    update, _ = without_clamp(without_fusion(fragment.update, fragment.target).update)
+    several = several and _products_added(update, fragment.target) > 1
+    return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
+
+
+def _unfolded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:
+    """The assignments with the product as it stands."""
     contraction = intrinsic.contraction
     unfused = without_fusion(fragment.update, fragment.target)
-    update, clamp = without_clamp(unfused)
+    update, clamp = without_clamp(unfused.update)
     names = [e.array for e in contraction.inputs]
     candidates = candidate_operands(update, fragment.target)
     wanted = ideal_text(contraction.update, {})
@@ -102,14 +125,10 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
         if found:
             break
     found = _least_varying(fragment, intrinsic, found)
-    several = any(isinstance(c, Literal) for chosen in found for c, n in zip(chosen, names, strict=True)
-                  if intrinsic.operand(n).mode is not LoadMode.VALUE)
-    made = [_assignment(replace(fragment, update=unfused), intrinsic, numerics, clamp, update,
-                        dict(zip(names, chosen, strict=True)), fused=unfused is not fragment.update)
-            for chosen in found]
-    folded = _folded(fragment, intrinsic, numerics, _without_repeats(made))
-    several = several and _products_added(update, fragment.target) > 1
-    return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
+    plainly = replace(fragment, update=unfused.update)
+    return _without_repeats(_assignment(plainly, intrinsic, numerics, clamp, update,
+                                        dict(zip(names, chosen, strict=True)), fusion=unfused.fusion)
+                            for chosen in found)
 
 
 def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
@@ -130,7 +149,7 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
 
     def fits_once(e: Expr, dtype: DType) -> bool:
         if (e, dtype) not in fitting:
-            fitting[e, dtype] = fits(e, dtype)
+            fitting[e, dtype] = _fits(fragment, e, dtype)
         return fitting[e, dtype]
 
     for pool in (loads, [*candidates, *dict.fromkeys(numbers)]):
@@ -143,7 +162,7 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
             given = dict(zip(names, chosen, strict=True))
             if not agree_on_small_numbers(fragment, intrinsic, given):
                 continue
-            made = _assignment(fragment, intrinsic, numerics, None, fragment.update, given, fused=False)
+            made = _assignment(fragment, intrinsic, numerics, None, fragment.update, given, fusion=Fusion.NONE)
             (hindered if made.facts else found).append(made)
         if found:
             return _without_repeats(found)
@@ -222,20 +241,20 @@ def _folded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
     """Where nothing fits as it is: assignments of the product without its zero points, which are added behind it."""
     if intrinsic.library or intrinsic.contraction.finish is not None or any(not a.facts for a in hindered):
         return hindered
-    without, together = without_zero_points(fragment), factored(fragment)
-    if together is not None:
+    if (together := factored(fragment)) is not None:
         again = assignments(replace(fragment, update=together), intrinsic, numerics)
         return again if any(not a.facts for a in again) else hindered
-    if without is None:
-        return hindered
-    core, correction = without
-    plain = assignments(replace(fragment, update=core), intrinsic, numerics)
-    return tuple(replace(a, correction=correction) for a in plain if not a.facts) or hindered
+    for ways in without_zero_points(fragment):
+        fitting = [replace(a, correction=correction) for core, correction in ways
+                   for a in _unfolded(replace(fragment, update=core), intrinsic, numerics) if not a.facts]
+        if fitting:
+            return tuple(fitting)
+    return hindered
 
 
 def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, clamp: Clamp | None,
-                update: Expr, chosen: Mapping[str, Expr], *, fused: bool) -> Assignment:
-    contraction, facts = intrinsic.contraction, []
+                update: Expr, chosen: Mapping[str, Expr], *, fusion: Fusion) -> Assignment:
+    contraction, fused, facts = intrinsic.contraction, fusion is Fusion.OWN, []
     operands = {}
     for element, wanted in zip(contraction.inputs, contraction.input_dtypes, strict=True):
         e = chosen[element.array]
@@ -243,7 +262,7 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         operands[element.array] = e if not isinstance(e, Literal) or by_value else Literal(e.text, e.value, wanted)
         if intrinsic.library and not by_value and not (isinstance(e, Load) and e.dtype == wanted):
             facts.append(memory_fact(fragment, intrinsic, element.array, e, wanted))
-        elif not isinstance(e, Literal) and not fits(e, wanted):
+        elif not isinstance(e, Literal) and not _fits(fragment, e, wanted):
             facts.append(dtype_fact(fragment, intrinsic, element.array, e, wanted))
     dtype = fragment.update.dtype
     if dtype != contraction.output_dtype and not _same_bits(dtype, intrinsic):
@@ -259,6 +278,13 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
         else:
             facts.append(Fact("numerics", f"the program rounds a product and its addition once, {intrinsic.name} twice",
                               "allow it (contract), or write the product and the addition"))
+    if fusion is Fusion.WIDER:
+        if numerics.contract:
+            assumptions.append("sums are rounded to their own type at once, not to a wider one first")
+        else:
+            facts.append(Fact("numerics", f"the program rounds every sum to a wider type and then to {dtype}, "
+                              f"{intrinsic.name} to {dtype} alone",
+                              "allow it (contract), or call the function of the type itself (fmaf)"))
     if not facts:
         given = {str(e): operands[e.array] for e in contraction.inputs}
         old: Expr = Load(fragment.target, dtype)
@@ -295,14 +321,10 @@ def _same_bits(dtype: DType, intrinsic: Intrinsic) -> bool:
         and intrinsic.contraction.finish is None
 
 
-def without_fusion(update: Expr, target: str) -> Expr:
-    """`fma(a, b, old value)` as `a * b + old value`; the same object where the update is none."""
-    inner = plain(update)
-    if not (isinstance(inner, Call) and inner.function in FUSED_CALLS and inner.dtype == update.dtype
-            and plain(inner.arguments[2]) == Load(target, update.dtype)):
-        return update
-    a, b, old = (x if x.dtype == inner.dtype else Cast(x, inner.dtype) for x in inner.arguments)
-    return Binary("+", Binary("*", a, b, inner.dtype), old, inner.dtype)
+def _fits(fragment: Fragment, e: Expr, wanted: DType) -> bool:
+    """Whether every value that the expression has in the program is one of a type."""
+    counted = any(isinstance(x, IteratorRef | ParameterRef) for x in walk(e))
+    return fits(e, wanted, fragment.ranges if counted else {})
 
 
 def _commuted(e: Expr) -> Expr:
@@ -333,7 +355,7 @@ def _negated(e: Expr) -> Expr:
     return e.operand if _is_negation(e) else Unary("-", e, e.dtype)
 
 
-def _without_repeats(made: list[Assignment]) -> tuple[Assignment, ...]:
+def _without_repeats(made: Iterable[Assignment]) -> tuple[Assignment, ...]:
     """Of assignments that only differ by conversions around an operand, the least hindered, then the smallest."""
     best: dict[tuple[str | None, ...], Assignment] = {}
     for assignment in sorted(made, key=lambda a: (len(a.facts), sum(sum(1 for _ in walk(e)) for _, e in a.operands))):

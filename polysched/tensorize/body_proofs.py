@@ -145,13 +145,18 @@ def substituted(update: Expr, given: Mapping[str, Expr], output: Expr, output_re
     return rebuild(update, change)
 
 
-def fits(e: Expr, wanted: DType) -> bool:
-    """Whether every value of the expression is one of a type."""
+def fits(e: Expr, wanted: DType, ranges: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether every value of the expression is one of a type.
+
+    Parameters
+    ----------
+    ranges : of iterators and parameters.
+    """
     if widens(e.dtype, wanted) and not (e.dtype.is_integer and wanted.is_float):
         return True
     if not (e.dtype.is_integer and wanted.is_integer):
         return False
-    form = Normaliser().form(e)
+    form = Normaliser(ranges).form(e)
     low, high = wanted.value_range()
     if form.low is not None and form.high is not None and low <= form.low and form.high <= high:
         return True
@@ -159,6 +164,7 @@ def fits(e: Expr, wanted: DType) -> bool:
         return False   # a load has every value of its type; products are what the solver finds hard
     if e.dtype.is_signed:   # compared where both types have all of their values: a round trip to a type is none
         there, here = Cast(Cast(e, wanted), INT64), Cast(e, INT64)
-        return same_function(there, here, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
+        return same_function(there, here, ranges=dict(ranges),
+                             time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
     low_bits = Binary("&", e, Cast(Literal(str(high), high, UINT64), e.dtype), e.dtype)
-    return same_function(low_bits, e, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
+    return same_function(low_bits, e, ranges=dict(ranges), time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 
-from polysched.scop.body import Binary, Expr, Literal, Load, Unary, walk
+from polysched.scop.body import Binary, Expr, IteratorRef, Literal, Load, Unary, walk
 from polysched.scop.dtypes import INT32, DType, usual_conversion
 from polysched.tensorize.clamps import plain
 from polysched.tensorize.ideal import ideal_form
@@ -22,7 +22,7 @@ def candidate_operands(update: Expr, target: str) -> list[Expr]:
         inner = plain(e)
         if any(isinstance(x, Load) and x.reference == target for x in walk(inner)):
             continue
-        if any(isinstance(x, Load) for x in walk(inner)):
+        if any(isinstance(x, Load | IteratorRef) for x in walk(inner)):
             found[inner] = None
     for product in _regrouped(update, target):
         found.setdefault(product, None)

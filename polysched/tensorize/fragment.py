@@ -137,6 +137,14 @@ class Fragment:
             return True
         return bool(self.box.is_subset(self.domain))
 
+    @cached_property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """The values that iterators and parameters have, by name."""
+        bounds = [(self.domain.dim_min_val(at), self.domain.dim_max_val(at)) for at in range(self.statement.depth)]
+        return {**{n: (v, v) for n, v in self.sizes.items()},
+                **{n: (int(low.get_num_si()), int(high.get_num_si()))
+                   for n, (low, high) in zip(self.statement.iterators, bounds, strict=True)}}
+
     def loops_of(self, e: Expr) -> frozenset[str]:
         """The loops that choose the value of an expression."""
         if id(e) in self._loops_of:   # by identity: hashing a tree costs more than walking it

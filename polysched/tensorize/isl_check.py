@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.scop.body import Expr, Load, walk
+from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.tensorize.fragment import Fragment
 
 Hidden: TypeAlias = tuple[tuple[str, ...], ...]
@@ -74,7 +74,9 @@ class IslCheck:
             hidden = tuple([loops[g] for g in groups])
             agree = known.get(hidden)
             if agree is None:
-                agree = known[hidden] = all(self.independent(r, _together(hidden)) for r in used)
+                together = _together(hidden)
+                agree = known[hidden] = together.isdisjoint(used) and all(
+                    self.independent(r, together) for r in used if r in self.fragment.indices)
             if not agree:
                 return Refusal(f"operand {operand} would need two elements at one place", _together(hidden))
         lanes = tuple([loops[g] for g in shown])
@@ -109,10 +111,10 @@ class IslCheck:
         return None
 
     def _hiding(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]]) -> Hiding:
-        """Per operand its accesses, the groups that do not index it, and whether its elements are the same in every
-        iteration of these groups' loops, as far as that was asked; and the groups of the result."""
+        """Per operand its accesses and iterators, the groups that do not index it, and whether its elements are the
+        same in every iteration of these groups' loops, as far as that was asked; and the groups of the result."""
         if id(operands) not in self.hidings:   # the same for all mappings of one assignment
-            read = (*((o, self.references(e)) for o, e in operands.items()), (output, self.own))
+            read = (*((o, (*self.references(e), *self.iterators(e))) for o, e in operands.items()), (output, self.own))
             hiding = tuple((o, used, tuple(g for g, i in enumerate(indexes) if o not in i),
                             self.asked.setdefault(used, {})) for o, used in read)
             shown = tuple(g for g, i in enumerate(indexes) if output in i)
@@ -135,6 +137,11 @@ class IslCheck:
         if id(e) not in self.read:   # by identity: hashing a tree costs more than walking it
             self.read[id(e)] = (e, tuple(x.reference for x in walk(e) if isinstance(x, Load)))
         return self.read[id(e)][1]
+
+    @staticmethod
+    def iterators(e: Expr) -> tuple[str, ...]:
+        """The iterators that an expression computes with, outside of subscripts."""
+        return tuple({x.name: None for x in walk(e) if isinstance(x, IteratorRef)})
 
     @cached_property
     def written(self) -> frozenset[str]:

@@ -66,7 +66,7 @@ def _stays_narrow(statement: Statement, item: Assign, array: Array) -> bool:
     value = _read_narrow(statement, item.value, array)
     named = one_name_per_element(value, statement, statement.access(item.target))
     inner, clamp = without_clamp(named)
-    return fits(value if clamp is None else of_any_sum(named, inner), NARROW)
+    return fits(value if clamp is None else of_any_sum(named, inner), NARROW, {})
 
 
 def _reads_low_bits(statement: Statement, item: Assign, array: Array) -> bool:

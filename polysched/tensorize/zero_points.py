@@ -10,7 +10,8 @@ CVPR 2018, section 2.3, equation 7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -18,8 +19,11 @@ from typing import TypeAlias
 from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Unary, walk
 from polysched.scop.dtypes import INT32
 from polysched.tensorize.equality import Verdict, same_function
-from polysched.tensorize.equality.normal_form import Normaliser
+from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.fragment import Fragment
+
+Part: TypeAlias = tuple[Expr, Expr | None]   # a value and what is added to it
+HALVED_BITS = (8, 16)   # of elements that instructions want signed or unsigned
 
 
 @dataclass(frozen=True)
@@ -43,24 +47,55 @@ class Correction:
         return tuple(e for e in (self.left, self.left_offset, self.right, self.right_offset) if e is not None)
 
 
-def without_zero_points(fragment: Fragment) -> tuple[Expr, Correction] | None:
-    """The update with the offsets taken out of its product, and what corrects it; None when there are none."""
+def without_zero_points(fragment: Fragment) -> Iterator[list[tuple[Expr, Correction]]]:
+    """The update with the offsets taken out of its product, and what corrects it; nothing when there are none.
+
+    First with the elements as they are.  Then with one or both moved by half of their range, so that unsigned ones are
+    signed and the other way: `a + x` is `(a - 128) + (x + 128)`, and the pass behind the product is there anyway.
+    """
     dtype, update = fragment.update.dtype, fragment.update
     old = Load(fragment.target, dtype)
     if not dtype.is_integer or not fragment.is_box:
-        return None
+        return
     parts = _factored(fragment, old)
     if parts is None:
-        return None
-    (left, x), (right, y) = parts
-    core = Binary("+", old, Binary("*", left, right, dtype), dtype)
+        return
+    ways = [[part, *_of_the_other_sign(part)] for part in parts]
+    for moved in range(3):
+        found = []
+        for pair in itertools.product(*ways):
+            if sum(p not in parts for p in pair) == moved and (core := _core(update, old, *pair)) is not None:
+                found.append(core)
+        yield found
+
+
+def _core(update: Expr, old: Load, first: Part, second: Part) -> tuple[Expr, Correction] | None:
+    """The product of two values alone, and what is added behind it; None where that is another function."""
+    (left, x), (right, y) = first, second
+    core = Binary("+", old, Binary("*", left, right, old.dtype), old.dtype)
     whole: Expr = core
     for one, other in ((left, y), (x, right), (x, y)):
         if one is not None and other is not None:
-            whole = Binary("+", whole, Binary("*", one, other, dtype), dtype)
-    if same_function(update, whole).verdict is not Verdict.EQUAL:
-        return None
-    return core, Correction(left, x, right, y)
+            whole = Binary("+", whole, Binary("*", one, other, old.dtype), old.dtype)
+    return (core, Correction(left, x, right, y)) if same_function(update, whole).verdict is Verdict.EQUAL else None
+
+
+def _of_the_other_sign(part: Part) -> Iterator[Part]:
+    """An element that is moved by half of its range, and its offset by as much the other way."""
+    value, offset = part
+    element = value
+    while isinstance(element, Cast):
+        element = element.operand
+    if not isinstance(element, Load) or not widens(element.dtype, value.dtype) \
+            or element.dtype.bits not in HALVED_BITS:
+        return
+    half: Expr = Literal(str(number := 1 << element.dtype.bits - 1), number, INT32)
+    half = half if value.dtype == INT32 else Cast(half, value.dtype)
+    there, back = ("+", "-") if element.dtype.is_signed else ("-", "+")
+    other = half if offset is None else Binary(back, offset, half, offset.dtype)
+    if offset is None and back == "-":
+        other = Unary("-", half, value.dtype)
+    yield Binary(there, value, half, value.dtype), other
 
 
 def factored(fragment: Fragment) -> Expr | None:
@@ -74,9 +109,6 @@ def factored(fragment: Fragment) -> Expr | None:
     left, right = (value if offset is None else Binary("+", value, offset, dtype) for value, offset in parts)
     whole = Binary("+", old, Binary("*", left, right, dtype), dtype)
     return whole if same_function(fragment.update, whole).verdict is Verdict.EQUAL else None
-
-
-Part: TypeAlias = tuple[Expr, Expr | None]   # a value and what is added to it
 
 
 def _factored(fragment: Fragment, old: Load) -> tuple[Part, Part] | None:

@@ -11,6 +11,7 @@ import pytest
 
 from polysched.pipeline import analysed
 from polysched.scop import from_c_text
+from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop
 from polysched.tensorize import Matches, MatchOptions, find_intrinsic, match
 from polysched.tensorize.emission import EmissionOptions, emit_match
@@ -78,6 +79,19 @@ EQUAL: list[tuple[str, str, str, str, Term]] = [
     ("$C += (_Bool)($A & 6) * $B;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: ((a & 6) != 0) * b),
     ("int s = $C + $A * $B; $C = s > 2147483647 ? 2147483647 : s;", "uint8_t", "int8_t", "vpdpbusd",
      lambda a, b: a * b),
+    ("$C += ($A % 7) * $B;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: a % 7 * b),
+    ("$C += ($A % 7) * (uint8_t)$B;", "int16_t", "int16_t", "vpdpbusd", lambda a, b: np.fmod(a, 7) * (b & 255)),
+    ("$C += $A % 7u * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd",
+     lambda a, b: (a & 0xffffffff) % 7 * wrapped(8)(b)),
+    ("$C += ($A / 300) * (uint8_t)($B / 258);", "int16_t", "int16_t", "vpdpbusd",
+     lambda a, b: np.trunc(a / 300).astype(int) * (np.trunc(b / 258).astype(int) & 255)),
+    ("$C += (($A * $B) >> 0 | 0) / 1;", "uint8_t", "int8_t", "vpdpbusd", lambda a, b: a * b),
+    # zero points with an operand of the other sign: it is moved by half of its range
+    ("$C += ($A - 5) * ($B - 128);", "uint8_t", "uint8_t", "vpdpbusd", lambda a, b: (a - 5) * (b - 128)),
+    ("$C += ($A + 5) * ($B - 12);", "int8_t", "int8_t", "vpdpbusd", lambda a, b: (a + 5) * (b - 12)),
+    ("$C += $A * ($B - 300);", "uint8_t", "uint8_t", "vpdpbusd", lambda a, b: a * (b - 300)),
+    ("$C += ($A - 70000) * ($B + 3);", "uint16_t", "int16_t", "vpdpwssd", lambda a, b: (a - 70000) * (b + 3)),
+    ("$C += $A * $B - 3 * $A - 7 * $B + 21;", "uint8_t", "uint8_t", "vpdpbusd", lambda a, b: (a - 7) * (b - 3)),
 ]
 
 
@@ -145,6 +159,11 @@ ALMOST = [
      "has not the form"),
     ("int s = $C + $A * $B; $C = s < -2147483647 - 1 ? -2147483647 - 1 : (int16_t)s;", "uint8_t", "int8_t", "vpdpbusd",
      "has not the form"),
+    ("$C += ($A % 300) * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd", "wants uint8: A[i][k] % 300"),
+    ("$C += ($A % 7) * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd", "wants uint8: A[i][k] % 7"),   # -6 to 6
+    ("$C += ($A / 257) * $B;", "uint16_t", "uint8_t", "vpdpbusd", "wants int8: A[i][k] / 257"),
+    ("$C += ($A * $B) >> 1;", "uint8_t", "int8_t", "vpdpbusd", "wants"),
+    ("$C += (60 * i) * $B;", "uint8_t", "uint8_t", "vpdpbusd", "wants int8: 60 * i"),   # up to 240
     ("$C += $A * (uint8_t)($B + 1);", "uint8_t", "int8_t", "vpdpbusd", "wants int8: B[k][j] + 1"),   # not its bits
 ]
 
@@ -207,6 +226,48 @@ def test_a_fused_product_is_what_a_fused_instruction_computes() -> None:
     assert "rounds a product and its addition once, axpy_unit twice" in str(unfused.explanations[0])
     other = program("$C = fmaf($A, $C, $B);", "float", "float", "float")
     assert match(other, find_intrinsic("fma_f32_avx512")).count == 0
+
+
+def test_a_wider_fused_product_is_rounded_twice_unless_one_rounding_is_allowed(tmp_path: Path) -> None:
+    """`fma` of floats: to double, then to float, which is not always what the sum rounded once is."""
+    scop = program("$C = fma($A, -$B, $C);", "float", "float", "float")
+    found = match(scop, find_intrinsic("fma_f32_avx512"))
+    assert "not to a wider one first" in "; ".join(found.matches[0].assumptions)
+    functions = [emit_match(m, f"wide_{i}", EmissionOptions(emulated=True, parallel=False))
+                 for i, m in enumerate(found.with_mirrors)]
+    library = compiled(functions, tmp_path, "wide")
+    chooser = np.random.default_rng(3)
+    for function in functions:
+        a, b, c = (chooser.integers(-99, 99, shape).astype(np.float32) for shape in ((M, K), (K, N), (M, N)))
+        wanted = c - a @ b
+        call(library, function, {"A": a, "B": b, "C": c})
+        np.testing.assert_array_equal(c, wanted)
+    refused = match(scop, find_intrinsic("fma_f32_avx512"), MatchOptions(numerics=Numerics(contract=False)))
+    assert "rounds every sum to a wider type and then to float32" in str(refused.explanations[0])
+    computed = program("$C = fma((double)$A * $A, $B, $C);", "float", "float", "float")
+    assert match(computed, find_intrinsic("fma_f32_avx512")).count == 0
+
+
+ITERATORS = ["$C += i * $B;", "$C += k * $B;", "$C += (i ^ k) * $B;", "$C += (i + j) * $B;", "$C += ($A & j) * $B;",
+             "$C += ($A >> (k & 3)) * $B;", "$C += (uint8_t)(i - 3u) * $B;", "$C += (16 * k + i) * $B;",
+             "$C += (60 * i) * $B;"]
+
+
+@pytest.mark.parametrize("statement", ITERATORS)
+def test_an_iterator_is_a_value_with_its_range(statement: str, corners: Callable[[str, tuple[int, int]], np.ndarray],
+                                               tmp_path: Path) -> None:
+    scop = program(statement, "uint8_t", "int8_t")
+    found = match(scop, find_intrinsic("vpdpbusd"), MatchOptions(partial_sums=True, split=True))
+    assert found.count, str(found.explanations[0])
+    functions = [emit_match(m, f"i{i}", EmissionOptions(emulated=True, parallel=False))
+                 for i, m in enumerate(found.with_mirrors)]
+    library = compiled(functions, tmp_path, "iterators")
+    for function in functions:
+        arrays = {"A": corners("uint8_t", (M, K)), "B": corners("int8_t", (K, N)), "C": corners("int32_t", (M, N))}
+        wanted = {name: values.copy() for name, values in arrays.items()}
+        execute(scop, {}, wanted, wrap_signed=True)
+        call(library, function, arrays)
+        np.testing.assert_array_equal(arrays["C"], wanted["C"], err_msg=str(function.plan.match))
 
 
 def test_a_product_that_is_rounded_before_it_is_added_is_no_wider_product() -> None:

@@ -77,7 +77,7 @@ def test_every_sum_is_computed_on_its_own() -> None:
     used = Configuration(scheduler="original", expand=True, parallel=False, intrinsic="vpdpbusd")
     prepared = prepare("f", text("f", BYTES, WHOLE_PROGRAM), [used], recipe=WHOLE, schedules=False)
     assert isinstance(prepared, Subject)
-    assert prepared.versions[1].text.count(" by vpdpbusd */") == 3
+    assert prepared.versions[1].text.count(" by vpdpbusd */") == 4   # three products, and k as a sum of k * 1
     assert check([prepared], {"f": Plan(run=({"n": 37, "m": 41},), small=())}, compiler=find_compiler()) == []
 
 

@@ -245,8 +245,9 @@ def value_c(match: Match, e: Expr, wanted: DType, *, element: Callable[[Load], s
             return Load(f"{widening}({short[x.dtype]}({expression_c(x.operand)}))", FLOAT32)
         if isinstance(x, Load):
             return Load(_as_computed(loaded(x), x.dtype), x.dtype)
-        if isinstance(x, IteratorRef | ParameterRef):
-            return Load(x.name if isinstance(x, IteratorRef) else str(match.fragment.sizes[x.name]), x.dtype)
+        if isinstance(x, IteratorRef | ParameterRef):   # the C's own iterators are long
+            number = x.name if isinstance(x, IteratorRef) else str(match.fragment.sizes[x.name])
+            return Load(f"(({C_NAMES[x.dtype.name]}){number})", x.dtype)
         return x
 
     if wanted in short:   # arithmetic of short floats happens in f32, conversions round where the program has them

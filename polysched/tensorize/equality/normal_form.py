@@ -87,6 +87,8 @@ class Normaliser:
             case Binary() if e.op == "<<" and isinstance(e.right, Literal):
                 left = self._converted(self.form(e.left), e.dtype)
                 return self._product(left, _constant(1 << int(e.right.value), e.dtype), e.dtype)
+            case Binary() if _changes_nothing(e):
+                return self._converted(self.form(e.left), e.dtype)
         return self._opaque(e)
 
     def _opaque(self, e: Expr) -> Form:
@@ -108,15 +110,26 @@ class Normaliser:
                 op = e.op
                 if op in (">", ">="):
                     op, texts = {">": "<", ">=": "<="}[op], texts[::-1]
-                known = self._shifted(e, left)
+                known = self._interval(e, left)
                 return self._atom(f"({texts[0]} {op} {texts[1]})", e.dtype, known)
         raise TypeError(f"no expression: {e}")
 
-    @staticmethod
-    def _shifted(e: Binary, left: Form) -> tuple[int, int] | None:
-        if e.op == ">>" and left.low is not None and left.high is not None and isinstance(e.right, Literal):
-            return left.low >> int(e.right.value), left.high >> int(e.right.value)
-        return (0, 1) if e.op in ("<", "<=", ">", ">=", "==", "!=", "&&", "||") else None
+    def _interval(self, e: Binary, left: Form) -> tuple[int, int] | None:
+        """The values of a shift, quotient or remainder by a constant, and of a comparison."""
+        if e.op in ("<", "<=", ">", ">=", "==", "!=", "&&", "||"):
+            return 0, 1
+        if not e.dtype.is_integer or not isinstance(e.right, Literal):
+            return None
+        number = int(e.right.value)
+        if e.op == ">>" and left.low is not None and left.high is not None:
+            return left.low >> number, left.high >> number
+        if e.op not in ("/", "%") or number <= 0:
+            return None
+        value = self._converted(left, e.dtype)
+        low, high = e.dtype.value_range() if value.low is None or value.high is None else (value.low, value.high)
+        if e.op == "/":   # towards zero
+            return int(Fraction(low, number)), int(Fraction(high, number))
+        return max(-number + 1, min(low, 0)), min(number - 1, max(high, 0))
 
     def _choice(self, e: Select) -> Form:
         """Minima and maxima in every spelling of the comparison get one name."""
@@ -212,6 +225,12 @@ def _is_unrounded(form: Form) -> bool:
     (monomial, factor), = form.terms
     return (len(monomial) == 1 and abs(factor) == 1) or (
         not monomial and abs(factor.numerator).bit_length() <= MANTISSA_BITS[form.dtype.name])
+
+
+def _changes_nothing(e: Binary) -> bool:
+    """`x >> 0`, `x | 0`, `x ^ 0` and `x / 1` are x, in the type of the result."""
+    number = {">>": 0, "|": 0, "^": 0, "/": 1}.get(e.op)
+    return number is not None and isinstance(e.right, Literal) and e.right.value == number
 
 
 def widens(narrow: DType, wide: DType) -> bool:
