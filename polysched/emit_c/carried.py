@@ -16,7 +16,8 @@ CARRIED_OPERATIONS = 200_000
 
 
 def carried_pairs(own: Sequence[Leaf], depth: int, dependences: Dependences, *, updates_of: Collection[str] = (),
-                  sinks: Sequence[Leaf] | None = None, inner: int = 0) -> Iterator[isl.Map | None]:
+                  sources: Sequence[Leaf] | None = None, sinks: Sequence[Leaf] | None = None,
+                  inner: int = 0) -> Iterator[isl.Map | None]:
     """Values of the loops at both ends of the dependences between two iterations of one execution of a loop.
 
     Parameters
@@ -24,7 +25,7 @@ def carried_pairs(own: Sequence[Leaf], depth: int, dependences: Dependences, *, 
     own : the leaves inside of the loop.
     depth : how many loops are around it.
     updates_of : statements whose pairs of updates of their reduction do not count.
-    sinks : leaves at which the later end stands; all of them where nothing is said.
+    sources, sinks : leaves at which the earlier and the later end stand; all of them where nothing is said.
     inner : how many of the loops inside of the loop have their values told, too, where there are so many.
 
     Yields
@@ -37,7 +38,7 @@ def carried_pairs(own: Sequence[Leaf], depth: int, dependences: Dependences, *, 
         if pair.kind is DependenceKind.INPUT or not {pair.source, pair.sink} <= statements or (
                 pair.reduction and pair.source in updates_of):
             continue
-        for source, sink in product(own, own if sinks is None else sinks):
+        for source, sink in product(own if sources is None else sources, own if sinks is None else sinks):
             if (source.instance.statement, sink.instance.statement) == (pair.source, pair.sink):
                 found = with_budget(CARRIED_OPERATIONS, partial(
                     _carried, pair.relation, source, sink, depth, inner, dependences))

@@ -62,7 +62,8 @@ def choose_skewed_tile(problem: TileProblem, target: Target) -> TileChoice | Non
     order = problem.orders[0]
     best: tuple[float, TileChoice] | None = None
     for edges in _combinations(problem, order):
-        if working_set_bytes(problem.nest, _box(problem.nest, edges), problem.line_bytes) > problem.capacity_bytes:
+        kept = working_set_bytes(problem.nest, _two_steps(problem.nest, edges), problem.line_bytes)
+        if kept > problem.capacity_bytes:
             continue
         plan = BandPlan(nest=problem.nest, edges=tuple(
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
@@ -103,6 +104,12 @@ def _box(nest: Nest, edges: tuple[int | None, ...]) -> tuple[int, ...]:
     """The iterations of a full tile per loop, at one value of the loop that skews the others."""
     return tuple(min(edge or extent, unskewed_extent(nest, loop) if loop else extent)
                  for loop, (edge, extent) in enumerate(zip(edges, nest.extents, strict=True)))
+
+
+def _two_steps(nest: Nest, edges: tuple[int, ...]) -> tuple[int, ...]:
+    """The iterations whose data have to stay in the cache: a tile moves on over its data, from step to next step."""
+    first, *others = _box(nest, edges)
+    return (min(first, 2), *others)
 
 
 def _combinations(problem: TileProblem, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -17,6 +17,8 @@ from polysched.tiling.cost_models import Projected
 from polysched.tiling.nest import nest_of
 from polysched.tiling.position import top
 from polysched.tiling.skewed_tiles import busiest_share, full_tiles_seconds, wavefront_seconds, wavefront_widths
+from polysched.tiling.tile_problem import USABLE
+from polysched.tiling.traffic import working_set_bytes
 
 STENCIL = """
 void f(double A[{n}][{n}], double B[{n}][{n}]) {{
@@ -110,3 +112,13 @@ def test_time_is_cut_into_even_shares(steps):
     edges = tiled.bands[0].plan.edges
     assert -steps % edges[0] <= steps // edges[0]    # what the last tile lacks
     assert edges[1] % (2 * edges[0]) == 0 or edges[1] & (edges[1] - 1) == 0
+
+
+def test_a_tile_may_touch_more_over_its_steps_than_the_cache_holds_as_long_as_two_steps_fit():
+    target = replace(SMALL, caches=(SMALL.caches[0], replace(SMALL.caches[1], size_bytes=32 << 10)))
+    nest = nest_at(1000, 48)
+    (band,) = tile(schedule_of(1000, 48), TilingOptions(sizes="auto", target=target)).bands
+    steps, rows, columns = (min(size, extent) for size, extent in zip(band.sizes, (48, 998, 998), strict=True))
+    capacity = USABLE * (32 << 10)
+    assert working_set_bytes(nest, (2, rows, columns), 64) <= capacity < working_set_bytes(
+        nest, (steps, rows, columns), 64)

@@ -1,0 +1,60 @@
+"""Rows of a tile that read their neighbours, side by side."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.scop import from_c_text
+from tests.emit_c.compiled import load
+
+HEAD = "void f(int n, int steps, double A[restrict n][n], double B[restrict n][n])\n{\n#pragma scop\n"
+TAIL = "\n#pragma endscop\n}\n"
+STAR = """for (int t = 0; t < steps; t++) {
+    for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)
+        B[i][j] = 0.2 * (A[i][j] + A[i][j - 1] + A[i][j + 1] + A[i - 1][j] + A[i + 1][j]);
+    for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)
+        A[i][j] = 0.2 * (B[i][j] + B[i][j - 1] + B[i][j + 1] + B[i - 1][j] + B[i + 1][j]);
+  }"""
+SIDE_BY_SIDE = {
+    "a star": STAR,
+    "rows below only": STAR.replace("A[i - 1][j]", "A[i][j]").replace("B[i - 1][j]", "B[i][j]"),
+}
+ALONE = {
+    "in place": """for (int t = 0; t < steps; t++)
+    for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)
+        A[i][j] = 0.25 * (A[i - 1][j] + A[i][j] + A[i + 1][j] + A[i][j + 1]);""",
+    "no neighbours above or below": STAR.replace("A[i - 1][j] + A[i + 1][j]", "A[i][j]").replace(
+        "B[i - 1][j] + B[i + 1][j]", "B[i][j]"),
+}
+
+
+def _text(body: str, vector_bits: int) -> str:
+    return polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(
+        vector_bits=vector_bits, tile=(3, 8, 16))).text
+
+
+@pytest.mark.parametrize("case", [*SIDE_BY_SIDE, *ALONE])
+def test_neighbours_go_side_by_side(case: str, tmp_path: Path) -> None:
+    body = {**SIDE_BY_SIDE, **ALONE}[case]
+    text = _text(body, 256)
+    assert ("i += 2" in text) is (case in SIDE_BY_SIDE), text
+    new = load(HEAD.replace("#pragma scop\n", "") + text + "}\n", tmp_path)
+    old = load(HEAD + body + TAIL, tmp_path)
+    for n, steps in ((2, 1), (3, 2), (4, 3), (5, 4), (9, 2), (10, 3), (11, 7), (18, 3), (19, 6), (41, 5)):
+        results = []
+        for library in (new, old):
+            random = np.random.default_rng(n)
+            arrays = [random.random((n, n)), random.random((n, n))]
+            library.f(ctypes.c_int(n), ctypes.c_int(steps), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays)
+        for mine, theirs in zip(*results, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_vectors_as_wide_as_a_line_keep_rows_alone() -> None:
+    assert "i += 2" not in _text(STAR, 512)
