@@ -1,7 +1,7 @@
 """Emitted code of stencils over time around the edges of their tiles: boxes, diamonds, rolling arrays, rows in step.
 
-One compilation per program and kind of tile; then arrays that end before, at and behind the edges of the tiles and of the
-vectors, over one step, a tile's steps and more.  Arrays lie between guard bytes, so that a write beside them shows.
+One compilation per program and kind of tile; then arrays that end before, at and behind the edges of the tiles and of
+the vectors, over one step, a tile's steps and more.  Arrays lie between guard bytes, so that a write beside them shows.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import polysched
-from polysched import PipelineOptions
+from polysched import PipelineOptions, optimize
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 
@@ -69,7 +68,7 @@ KINDS = {
 FLOATS = ("boxes in wavefronts", "sizes by the model")
 
 
-def arrays_of(heads: str, sizes: tuple[int, int, int]) -> list[np.ndarray]:
+def arrays_of(heads: str, sizes: tuple[int, ...]) -> list[np.ndarray]:
     generator = np.random.default_rng(sizes)
     known = dict(zip("nml", sizes, strict=True))
     shapes = [tuple(eval(part.rstrip("] "), known) for part in head.split("[")[1:]) for head in heads.split(",")]
@@ -102,7 +101,7 @@ def test_around_every_edge_the_source_is_computed(name: str, kind: str, element:
         body = re.sub(r"0\.\d+", r"\g<0>f", body)
     text = f"void f(int steps, int n, int m, int l, {heads}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     options = {"tile": edges, **KINDS[kind]}
-    new = polysched.optimize(from_c_text(text), PipelineOptions(vector_bits=256, **options))
+    new = optimize(from_c_text(text), PipelineOptions(vector_bits=256, **options))
     head = text[:text.index("#pragma")]
     ours = load(f"{head}{new.text}}}\n", tmp_path).f
     original = load(text, tmp_path, strict=False).f
