@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -16,11 +16,10 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
 from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.dependence.substitution import substitute_temporaries
-from polysched.dependence.text import dependences_text
-from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice
+from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice, untestable
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.work import loops_in_lanes
-from polysched.errors import OutputError
+from polysched.errors import PolyschedError, SourceLocation, UnsupportedScopError, UsageError
 from polysched.pipeline_options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.schedule import Schedule
@@ -30,7 +29,6 @@ from polysched.scop.display import source_text
 from polysched.scop.html import beside, c_code, card, folded, paragraph, preformatted
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
-from polysched.scop.text import isl_tree_text, scop_text
 from polysched.tensorize.decision import decide
 from polysched.tensorize.narrowing import narrow_sums
 from polysched.tensorize.surroundings import KeptLoop, inside_loops
@@ -46,7 +44,6 @@ logger = logging.getLogger(__name__)
 stage_logger = logging.getLogger("polysched.stages")  # told each stage before it begins; progress listens to it
 
 Value = TypeVar("Value")
-STAGES = ("scop", "dependences", "schedule", "tiled", "emitted")
 STAGE_WORDS = {"scop": "reading the program", "dependences": "finding the dependences", "schedule": "scheduling",
                "tiled": "tiling", "emitted": "writing C", "splice": "writing C"}
 
@@ -193,8 +190,8 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     kept_below = 0
     if options.safe and scop.source is not None:
         kept_below, source = crossover(source), original_when_small(source)
-    if options.guard:
-        source = guarded(source)
+    if options.guard or (options.is_guarded and scop.source is not None):
+        source = guarded(source, scop)
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
@@ -341,49 +338,49 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     scops = _timed(seconds, "scop", lambda: all_from_c_file(
         str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
         pure=options.pure, autodetect=options.autodetect))
-    regions = tuple(optimize(scop, options) for scop in scops)
     assert scops
     assert scops[0].source is not None
     text = scops[0].source.text
+    regions = _detected(scops, options) if options.autodetect else tuple(optimize(scop, options) for scop in scops)
     result = _timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)
+
+
+def _detected(scops: Sequence[Scop], options: PipelineOptions) -> tuple[Optimized, ...]:
+    """All stages for the regions that were found; one that a stage refuses stays as it is, with a warning.
+
+    So does one that takes for granted what no test can tell, unless it was said that nothing needs a test.
+    """
+    regions: list[Optimized] = []
+    refused: list[PolyschedError] = []
+    for scop in scops:
+        try:
+            if options.guard is None:
+                _check_testable(scop)
+            regions.append(optimize(scop, options))
+        except UsageError:
+            raise
+        except PolyschedError as error:
+            logger.warning("left as it is: %s", error)
+            refused.append(error)
+    if not regions:
+        raise refused[0]
+    return tuple(regions)
+
+
+def _check_testable(scop: Scop) -> None:
+    """Refuse a region that takes for granted what no test at run time can tell."""
+    if found := untestable(scop):
+        line = scop.statements[0].line if scop.statements else 0
+        path = scop.source.path if scop.source is not None else scop.name
+        raise UnsupportedScopError(
+            "nobody promised what transforming these loops takes for granted, and no test can tell it",
+            where=SourceLocation(path, line), witness=found[0].text, hint="--no-guard takes it for granted")
 
 
 def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:
     """The text of a C file with every region optimized, everything else as it was."""
     return transform_file(path, options).text
-
-
-def dump_stages(regions: Sequence[Optimized], folder: str | Path) -> None:
-    """Write each stage's value as text: `1-scop.txt` to `5-emitted.c`, in a folder per region if there are several.
-
-    Raises
-    ------
-    OutputError : the folder cannot be written.
-    """
-    for number, region in enumerate(regions):
-        target = Path(folder) / f"region-{number}" if len(regions) > 1 else Path(folder)
-        texts = stage_texts(region)
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-            for position, name in enumerate(STAGES, 1):
-                suffix = "c" if name == "emitted" else "txt"
-                (target / f"{position}-{name}.{suffix}").write_text(
-                    texts[name], encoding="utf-8", errors="surrogateescape")
-        except OSError as error:
-            raise OutputError(f"the stages cannot be written: {error.strerror}", where=str(target)) from None
-
-
-def stage_texts(region: Optimized) -> dict[str, str]:
-    """Each stage's value as text, by the stage's name."""
-    return {"scop": scop_text(region.scop), "dependences": dependences_text(region.dependences),
-            "schedule": _text([f"algorithm: {region.schedule.algorithm}", f"report: {region.schedule.report}",
-                               isl_tree_text(region.schedule.tree)]),
-            "tiled": _text([*region.steps(), isl_tree_text(region.tiled.tree)]), "emitted": region.text}
-
-
-def _text(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _timed(seconds: dict[str, float], stage: str, run: Callable[[], Value]) -> Value:

@@ -45,7 +45,8 @@ class PipelineOptions:
     expand : give temporaries that every iteration writes anew a copy per iteration, so that they order nothing; most
         copies become variables or small buffers again in the emitted loops.
     reassociate : sums and products of floats may be computed in another order, and so be rounded differently.
-    guard : test at run time what the extraction assumes, with the original code as the other branch.
+    guard : test at run time what the extraction assumes, with the original code as the other branch; None where loops
+        were found by `autodetect`, for which nobody promised anything.
     safe : keep the original code of a region of a C file as an alternative, for where there is too little to do.
     autodetect : take the largest regions that can be represented, marked by pragmas or not.
     pure : functions that only compute with their arguments.
@@ -72,7 +73,7 @@ class PipelineOptions:
     collapse: bool = True
     expand: bool = True
     reassociate: bool = False
-    guard: bool = False
+    guard: bool | None = None
     safe: bool = False
     autodetect: bool = False
     pure: tuple[str, ...] = ()
@@ -100,6 +101,11 @@ class PipelineOptions:
                              point_order=self.point_order, outer_orders=self.outer_orders, parallel=self.parallel,
                              parallel_degrees=self.parallel_degrees,
                              register=bool(target.vector_bits) and (self.register_block or True), target=target)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether assumptions are tested at run time."""
+        return self.autodetect if self.guard is None else self.guard
 
     def collapses_for(self) -> int:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""

@@ -1,13 +1,16 @@
 """The whole order from Python: `polysched.optimize` and its neighbours."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import polysched
-from polysched.errors import OutputError, UnsupportedScopError, UsageError
-from polysched.pipeline import STAGES, dump_stages, optimize, source_to_source, transform_file
+from polysched.errors import BudgetExceededError, OutputError, UnsupportedScopError, UsageError
+from polysched.pipeline import optimize, source_to_source, transform_file
 from polysched.pipeline_options import PipelineOptions
+from polysched.scop.scop import Scop
+from polysched.stage_texts import STAGES, dump_stages
 
 TEXT = """\
 void smooth(int n, double A[n], double B[n])
@@ -77,6 +80,48 @@ def test_the_same_input_gives_the_same_text(source: Path) -> None:
 def test_senseless_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         PipelineOptions(**options)
+
+
+FOUND = """
+void shift(int n, double *a, double *b) {
+  for (int i = 0; i < n; i++)
+    a[i] = 2.0 * b[i];
+}
+void gather(int n, double *a, double *b, int *at) {
+  for (int i = 0; i < n; i++)
+    a[i] = 2.0 * b[at[i]];
+}
+"""
+
+
+def test_loops_that_were_found_are_guarded_or_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = tmp_path / "found.c"
+    source.write_text(FOUND)
+    (shift,) = transform_file(source, PipelineOptions(autodetect=True)).regions
+    assert shift.text.startswith("if (")
+    assert "left as it is" in caplog.text
+    assert "the memory of a, b does not overlap" in caplog.text
+    trusted = transform_file(source, PipelineOptions(autodetect=True, guard=False)).regions
+    assert [region.text.startswith("if (") for region in trusted] == [False, False]
+
+
+def test_a_region_that_a_stage_refuses_does_not_refuse_the_file(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    source = tmp_path / "found.c"
+    source.write_text(FOUND)
+    analyse = polysched.pipeline.analysed
+
+    def refusing(scop: Scop, **options: Any) -> Any:
+        if scop.name == "shift":
+            raise BudgetExceededError("too many operations", where=scop.name)
+        return analyse(scop, **options)
+
+    monkeypatch.setattr(polysched.pipeline, "analysed", refusing)
+    (gather,) = transform_file(source, PipelineOptions(autodetect=True, guard=False)).regions
+    assert gather.scop.name == "gather"
+    assert "left as it is: shift: too many operations" in caplog.text
+    with pytest.raises(BudgetExceededError):
+        transform_file(source, PipelineOptions(autodetect=True))
 
 
 def test_a_file_with_several_regions_is_for_transform_file(tmp_path: Path) -> None:

@@ -59,8 +59,9 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
     add_instructions(parser)
     group.add_argument("--reassociate", action="store_true",
                        help="allow sums and products of floats in another order, which rounds differently")
-    group.add_argument("--guard", action="store_true",
-                       help="test at run time what the extraction assumes, with the original code as the other branch")
+    group.add_argument("--guard", action=argparse.BooleanOptionalAction, default=None,
+                       help="test at run time what the extraction assumes, with the original code as the other branch "
+                            "(default: with --autodetect, which leaves loops as they are where no test can tell)")
     group.add_argument("--safe", action="store_true",
                        help="keep the original code as an alternative: for sizes with too little to do; `run` keeps it "
                             "altogether where the transformed code turns out slower")

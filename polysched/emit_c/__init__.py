@@ -3,7 +3,7 @@
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.emission import Scan, emit, scan
 from polysched.emit_c.function import CFunction, emit_function
-from polysched.emit_c.guard import guarded
+from polysched.emit_c.guard import guarded, untestable
 from polysched.emit_c.safe import crossover, original_when_small
 from polysched.emit_c.splice import splice
 
@@ -19,4 +19,5 @@ __all__ = [
     "original_when_small",
     "scan",
     "splice",
+    "untestable",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 import islpy as isl
 
 from polysched.scop.scop import Scop
 
+Value = TypeVar("Value", isl.PwAff, isl.Set)
 _OP: Any = isl.ast_expr_op_type
 _EXPRESSION: Any = isl.ast_expr_type
 _BINARY = {_OP.add: "+", _OP.sub: "-", _OP.mul: "*", _OP.div: "/", _OP.pdiv_q: "/", _OP.pdiv_r: "%", _OP.zdiv_r: "%",
@@ -18,18 +19,27 @@ _BINARY = {_OP.add: "+", _OP.sub: "-", _OP.mul: "*", _OP.div: "/", _OP.pdiv_q: "
 
 def size_text(scop: Scop, value: isl.PwAff) -> str:
     """The expression, with the parameters as C spells them at the region; it needs no macros."""
+    value = spelled(scop, value)
+    build = isl.AstBuild.from_context(isl.Set.universe(value.domain().get_space().params()))
+    return expression_text(build.expr_from_pw_aff(value.coalesce()))
+
+
+def spelled(scop: Scop, value: Value) -> Value:
+    """The function or set with the names of its parameters as C spells their values at the region."""
     for parameter in scop.parameters:
         at = value.find_dim_by_name(isl.dim_type.param, parameter.name)
         if at >= 0:
             value = value.set_dim_id(isl.dim_type.param, at, isl.Id(f"(long){parameter.spelling}"))
-    build = isl.AstBuild.from_context(isl.Set.universe(value.domain().get_space().params()))
-    expression = build.expr_from_pw_aff(value.coalesce())
+    return value
+
+
+def expression_text(expression: isl.AstExpr) -> str:
+    """The C of an expression of isl, without the macros that isl itself prints for `floord`, `min` and `max`."""
     printed = str(expression.to_C_str())
     return _text(expression) if re.search(r"\b(floord|min|max)\(", printed) else printed
 
 
 def _text(expression: isl.AstExpr) -> str:
-    """The C of an expression of isl, in which isl itself would call `floord`, `min` and `max`."""
     kind = expression.get_type()
     if kind != _EXPRESSION.op:
         return str(expression.to_C_str())

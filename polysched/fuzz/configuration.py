@@ -173,7 +173,7 @@ class Configuration:
             scanned = scan(tiled)
             source = emit(tiled, scanned=scanned, options=EmitOptions(
                 openmp=self.parallel, vector_bits=self.vector_bits, packing=self.packing, reassociate=self.reassociate))
-            source, instructions = guarded(source) if self.guard else source, ()
+            source, instructions = guarded(source, scop) if self.guard else source, ()
         return Made(tiled=tiled, text=splice(text, [source]),
                     traced=traced_function(tiled, name="traced", scanned=scanned), instructions=instructions)
 

@@ -200,12 +200,15 @@ class Assumption:
     condition : a C expression over visible names that is true when it holds; None when it
         cannot be tested at run time.
     parameters : the parameter values for which it holds, when it is a statement about parameters.
+    apart : of `no-alias`, the pairs whose memory must not overlap: names of arrays; of an array and of a parameter that
+        writing it must not change; or the name of an array twice, for its rows behind stored pointers.
     """
 
     kind: str
     text: str
     condition: str | None = None
     parameters: isl.Set | None = None
+    apart: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

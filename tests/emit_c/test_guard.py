@@ -78,16 +78,75 @@ def test_arrays_that_overlap_keep_the_meaning_of_the_source(both, a, b, n):
     np.testing.assert_array_equal(call(guarded, start.copy(), a, b, n, 2), expected)
 
 
-def test_rows_that_lie_anywhere_are_not_tested(tmp_path):
-    """The pointer behind the last one is nobody's."""
+def test_of_rows_in_one_piece_the_first_and_the_last_are_looked_at(tmp_path):
+    """The pointer behind the last stored one is nobody's."""
     program = ("void f(int n, double **R, double *A, double B[n][4])\n{\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
                "    for (int j = 0; j < 4; j++)\n      TARGET[i][j] = 2 * A[j];\n#pragma endscop\n}\n")
     texts = {}
     for target in ("R", "B"):
         (tmp_path / "f.c").write_text(program.replace("TARGET", target))
         texts[target] = source_to_source(tmp_path / "f.c", PipelineOptions(guard=True, scheduler="original"))
-    assert "if (" not in texts["R"].split("for (")[0]
+    assert "&R[polysched_R_0][3] + 1" in texts["R"]
+    assert "[((long)n - 1) + 1]" not in texts["R"]
     assert "(const char *)&B[((long)n - 1) + 1] <= (const char *)&A[0]" in texts["B"]
+
+
+ROWS = """\
+void f(int n, int m, double **R, double **S, double *c, int *original)
+{
+    #pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < BOUND; j++)
+            R[i][j] = S[i][j] + 2.0 * R[i][j] + c[j];
+    #pragma endscop
+}
+"""
+# Rows of R, rows of S, the start of c, as places in one memory; whether the transformed code may run.
+PLACES = {
+    "apart": ([0, 10, 20], [40, 50, 60], 80, True),
+    "downwards": ([20, 10, 0], [40, 60, 50], 80, True),
+    "read ones overlap": ([0, 10, 20], [50, 50, 52], 80, True),
+    "side by side": ([0, 4, 8], [12, 16, 20], 24, True),
+    "mixed order": ([10, 0, 20], [40, 50, 60], 80, False),
+    "one array": ([0, 10, 20], [0, 10, 20], 80, False),
+    "shifted by one": ([0, 10, 20], [40, 9, 60], 80, False),
+    "written ones overlap": ([0, 1, 20], [40, 50, 60], 80, False),
+    "one row twice": ([0, 0, 20], [40, 50, 60], 80, False),
+    "interleaved": ([0, 20, 40], [10, 30, 50], 80, False),
+    "a vector among the rows": ([0, 10, 20], [40, 50, 60], 13, False),
+}
+
+
+@pytest.mark.parametrize("bound", ["m", "i + 2"])
+def test_rows_behind_pointers_are_looked_at_one_by_one(bound, tmp_path):
+    program = ROWS.replace("BOUND", bound)
+    (tmp_path / "f.c").write_text(program)
+    text = source_to_source(tmp_path / "f.c", PipelineOptions(guard=True, tile="off", parallel=False, vector_bits=0))
+    assert text.count("} else {") == 1
+    functions = []
+    for name, code in (("old", program), ("new", text.replace("} else {", "} else {\n*original = 1;"))):
+        (tmp_path / f"{name}.c").write_text(code)
+        done = find_compiler().run(["-O2", "-shared", "-fPIC", "-w", str(tmp_path / f"{name}.c"), "-o",
+                                    str(tmp_path / f"{name}.so")])
+        assert done.returncode == 0, done.stderr
+        functions.append(ctypes.CDLL(str(tmp_path / f"{name}.so")).f)
+    for r, s, c, apart in PLACES.values():
+        results, branch = [], ctypes.c_int(0)
+        for function in functions:
+            memory = np.arange(1.0, 101.0)
+            rows = [memory.ctypes.data + 8 * np.array(places, dtype=np.uint64) for places in (r, s)]
+            function(3, 4, *(ctypes.c_void_p(a.ctypes.data) for a in rows), ctypes.c_void_p(memory.ctypes.data + 8 * c),
+                     ctypes.byref(branch))
+            results.append(memory)
+        np.testing.assert_array_equal(*results)
+        assert bool(branch.value) is not apart, (r, s, c)
+
+
+def test_a_parameter_that_lies_in_a_written_array_is_noticed(tmp_path):
+    (tmp_path / "f.c").write_text("int n;\nvoid f(int *A, int *B)\n{\n#pragma scop\n  for (int i = 0; i < n; i++)\n"
+                                  "    A[i] = B[i] + 1;\n#pragma endscop\n}\n")
+    text = source_to_source(tmp_path / "f.c", PipelineOptions(guard=True))
+    assert "(const char *)(&(n) + 1) <= (const char *)&A[0]" in text
 
 
 def test_arrays_with_computed_subscripts_are_tested_by_rows(tmp_path):

@@ -88,8 +88,7 @@ def _over_parameters(value: isl.PwAff, model: isl.Space) -> isl.PwAff:
 
 def _assumption(assumption: Assumption, model: isl.Space) -> Assumption:
     parameters = assumption.parameters
-    return Assumption(kind=assumption.kind, text=assumption.text, condition=assumption.condition,
-                      parameters=None if parameters is None else parameters.align_params(model))
+    return replace(assumption, parameters=None if parameters is None else parameters.align_params(model))
 
 
 def _schedule(tree: Tree, statements: dict[str, Statement]) -> tuple[isl.Schedule, list[Statement]]:

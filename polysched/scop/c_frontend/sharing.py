@@ -26,14 +26,15 @@ def no_alias(x: Extraction) -> tuple[Assumption, ...]:
     pairs = [(a, b) for a, b in combinations(arrays, 2)
              if (a.name in written or b.name in written) and _may_overlap(x, a, b)]
     found = _exposed_parameters(x, [a for a in arrays if a.name in written])
-    found += [Assumption(kind="no-alias", text=f"the pointers stored in {a.name} lead to rows that do not overlap")
+    found += [Assumption(kind="no-alias", text=f"the pointers stored in {a.name} lead to rows that do not overlap",
+                         apart=((a.name, a.name),))
               for a in arrays if a.name in written & x.through_memory]
     if pairs:
         names = sorted({array.name for pair in pairs for array in pair})
         conditions = [disjoint(a, b) for a, b in pairs]
         condition = None if any(c is None for c in conditions) else " && ".join(f"({c})" for c in conditions)
         found.append(Assumption(kind="no-alias", text=f"the memory of {', '.join(names)} does not overlap",
-                                condition=condition))
+                                condition=condition, apart=tuple((a.name, b.name) for a, b in pairs)))
     return tuple(found)
 
 
@@ -50,7 +51,8 @@ def _exposed_parameters(x: Extraction, written: list[Array]) -> list[Assumption]
                    and (a.dtype == parameter.dtype or a.dtype.bits == 8)]
         if writers:
             found.append(Assumption(kind="no-alias",
-                                    text=f"writing {', '.join(writers)} does not change {parameter.spelling}"))
+                                    text=f"writing {', '.join(writers)} does not change {parameter.spelling}",
+                                    apart=tuple((name, parameter.name) for name in writers)))
     return found
 
 
