@@ -45,6 +45,7 @@ from polysched.emit_c.repeated_iterations import anchor
 from polysched.emit_c.row_jam import Rows, jam_rows
 from polysched.emit_c.shared_panels import LARGEST_SHARED_BYTES, Sharing, memory_of, share_panels, shared_panels
 from polysched.emit_c.statements import INDENT
+from polysched.emit_c.summed_rows import SummedRows, sum_rows
 from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
 from polysched.emit_c.unit_steps import count_by_one
 from polysched.emit_c.unskewing import unskew
@@ -222,9 +223,12 @@ def _in_vectors(loops: Node, facts: Facts, printer: RegionPrinter, dependences: 
     """What is no register tile, in vectors where it has such a form, reductions too."""
     if printer.options.vector_bits < 8 * LINE_BYTES:
         loops = neighbours_in_step(loops, facts, NeighbourRows(dependences=dependences, taken=printer.taken))
-    loops = vectorise_loops(loops, facts, Vectorisation(
+    vectors = Vectorisation(
         taken=printer.taken, width=printer.vector_width, calls=printer.has_vector_calls,
-        overlaps=printer.reads_overlap, anchor=partial(anchor, printer.scop, printer.local_names)))
+        overlaps=printer.reads_overlap, anchor=partial(anchor, printer.scop, printer.local_names))
+    loops = sum_rows(loops, facts, SummedRows(
+        dependences=dependences, taken=printer.taken, promotes=printer.promotes, vectors=vectors))
+    loops = vectorise_loops(loops, facts, vectors)
     return reduce_in_lanes(loops, facts, LaneReductions(
         dependences=dependences, reductions=_free_reductions(printer.scop, printer.options),
         width=printer.reduction_width))
