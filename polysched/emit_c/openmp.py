@@ -18,7 +18,8 @@ from polysched.scheduling.marks import Role
 CHUNK = 8  # iterations of an untiled loop that a thread takes at a time
 
 
-def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, index: IndexPrinter) -> list[str]:
+def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, index: IndexPrinter,
+            tested: bool = False) -> list[str]:
     """The pragma lines in front of a loop.
 
     Parameters
@@ -27,14 +28,23 @@ def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, ind
         parallel loops directly inside it share when all of them form a box.
     threads, simd : which kinds of pragma are wanted.
     index : prints the condition under which a team is worth its start.
+    tested : the condition holds where the loop stands, so that no clause has to say it.
     """
     reasons = _reasons_for_team(loop, index)
     team = threads and _starts_team(loop, above) and reasons is not None
     vector = simd and runs_in_lanes(loop)
     if not team and not vector:
         return []
-    clause = _collapse_clause(loop) + _schedule_clause(loop) + _if_clause(loop, reasons or []) if team else ""
+    clause = ""
+    if team:
+        clause = _collapse_clause(loop) + _schedule_clause(loop) + _if_clause(loop, [] if tested else reasons or [])
     return ["#pragma omp" + (" parallel for" if team else "") + (" simd" if vector else "") + clause]
+
+
+def team_condition(loop: For, *, above: tuple[For, ...], index: IndexPrinter) -> CText | None:
+    """When a loop starts a team of threads; None where it never does or always does."""
+    conditions = _reasons_for_team(loop, index) if _starts_team(loop, above) else None
+    return reduce(lambda a, b: binary("&&", a, b), conditions) if conditions else None
 
 
 def _collapse_clause(loop: For) -> str:

@@ -38,6 +38,7 @@ from polysched.emit_c.names import TakenNames
 from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.operations import only_copies
 from polysched.emit_c.panel_copy import PanelCopy
+from polysched.emit_c.region_branches import with_pragmas
 from polysched.emit_c.statements import INDENT, braced, print_body
 from polysched.emit_c.thread_arrays import array_of_thread
 from polysched.emit_c.thread_parts import ThreadParts
@@ -165,7 +166,8 @@ class RegionPrinter:
         flag = None if wanted or loop.mark.parallel else exit_test(loop, lambda leaf: self._printer(leaf, Point(())))
         body += [] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]
         body += ['__asm__("" ::: "memory");'] if loop.forgets else []
-        return [*comment, *wanted, *braced(head, body)]
+        return [*comment, *with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
+                                        simd=self.options.simd, index=self.index)]
 
     def _if(self, node: If, place: Place) -> list[str]:
         head = f"if ({self.index.condition(node.condition)})"

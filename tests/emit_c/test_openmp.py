@@ -31,11 +31,11 @@ POINT = LoopMark(role=Role.POINT)
     ("i", (("floor(i/8)", TILE), ("floor(j/8)", LoopMark(role=Role.TILE, member=1)), ("i", POINT), ("j", POINT)),
      "#pragma omp parallel for schedule(dynamic)\n"),
     ("0", (("i", LoopMark(parallel=True, least_iterations=64)), ("j", LoopMark(member=1))),
-     "#pragma omp parallel for if(n >= 64)\n"),
+     "if (n >= 64) {\n  #pragma omp parallel for\n"),
     ("0", (("i", LoopMark(parallel=True)), ("j", LoopMark(member=1, parallel=True, simd=True))),
      "#pragma omp parallel for\n"),
     ("0", (("j", LoopMark(member=1)), ("i", LoopMark(parallel=True, simd=True, least_iterations=8))),
-     "#pragma omp parallel for simd if(parallel: n >= 8)\n"),
+     "  if (n >= 8) {\n    #pragma omp parallel for simd\n"),
 ])
 def test_parallel_loop(low: str, loops: tuple[tuple[str, LoopMark], ...], pragma: str) -> None:
     text = emit(marked(from_c_text(TEXT.format(low=low)), loops)).text
@@ -48,4 +48,4 @@ def test_the_iterations_of_rows_of_aligned_vectors_count() -> None:
     loops = (("i", LoopMark(parallel=True, least_work=16384)), ("j", LoopMark(member=1, simd=True)))
     emitted = emit(marked(from_c_text(text), loops), options=EmitOptions(vector_bits=512)).text
     assert "% 64" in emitted    # rows begin with a vector that ends behind the next boundary
-    assert "if((double)n * 1984 >= 16384)" in emitted, emitted
+    assert "if ((double)n * 1984 >= 16384) {\n" in emitted, emitted
