@@ -24,7 +24,7 @@ from polysched.scop.c_frontend.directives import check_directives
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.inline import Inliner
-from polysched.scop.c_frontend.liveness import dead_after, live_after
+from polysched.scop.c_frontend.liveness import dead_after, live_after, object_dead_after
 from polysched.scop.c_frontend.outliving import at_start, made_assignable, outliving, without_declarations
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse
 from polysched.scop.c_frontend.places import extent_value
@@ -32,7 +32,7 @@ from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_so
 from polysched.scop.c_frontend.regions import HINT, active_pragmas, find_regions
 from polysched.scop.c_frontend.scopes import Scope, Symbol
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
-from polysched.scop.scop import Scop, SourceRegion
+from polysched.scop.scop import AccessKind, Scop, SourceRegion
 from polysched.target import find_compiler
 
 _LOG = logging.getLogger(__name__)
@@ -187,9 +187,11 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
                          function=region.function.decl.name, indent=text.indent,
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
                          declarations=tuple(map(at_start, kept)), without_declarations=plain)
+    read = {a.array for s in x.open_statements for a in s.accesses if a.kind is AccessKind.READ}
     dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
-                     if isinstance(symbol, Symbol) and isinstance(symbol.ctype, Scalar)
-                     and dead_after(region, symbol))
+                     if isinstance(symbol, Symbol) and (
+                         dead_after(region, symbol) if isinstance(symbol.ctype, Scalar) else
+                         array.name in read and object_dead_after(region, symbol)))
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
                       dead_after=dead)
 

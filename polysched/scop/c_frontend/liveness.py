@@ -10,6 +10,7 @@ from enum import Enum
 
 from pycparser import c_ast
 
+from polysched.scop.c_frontend.c_types import ArrayOf, CType, Scalar, StructType
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 
@@ -60,6 +61,51 @@ def dead_after(region: SyntaxRegion, symbol: Symbol) -> bool:
         return False
     return not any(isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID)
                    and n.expr.name == symbol.name for n in everything(region.function.body))
+
+
+def object_dead_after(region: SyntaxRegion, symbol: Symbol) -> bool:
+    """Whether a local array or structure of the function is surely not read after the region.
+
+    That takes a function that names it only in references to single elements: elsewhere an array is a pointer to its
+    first element, which may be kept.
+    """
+    steps = _steps(symbol.ctype)
+    return (symbol.origin is Origin.LOCAL and steps is not None and not live_after(region, symbol)
+            and not _escapes(region.function.body, symbol.name, steps))
+
+
+def _steps(ctype: CType) -> int | None:
+    """How many subscripts and member names lead to every element of an object; None where they lead to pointers."""
+    if isinstance(ctype, Scalar):
+        return 0
+    inner = [ctype.element] if isinstance(ctype, ArrayOf) else [
+        member for _, member in ctype.members] if isinstance(ctype, StructType) else []
+    found = {_steps(member) for member in inner}
+    steps = found.pop() if len(found) == 1 else None
+    return None if steps is None else steps + 1
+
+
+def _escapes(node: c_ast.Node, name: str, steps: int) -> bool:
+    """Whether a function names an object other than in a reference to one element whose address is not taken."""
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&" and _reference(node.expr)[0] == name:
+        return True
+    if isinstance(node, c_ast.ID | c_ast.ArrayRef | c_ast.StructRef):
+        base, taken, subscripts = _reference(node)
+        if base == name and taken != steps:
+            return True
+        if base is not None:
+            return any(_escapes(subscript, name, steps) for subscript in subscripts)
+    return any(_escapes(child, name, steps) for _, child in node.children())
+
+
+def _reference(node: c_ast.Node) -> tuple[str | None, int, list[c_ast.Node]]:
+    """The variable that subscripts and member names begin at, how many there are, and the subscripts."""
+    steps, subscripts = 0, []
+    while isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.StructRef) and node.type == "."):
+        if isinstance(node, c_ast.ArrayRef):
+            subscripts.append(node.subscript)
+        steps, node = steps + 1, node.name
+    return (node.name if isinstance(node, c_ast.ID) else None), steps, subscripts
 
 
 def _outside(node: c_ast.Node, region: SyntaxRegion) -> Iterator[c_ast.Node]:
