@@ -28,7 +28,8 @@ DEAD = {"nothing else": ("", ""), "set before": ("row[3] = 1;", ""), "read befor
         "its size": ("", "u[0][0] = n;")}
 ALIVE = {"read after": ("", "u[0][0] = row[3];"), "handed on after": ("", "take(row);"),
          "handed on before": ("take(row);", ""), "kept before": ("kept = row;", ""),
-         "address of an element": ("kept = &row[2];", ""), "through a pointer": ("double *p = row + 1;", "u[0][0] = p[1];"),
+         "address of an element": ("kept = &row[2];", ""),
+         "through a pointer": ("double *p = row + 1;", "u[0][0] = p[1];"),
          "size of the whole": ("", "u[0][0] = sizeof(row);"), "written one by one": ("", "row[2] += 1;"),
          "in a loop around": ("for (int t = 0; t < 2; t++) { u[0][0] = row[1];", "}")}
 
