@@ -1,6 +1,7 @@
 """How many mappings of each operator onto a 16x16x16 matrix unit: AMOS's rule and the sound one; see README.md.
 
     python experiments/amos_mappings/run.py [--extra]
+    python experiments/amos_mappings/run.py --times --results times.jsonl
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import matching_time
 
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.plots import grouped_bars
@@ -27,14 +30,19 @@ REPEATS = 7   # calls of which the median is reported
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--extra", action="store_true", help="name the matches that AMOS's rule does not admit")
+    group.add_argument("--times", action="store_true", help="time matching with every shipped description instead")
 
 
 def cases(settings: Settings) -> list[Case]:
+    if settings.options["times"]:
+        return [Case(name=name) for name in OPERATORS]
     return [Case(name=name, parameters={"published": count}) for name, count in settings.config["published"].items()]
 
 
 def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
-    """Count by both rules; a match is identified up to the unit's symmetry."""
+    """Count by both rules; a match is identified up to the unit's symmetry.  With `--times`, see `matching_time`."""
+    if settings.options["times"]:
+        return matching_time.measure(case.name, report)
     unit, operator = find_intrinsic(UNIT), case.name.removesuffix("_reach")
     if operator != case.name:
         filled = match(OPERATORS[operator](), unit, MatchOptions(rule=Rule.AMOS, extents=Extents.REACH),
@@ -51,7 +59,17 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
             "extra": [str(m) for m in sound.matches if m.signature not in admitted]}
 
 
+def by_kind(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+    """Records of counts, and of matching times."""
+    return ([r for r in records if not r.options.get("times")], [r for r in records if r.options.get("times")])
+
+
 def table(records: Sequence[Record]) -> str:
+    counted, timed = by_kind(records)
+    return "\n\n".join([*([counts(counted)] if counted else []), *([matching_time.table(timed)] if timed else [])])
+
+
+def counts(records: Sequence[Record]) -> str:
     rows = [[r.case, r.values["published"], r.values["amos"], r.values.get("exact"),
              *(None if (t := r.values.get(f"{rule}_milliseconds")) is None else f"{t:.0f}"
                for rule in ("amos", "exact"))] for r in records]
@@ -62,14 +80,19 @@ def table(records: Sequence[Record]) -> str:
 
 
 def verdict(records: Sequence[Record]) -> str:
-    wrong = [r.case for r in records if r.done and r.values["published"] != r.values["amos"]]
-    return f"other counts than published: {', '.join(wrong)}" if wrong else ""
+    counted, timed = by_kind([r for r in records if r.done])
+    wrong = [r.case for r in counted if r.values["published"] != r.values["amos"]]
+    other = f"other counts than published: {', '.join(wrong)}" if wrong else ""
+    return "; ".join(filter(None, (other, matching_time.verdict(timed))))
 
 
 def plot(records: Sequence[Record]) -> Figure:
+    counted, timed = by_kind(records)
+    if timed and not counted:
+        return matching_time.plot(timed)
     series = {"published": "published", "AMOS's rule": "amos", "sound": "exact"}
-    return grouped_bars([r.case for r in records],
-                        {label: [r.values.get(key) for r in records] for label, key in series.items()},
+    return grouped_bars([r.case for r in counted],
+                        {label: [r.values.get(key) for r in counted] for label, key in series.items()},
                         ylabel="mappings", logarithmic=True)
 
 

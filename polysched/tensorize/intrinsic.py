@@ -199,6 +199,6 @@ class Intrinsic:
     def inputs(self) -> tuple[Variable, ...]:
         return tuple(v for v in self.parsed.operands if not v.written)
 
-    @property
+    @cached_property
     def output(self) -> Variable:
         return next(v for v in self.parsed.operands if v.written)

@@ -118,15 +118,24 @@ class Match:
 
     def counts_padding(self) -> str:
         """Why the places that padding adds would change the result; "" where they do not."""
-        output = self.intrinsic.output.name
-        for group, part in enumerate(self.groups):
-            shown = output in part.indexes and not self.is_partial(group)   # else results that nobody stores
-            if shown or self.fused_extent(group) % self.extent(group) == 0:
-                continue
-            if not vanishes(self.intrinsic, part.indexes - {output}):
-                return (f"dimension {part.name} takes {self.extent(group)} iterations, and what {self.intrinsic.name} "
-                        "computes of zeros in the place of missing ones counts")
+        known = self.table.padding   # by group and its loops, of all matches
+        for place in enumerate(self.loops):
+            why = known.get(place)
+            if why is None:
+                why = known[place] = self._padding_of(place[0])
+            if why:
+                return why
         return ""
+
+    def _padding_of(self, group: int) -> str:
+        """The same for the places of one group, which follows from its loops."""
+        part, output = self.groups[group], self.intrinsic.output.name
+        shown = output in part.indexes and not self.is_partial(group)   # else results that nobody stores
+        if shown or self.fused_extent(group) % self.extent(group) == 0 \
+                or vanishes(self.intrinsic, part.indexes - {output}):
+            return ""
+        return (f"dimension {part.name} takes {self.extent(group)} iterations, and what {self.intrinsic.name} "
+                "computes of zeros in the place of missing ones counts")
 
     def cannot_be_called(self) -> str:
         """Why the library function cannot take the program's arrays; "" where it can, and for instructions."""

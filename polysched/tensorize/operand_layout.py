@@ -81,6 +81,7 @@ class LayoutTable:
     chosen: dict[int, int] = field(default_factory=dict, repr=False)
     copied: dict[int, tuple[Mapping[str, Expr], Copies]] = field(default_factory=dict, repr=False)
     counts: dict[object, tuple[int, int]] = field(default_factory=dict, repr=False)
+    padding: dict[tuple[int, tuple[str, ...]], str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def operands(self) -> tuple[DescribedOperand, ...]:
