@@ -219,7 +219,7 @@ class _Contraction:
             first = forms[0][0]
             if not all(form == first for form, _ in forms) or variables(first) & loop_names(node):
                 kept.append(dimension)
-                spans.append(_span(forms, fixed))
+                spans.append(_span(forms, fixed) or _whole(self.array.extents[dimension]))
         known = tuple(span for span in spans if span is not None)
         size = prod(extent for _, extent in known) * self.array.dtype.bytes
         if len(known) == len(spans) and size <= (
@@ -241,6 +241,13 @@ class _Contraction:
                     forms = [linear_form(subscript, values) for subscript in access.subscripts]
                     known = tuple(form for form in forms if form is not None)
                     yield (known if len(known) == len(self.array.extents) else None), inside
+
+
+def _whole(extent: isl.PwAff | None) -> tuple[Linear, int] | None:
+    """All of a dimension that has one extent for all parameter values."""
+    if extent is None or not extent.is_cst():
+        return None
+    return constant(0), int(extent.max_val().to_python())
 
 
 def _inside_one_thread(node: Node, around: tuple[For | Let, ...]) -> bool:

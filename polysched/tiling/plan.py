@@ -23,6 +23,7 @@ from polysched.tiling.position import Position, branch, inside, is_independent, 
 from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.skewed_tiles import choose_skewed_tile
+from polysched.tiling.temporary_rows import rows_of_temporaries
 from polysched.tiling.tile_problem import (
     USABLE,
     TileProblem,
@@ -175,26 +176,29 @@ class _Planner:
                 return self.with_given_levels(whole)
             return Untiled(reason="further loops run inside it, and its own run on threads as they are" if free else
                            "further loops run inside it, and nothing of it runs on threads", nest=nest)
+        rows = rows_of_temporaries(self.scop, position, band.members) if shape is None else frozenset()
         private = [c.level for c in self.options.target.caches if c.shared_by == 1]
         levels = sorted(private or [self.options.target.caches[0].level], reverse=True)
-        found: BandPlan | Untiled = self.search_level(nest, shape, levels[0], free, position, threads=threads)
+        found: BandPlan | Untiled = self.search_level(nest, shape, levels[0], free, position, rows, threads=threads)
         if isinstance(found, Untiled) and has_columns(nest):
             # Lines of which a row of iterations takes one element are there for the next rows only in a nearer cache.
-            nearer = (self.search_level(nest, shape, level, free, position, threads=threads) for level in levels[1:])
+            nearer = (self.search_level(nest, shape, level, free, position, rows, threads=threads)
+                      for level in levels[1:])
             found = next((plan for plan in nearer if isinstance(plan, BandPlan)), found)
         return found
 
     def search_level(self, nest: Nest, shape: RegisterShape | None, level: int, free: tuple[int, ...],
-                     position: Position, *, threads: bool) -> BandPlan | Untiled:
+                     position: Position, whole: frozenset[int], *, threads: bool) -> BandPlan | Untiled:
         """Edges for tiles that fit one cache.
 
         Parameters
         ----------
         free : the loops that can run on threads.
+        whole : loops that tiles do not cut.
         """
         target = self.options.target
         problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,
-                               parallel=free, wavefront=threads and not free, threads=target.cores)
+                               parallel=free, wavefront=threads and not free, threads=target.cores, whole=whole)
         if self.options.order:
             problem = replace(problem, orders=(in_order(self.options.order, nest.depth),))
         sets = target.cache(level) if shape is None and has_columns(nest) else None
@@ -207,7 +211,7 @@ class _Planner:
         if choice is None:
             return _without_tiles(nest, shape, self.options) or Untiled(
                 reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
-        edges = tuple(None if (skewed or nest.fixed[loop]) and edge >= nest.extents[loop] else edge
+        edges = tuple(None if (skewed or nest.fixed[loop] or loop in whole) and edge >= nest.extents[loop] else edge
                       for loop, edge in enumerate(choice.edges))
         plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
                                      order=tuple(loop for loop in choice.order if edges[loop] is not None)),

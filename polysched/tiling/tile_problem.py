@@ -73,7 +73,8 @@ class TileProblem:
 
 
 def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
-                 parallel: tuple[int, ...], wavefront: bool, threads: int) -> TileProblem:
+                 parallel: tuple[int, ...], wavefront: bool, threads: int,
+                 whole: frozenset[int] = frozenset()) -> TileProblem:
     """Set up the search for one cache level.
 
     Parameters
@@ -81,6 +82,7 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
     innermost : the innermost point loop; only its start-up counts when there is no register block.
     level : the cache that a tile shall fit.
     parallel : loops of which one may stand outermost for the threads; empty when none may.
+    whole : loops that tiles do not cut.
     """
     cache = target.cache(level) or target.caches[-1]
     first = target.caches[0]
@@ -88,9 +90,10 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
     line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(level + 1 if target.cache(level + 1) else 0)
     outside = target.cache(level + 1)
     contended = CONTENDED if outside is not None and outside.shared_by > 1 else 1
-    granules = _granules(nest, shape, target, innermost)
+    granules = tuple(extent if loop in whole else granule for loop, (extent, granule) in enumerate(
+        zip(nest.extents, _granules(nest, shape, target, innermost), strict=True)))
     special = {innermost} | (set() if shape is None else {shape.rows, shape.columns, *shape.inner})
-    special |= {k for k in range(nest.depth) if parallel and k not in parallel}
+    special |= whole | {k for k in range(nest.depth) if parallel and k not in parallel}
     twins = twin_classes(nest, granules, apart=special)
     return TileProblem(
         nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE_BY_PANELS),

@@ -56,6 +56,12 @@ PROGRAMS: dict[str, tuple[str, set[str]]] = {
     for (int j = 0; j < n; j++) t[j] = A[i][j] + i;
     for (int j = 0; j < n; j++) B[i][j] = t[n - 1 - j] * A[i][0];
   }""", set()),
+    "a row of an array with a fixed length": ("""
+  for (int i = 0; i < n; i++) {
+    double t[40];
+    for (int j = 0; j < n; j++) t[j] = A[i][j] + i;
+    for (int j = 0; j < n; j++) B[i][j] = t[n - 1 - j] * A[i][0];
+  }""", set()),
     "two rows": ("""
   for (int i = 0; i < n; i++) {
     double last = 1, sum = 0;
@@ -98,6 +104,12 @@ def test_a_row_of_unknown_length_gets_a_part_of_memory_per_thread() -> None:
     text = polysched.optimize(from_c_text(HEAD + PROGRAMS["a row of unknown length"][0] + TAIL)).text
     assert "double *t = t_parts + omp_get_thread_num() * " in text
     assert text.index("omp parallel for") < text.index("double *t = ") < text.index("t[j]")
+
+
+def test_a_row_of_an_array_with_a_fixed_length_needs_no_memory_from_the_heap() -> None:
+    text = polysched.optimize(from_c_text(HEAD + PROGRAMS["a row of an array with a fixed length"][0] + TAIL)).text
+    assert "double t[40]" in text
+    assert "aligned_alloc" not in text
 
 
 def test_a_value_that_crosses_iterations_keeps_its_place_outside_the_loops() -> None:
