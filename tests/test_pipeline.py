@@ -99,7 +99,8 @@ def test_loops_that_were_found_are_guarded_or_left(tmp_path: Path, caplog: pytes
     source = tmp_path / "found.c"
     source.write_text(FOUND)
     (shift,) = transform_file(source, PipelineOptions(autodetect=True)).regions
-    assert shift.text.startswith("if (") and APART in shift.text
+    assert shift.text.startswith("if (")
+    assert APART in shift.text
     assert "left as it is" in caplog.text
     assert "the memory of a, b does not overlap" in caplog.text
     trusted = transform_file(source, PipelineOptions(autodetect=True, guard=False)).regions
