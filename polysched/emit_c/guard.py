@@ -9,7 +9,7 @@ from polysched.emit_c.memory_ranges import MemoryRange, memory_of, memory_of_val
 from polysched.emit_c.original_code import inside, original_lines
 from polysched.emit_c.statements import INDENT
 from polysched.errors import UsageError
-from polysched.scop.scop import Assumption, Scop
+from polysched.scop.scop import READABLE, Assumption, Scop
 
 
 def guarded(source: CSource, scop: Scop) -> CSource:
@@ -73,7 +73,10 @@ class _Tests:
         if not conditions or None in conditions:
             return False
         names = {name for pair in assumption.apart for name in pair}
-        self.used.update((name, memory) for name, memory in self.known.items() if memory is not None and name in names)
+        used = {name: memory for name, memory in self.known.items() if memory is not None and name in names}
+        if any(memory.before for memory in used.values()) and any(a.kind == READABLE for a in self.scop.assumptions):
+            return False  # lines ahead of the test would read what the test has to allow first
+        self.used.update(used)
         self.conditions.update(dict.fromkeys(c for c in conditions if c is not None))
         return True
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from polysched.experiment.contestant import Entry, program
 from polysched.measure.call_interface import Slot
-from polysched.measure.inputs import allocate, fill
+from polysched.measure.inputs import allocate, fill, set_elements
 
 
 def described(slots: Sequence[Slot], recipe: str = "dominant") -> dict[str, Any]:
@@ -22,7 +22,8 @@ def described(slots: Sequence[Slot], recipe: str = "dominant") -> dict[str, Any]
     recipe : of the values of arrays (`measure.inputs.fill`).
     """
     return {"slots": [{"name": s.name, "dtype": s.dtype.name, "is_array": s.is_array, "shape": list(s.shape),
-                       "value": s.value, "index_extent": s.index_extent, "constant": s.constant}
+                       "value": s.value, "index_extent": s.index_extent, "constant": s.constant,
+                       "elements": s.elements}
                       for s in slots], "recipe": recipe}
 
 
@@ -45,6 +46,7 @@ class Arguments:
             else:
                 fill(array, s["dtype"], name=s["name"], recipe=parameters["recipe"], seed=1,
                      index_extent=s["index_extent"])
+            set_elements(array, s["elements"])
         self.pristine = {n: a.copy() for n, a in self.arrays.items() if self.is_array[n]}
 
     def restore(self) -> None:

@@ -62,6 +62,7 @@ class Slot:
     value : what a scalar is set to; None when it is filled like everything else.
     index_extent : its elements are used as subscripts and must lie below this.
     constant : the source never writes it, so what is there is kept.
+    elements : sizes that the source reads from it: index and value.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Slot:
     value: int | float | None = None
     index_extent: int | None = None
     constant: bool = False
+    elements: tuple[tuple[tuple[int, ...], int], ...] = ()
 
 
 def wrapper(source: Path, function: str, slots: Sequence[Slot]) -> str:

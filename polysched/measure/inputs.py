@@ -8,7 +8,7 @@ first for which the untransformed code gives finite results that do not amplify 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +95,12 @@ def fill(array: NDArray, dtype_name: str, *, name: str, recipe: str, seed: int,
         array[...] = generator.integers(0, 2, size=array.shape)
     else:
         array[...] = generator.integers(SMALLEST_INTEGER, BEYOND_INTEGER, size=array.shape)
+
+
+def set_elements(array: NDArray, elements: Iterable[tuple[Sequence[int], int]]) -> None:
+    """Give single elements, by index, their values."""
+    for index, value in elements:
+        array[tuple(index)] = value
 
 
 def _whole_integers(generator: np.random.Generator, shape: tuple[int, ...], kind: np.iinfo[Any]) -> NDArray:

@@ -199,7 +199,7 @@ def _request(slots: Sequence[Slot], binaries: tuple[Binary, Binary], timer: Bina
     global_index = {s.name: i for i, s in enumerate(s for s in slots if s.origin is Origin.GLOBAL)}
     places = [{"name": s.name, "dtype": s.dtype.name, "origin": s.origin.value, "shape": list(s.shape),
                "value": s.value, "index_extent": s.index_extent, "constant": s.constant,
-               "global_index": global_index.get(s.name)} for s in slots]
+               "elements": s.elements, "global_index": global_index.get(s.name)} for s in slots]
     cpus = pinned_processors(threads) if options.pin else ()
     flush = flush_for(cpus or usable_processors()) if options.cold_cache else None
     return {"original": str(binaries[0].path), "transformed": str(binaries[1].path), "timer": str(timer.path),

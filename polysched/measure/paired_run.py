@@ -12,7 +12,7 @@ import os
 import resource
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,17 @@ import numpy as np
 from polysched.measure.child_side import Reporter, start
 from polysched.measure.cold_cache import FlushMemory, flush_from
 from polysched.measure.comparison import ArrayComparison, compare
-from polysched.measure.inputs import FLOATS, RECIPES, STORAGE_TYPES, GuardedArray, NDArray, allocate, fill, perturb
+from polysched.measure.inputs import (
+    FLOATS,
+    RECIPES,
+    STORAGE_TYPES,
+    GuardedArray,
+    NDArray,
+    allocate,
+    fill,
+    perturb,
+    set_elements,
+)
 from polysched.measure.perf_counters import PerfCounters, counted
 
 PERTURBATION_ROUNDOFFS = 8.0
@@ -39,6 +49,7 @@ class Place:
     work: dict[str, NDArray]
     pristine: NDArray
     kept: bool = False
+    elements: list[tuple[list[int], int]] = field(default_factory=list)
 
     @property
     def filled(self) -> bool:
@@ -92,7 +103,7 @@ def make_places(described: list[dict[str, Any]], programs: list[Program]) -> lis
         pristine = next(iter(work.values())).copy()
         assert len(places) == index
         places.append(Place(item["name"], dtype, origin, item["index_extent"], item["value"], guarded, work,
-                            pristine, kept))
+                            pristine, kept, item["elements"]))
     return places
 
 
@@ -173,6 +184,7 @@ class Session:
             elif place.filled:
                 fill(place.pristine, place.dtype, name=place.name, recipe=recipe, seed=seed,
                      index_extent=place.index_extent)
+            set_elements(place.pristine, place.elements)
         self.checked_run(self.original)
         for place, result in zip(self.places, self.reference, strict=True):
             np.copyto(result, place.work["original"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from polysched.errors import SourceLocation, UsageError
@@ -42,6 +44,7 @@ def make_slots(scops: Sequence[Scop], signature: FunctionSignature, size: Proble
     if (dtype := _result_type(signature.return_type)) is not None:
         slots.append(Slot(name=RESULT_NAME, dtype=dtype, origin=Origin.RESULT, is_array=False))
     settable = [s.name for s in slots if not s.is_array and s.dtype.is_integer and s.origin is not Origin.RESULT]
+    settable += [p.spelling for scop in scops for p in scop.parameters if not p.spelling.isidentifier()]
     for name in given:
         if name not in settable:
             raise UsageError(f"--size {name}: {signature.name} has no integer parameter {name!r}",
@@ -57,11 +60,23 @@ def _refuse_unknown_sizes(scops: Sequence[Scop], signature: FunctionSignature,
     for scop in scops:
         for parameter in scop.parameters:
             name = parameter.spelling
+            if not name.isidentifier() and not _can_be_set(name, arguments, is_global):
+                raise UsageError(
+                    f"the size `{name}` stands in memory that only a caller of {signature.name} can set up",
+                    where=location(scop), hint=f"make `{name}` a parameter of the function")
             if name.isidentifier() and not parameter.definition and name not in arguments and not is_global(name):
                 raise UsageError(
                     f"the size `{name}` is computed inside {signature.name}, from what is not known before it runs",
                     where=location(scop), hint=f"make `{name}` a parameter of the function, or set it once, where it "
                     "is declared, from the function's integer parameters")
+
+
+def _can_be_set(spelling: str, arguments: Collection[str], is_global: Callable[[str], bool]) -> bool:
+    """Whether a size in memory is an element at a fixed place of an argument, or part of a file-scope variable."""
+    variable = _variable(spelling)
+    if variable in arguments:
+        return spelling == f"(*{variable})" or re.fullmatch(r"\w+(\[\d+\])+", spelling) is not None
+    return "->" not in spelling and "*" not in spelling and is_global(spelling)
 
 
 def check_memory(slots: Sequence[Slot], available_bytes: int) -> None:
@@ -104,11 +119,37 @@ def _argument(scops: Sequence[Scop], signature: FunctionSignature, parameter: Fu
         return Slot(name=name, dtype=dtype, origin=Origin.ARGUMENT, is_array=False, value=value)
     if parameter.kind is ParameterKind.FLOATING:
         return Slot(name=name, dtype=dtype, origin=Origin.ARGUMENT, is_array=False)
-    found = _array_named(scops, name)
-    shape = _declared_shape(signature, parameter, size, given, location(scops[0])) if found is None else \
-        _used_shape(scops, found, size)
-    return Slot(name=name, dtype=dtype, origin=Origin.ARGUMENT, is_array=True, shape=shape,
+    found, elements = _array_named(scops, name), _sizes_inside(scops, name, size)
+    if found is None and elements and None in parameter.c_extents:
+        shape = _around(elements)
+    elif found is None:
+        shape = _declared_shape(signature, parameter, size, given, location(scops[0]))
+    else:
+        shape = _around(elements, _used_shape(scops, found, size))
+    return Slot(name=name, dtype=dtype, origin=Origin.ARGUMENT, is_array=True, shape=shape, elements=elements,
                 index_extent=None if found is None else index_extent(scops, found, size), constant=False)
+
+
+def _sizes_inside(scops: Sequence[Scop], name: str, size: ProblemSize) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """The parameters that stand in an array: the index of each, and its value."""
+    found = {}
+    for scop in scops:
+        for parameter in scop.parameters:
+            if parameter.spelling == f"(*{name})":
+                index: tuple[int, ...] = (0,)
+            elif match := re.fullmatch(rf"{re.escape(name)}((?:\[\d+\])+)", parameter.spelling):
+                index = tuple(map(int, re.findall(r"\d+", match[1])))
+            else:
+                continue
+            found[index] = size.values[parameter.name]
+    return tuple(found.items())
+
+
+def _around(elements: Sequence[tuple[tuple[int, ...], int]], shape: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """The shape of an array that has these elements, and at least a shape."""
+    for index, _ in elements:
+        shape = tuple(max(least, at + 1) for least, at in zip(shape or index, index, strict=True))
+    return shape
 
 
 def _stand_in(signature: FunctionSignature, name: str, size: ProblemSize) -> int:
@@ -130,15 +171,16 @@ def _globals(scops: Sequence[Scop], signature: FunctionSignature, size: ProblemS
     """File-scope variables: arrays and scalars that the regions access, and sizes."""
     arguments = {p.name for p in signature.parameters}
     slots: dict[str, Slot] = {}
+    inside: dict[str, Slot] = {}  # elements and members: set behind what they are in
     for scop in scops:
         for parameter in scop.parameters:
             spelling = parameter.spelling
-            if spelling in arguments or spelling in slots or not is_global(spelling):
+            if _variable(spelling) in arguments or spelling in slots or not is_global(spelling):
                 continue
             value = size.values[parameter.name]
             check_range(spelling, value, parameter.dtype)
-            slots[spelling] = Slot(name=spelling, dtype=parameter.dtype, origin=Origin.GLOBAL, is_array=False,
-                                   value=value)
+            (slots if spelling.isidentifier() else inside)[spelling] = Slot(
+                name=spelling, dtype=parameter.dtype, origin=Origin.GLOBAL, is_array=False, value=value)
         for array in scop.arrays:
             name = base_name(array)
             if array.storage is not Storage.OUTER or name in arguments or name in slots or not is_global(name):
@@ -148,12 +190,20 @@ def _globals(scops: Sequence[Scop], signature: FunctionSignature, size: ProblemS
                                is_array=not array.is_scalar, shape=_used_shape(scops, array, size),
                                index_extent=index_extent(scops, array, size), constant=array.constant,
                                value=given.get(name))
-    return list(slots.values())
+            if is_pointer:
+                elements = _sizes_inside(scops, name, size)
+                slots[name] = replace(slots[name], elements=elements, shape=_around(elements, slots[name].shape))
+                inside = {s: slot for s, slot in inside.items() if _variable(s) != name}
+    return [*slots.values(), *inside.values()]
 
 
 def base_name(array: Array) -> str:
     """The variable that the source names: `A` for `A[{}][{}]`, `s` for `(*s)`."""
-    text = array.c_element or array.name
+    return _variable(array.c_element or array.name)
+
+
+def _variable(text: str) -> str:
+    """The variable that an lvalue begins with."""
     return text.lstrip("(*").split("[")[0].split(")")[0].split(".")[0].split("-")[0].strip()
 
 

@@ -189,13 +189,16 @@ class Parameter:
         return self.c_name or self.name
 
 
+READABLE = "readable"  # the assumption that memory which the region reads on a condition can be read before it
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Assumption:
     """Something that the extraction took for granted.
 
     Parameters
     ----------
-    kind : `no-wrap`, `no-alias`, `parameter-range`, `in-bounds`, ...
+    kind : `no-wrap`, `no-alias`, `parameter-range`, `in-bounds`, `readable`, ...
     text : the assumption in words, with the source construct it comes from.
     condition : a C expression over visible names that is true when it holds; None when it
         cannot be tested at run time.

@@ -116,3 +116,28 @@ def test_arrays_that_do_not_fit_into_memory_are_refused() -> None:
     with pytest.raises(UsageError, match=r"the arrays take 0\.0 GiB") as refusal:
         check_memory(slots, 16 << 20)
     assert refusal.value.witness == "A has 1024 x 1024 elements of type float64"
+
+
+def test_sizes_that_stand_in_memory_are_set_there() -> None:
+    body = "for (int i = 0; i < dims[2]; i++) for (int j = 0; j < *m; j++) A[i][j] = x;"
+    slots = slots_of(function("double x, int *dims, const int *m, double A[][50]", body), {"dims[2]": 30})
+    assert slots["dims"].shape == (3,)
+    assert slots["dims"].elements == (((2,), 30),)
+    assert slots["m"].shape == (1,)
+    assert slots["m"].elements == (((0,), 50),)
+    assert slots["A"].shape == (30, 50)
+
+
+def test_sizes_in_file_scope_variables_are_set_behind_what_they_are_in() -> None:
+    body = "for (int i = 0; i < size[1]; i++) A[i] = size[1] + grid.n; for (int i = 0; i < grid.n; i++) A[i] += 1;"
+    slots = slots_of(function("void", body, before="static int size[2]; struct { int n; } grid; double A[50];"))
+    assert [n for n, s in slots.items() if not s.is_array][-2:] == ["size[1]", "grid.n"]
+    assert list(slots).index("size") < list(slots).index("size[1]")
+    assert slots["size[1]"].value == slots["grid.n"].value == 50
+
+
+@pytest.mark.parametrize(("parameters", "size"), [("int k, int dims[9]", "dims[k]"), ("int n", "hidden->n")])
+def test_a_size_that_only_a_caller_can_set_up_is_refused(parameters: str, size: str) -> None:
+    body = f"for (int i = 0; i < {size}; i++) A[i] = 0;"
+    with pytest.raises(UsageError, match="that only a caller of f can set up"):
+        slots_of(function(parameters, body, before="struct g { int n; } *hidden; double A[50];"))

@@ -16,7 +16,7 @@ from polysched.scop.c_frontend.bindings import describe
 from polysched.scop.c_frontend.c_types import CType, Scalar, StructType
 from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
 from polysched.scop.c_frontend.literals import literal
-from polysched.scop.c_frontend.members import member_parameter
+from polysched.scop.c_frontend.members import constant_element, memory_parameter
 from polysched.scop.c_frontend.scopes import Symbol
 from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
 
@@ -51,13 +51,19 @@ def affine(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
         return convert(x, affine(x, node.expr, domain), ctype.dtype, domain, node)
     if isinstance(node, c_ast.FuncCall):
         return _call(x, node, domain)
-    if isinstance(node, c_ast.StructRef):
-        member = member_parameter(x, node)
-        if member is not None:
-            return Affine(polyhedra.symbol(member.name), member.dtype)
     if isinstance(node, c_ast.ArrayRef | c_ast.StructRef):
-        raise NotAffine(node, "it reads memory")
+        return _memory(x, node, domain)
     raise NotAffine(node, "it is no affine expression")
+
+
+def _memory(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
+    constant = constant_element(x, node)
+    if constant is not None:
+        return constant
+    parameter = memory_parameter(x, node, domain)
+    if parameter is None:
+        raise NotAffine(node, "it reads memory")
+    return Affine(polyhedra.symbol(parameter.name), parameter.dtype)
 
 
 def condition(x: Extraction, node: c_ast.Node, domain: isl.Set) -> isl.Set:
@@ -189,8 +195,10 @@ def _unary(x: Extraction, node: c_ast.UnaryOp, domain: isl.Set) -> Affine:
         if size is None:
             raise NotAffine(node, "the size of that type is not known")
         return Affine(polyhedra.constant(size), dtypes.UINT64)
+    if node.op == "*":
+        return _memory(x, node, domain)
     if node.op not in ("-", "+", "~"):
-        raise NotAffine(node, "it reads memory" if node.op == "*" else f"the operator {node.op} is not affine")
+        raise NotAffine(node, f"the operator {node.op} is not affine")
     operand = affine(x, node.expr, domain)
     dtype = promote(operand.dtype)
     operand = convert(x, operand, dtype, domain, node)

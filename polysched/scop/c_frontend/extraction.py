@@ -122,6 +122,8 @@ class Extraction:
     arrays: dict[tuple[object, ...], Array] = field(default_factory=dict)
     array_symbols: dict[str, Symbol] = field(default_factory=dict)
     through_memory: set[str] = field(default_factory=set)
+    behind_pointers: set[str] = field(default_factory=set)  # arrays that a pointer in memory or in a struct leads to
+    readable: set[str] = field(default_factory=set)  # objects behind pointers that the region reads in any case
     context: isl.Set = field(default_factory=polyhedra.universe)
     assumptions: list[Assumption] = field(default_factory=list)
     open_statements: list[OpenStatement] = field(default_factory=list)

@@ -1,55 +1,173 @@
-"""Struct members that the region only reads: `grid.n` and `grid->n` as parameters."""
+"""Integers in memory that the region only reads, as parameters: `grid.n`, `grid->n`, `size[0]` and `*n`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
+import islpy as isl
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.c_types import Pointer, Scalar, StructType
-from polysched.scop.c_frontend.extraction import Extraction
+from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, StructType
+from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
+from polysched.scop.c_frontend.literals import literal
+from polysched.scop.c_frontend.parse import place
 from polysched.scop.c_frontend.scopes import Origin, Symbol
-from polysched.scop.scop import Parameter
+from polysched.scop.scop import READABLE, Assumption, Parameter
 
 
-def member_path(node: c_ast.Node) -> tuple[c_ast.ID, tuple[str, ...], str] | None:
-    """The variable, member names and spelling of `s.a.b` or `p->a.b`; None for anything with a subscript."""
+@dataclass(frozen=True, kw_only=True)
+class MemoryPath:
+    """The way from a variable to an integer in memory.
+
+    Parameters
+    ----------
+    base : the variable.
+    ctype : the type of what the way has led to so far.
+    spelling : C for it.
+    names : members and subscripts on the way.
+    members : the members alone.
+    through : C for the object behind the last pointer on the way; empty where every read is known to find memory.
+    """
+
+    base: Symbol
+    ctype: CType
+    spelling: str
+    names: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    through: str = ""
+
+    def member(self, node: c_ast.StructRef) -> MemoryPath | None:
+        """The way on to a member."""
+        through, ctype = self.through, self.ctype
+        if isinstance(ctype, Pointer):
+            through, ctype = self.spelling, ctype.target
+        found = ctype.member(node.field.name) if isinstance(ctype, StructType) else None
+        return None if found is None else replace(
+            self, ctype=found, spelling=f"{self.spelling}{node.type}{node.field.name}", through=through,
+            names=(*self.names, node.field.name), members=(*self.members, node.field.name))
+
+    def element(self, subscript: str, index: int | None) -> MemoryPath | None:
+        """The way on to an element; `index` is the subscript's value where it is known."""
+        spelling = f"{self.spelling}[{subscript}]"
+        names = (*self.names, subscript)
+        if isinstance(self.ctype, Pointer):
+            return replace(self, ctype=self.ctype.target, spelling=spelling, names=names, through=spelling)
+        if not isinstance(self.ctype, ArrayOf):
+            return None
+        extent = _number(self.ctype.extent)
+        inside = (index is not None and extent is not None and index < extent
+                  and not (self.base.origin is Origin.PARAMETER and not self.names))
+        return replace(self, ctype=self.ctype.element, spelling=spelling, names=names,
+                       through=self.through if inside else spelling)
+
+    def target(self) -> MemoryPath | None:
+        """The way on to what a pointer leads to."""
+        if not isinstance(self.ctype, Pointer):
+            return None
+        spelling = f"(*{self.spelling})"
+        return replace(self, ctype=self.ctype.target, spelling=spelling, names=(*self.names, "target"),
+                       through=spelling)
+
+
+def memory_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:
+    """The way to `s.a.b`, `p->a`, `size[0]`, `size[k]`, `*n`; None where a subscript is no name and no number."""
     if isinstance(node, c_ast.ID):
-        return node, (), node.name
-    if not isinstance(node, c_ast.StructRef):
+        symbol = x.bindings.symbol(node)
+        return MemoryPath(base=symbol, ctype=symbol.ctype, spelling=node.name)
+    if isinstance(node, c_ast.StructRef):
+        inner = memory_path(x, node.name)
+        return inner and inner.member(node)
+    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+        inner = memory_path(x, node.expr)
+        return inner and inner.target()
+    if not isinstance(node, c_ast.ArrayRef):
         return None
-    inner = member_path(node.name)
-    if inner is None:
+    inner, index = memory_path(x, node.name), _number(node.subscript)
+    if inner is None or (index is None and not _is_parameter(x, node.subscript)):
         return None
-    base, names, spelling = inner
-    return base, (*names, node.field.name), f"{spelling}{node.type}{node.field.name}"
+    return inner.element(str(index) if index is not None else node.subscript.name, index)
 
 
-def member_parameter(x: Extraction, node: c_ast.StructRef) -> Parameter | None:
-    """The parameter that an integer member is; None when the region writes it, or it is none."""
-    path = member_path(node)
+def _number(node: c_ast.Node | None) -> int | None:
+    """The value of an integer constant that is not negative."""
+    found = literal(node.value) if isinstance(node, c_ast.Constant) else None
+    return found.value if found is not None and isinstance(found.value, int) else None
+
+
+def _is_parameter(x: Extraction, node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.ID) and x.parameter(x.bindings.symbol(node)) is not None
+
+
+def is_fixed(x: Extraction, node: c_ast.Node) -> bool:
+    """Whether an expression reads an integer in memory that keeps its value in the region."""
+    return _fixed_path(x, node) is not None
+
+
+def constant_element(x: Extraction, node: c_ast.Node) -> Affine | None:
+    """The value of `size[1]` of a constant array with initial values: it cannot change in a valid program."""
+    path = memory_path(x, node)
+    if path is None or len(path.names) != 1 or not isinstance(path.ctype, Scalar) or not path.ctype.constant:
+        return None
+    initial = getattr(path.base.node, "init", None)
+    if not isinstance(path.base.ctype, ArrayOf) or not isinstance(initial, c_ast.InitList):
+        return None
+    values = [_number(value) for value in initial.exprs]
+    index = int(path.names[0]) if path.names[0].isdigit() else len(values)
+    value = values[index] if index < len(values) and None not in values else None
+    return None if value is None else Affine(polyhedra.constant(value), path.ctype.dtype)
+
+
+def memory_parameter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Parameter | None:
+    """The parameter that an integer in memory is; None when the region could write it, or it is none.
+
+    Its value is taken where the region begins.  Where the program reads it on a condition only, behind a pointer of
+    which nothing tells that it leads to memory otherwise, that it can be read at the beginning is an assumption.
+    """
+    path = _fixed_path(x, node)
     if path is None:
         return None
-    base, names, spelling = path
-    symbol = x.bindings.symbol(base)
-    key = (symbol, spelling)
-    if key in x.parameters:
-        return x.parameters[key]
-    ctype = symbol.ctype
-    for name in names:
-        if isinstance(ctype, Pointer):
-            ctype = ctype.target
-        member = ctype.member(name) if isinstance(ctype, StructType) else None
-        if member is None:
-            return None
-        ctype = member
-    if not isinstance(ctype, Scalar) or not ctype.dtype.is_integer or ctype.volatile or _changes(x, symbol, names):
+    assert isinstance(path.ctype, Scalar)
+    key = (path.base, path.spelling)
+    if key not in x.parameters:
+        name = x.fresh("_".join((path.base.name, *path.names)))
+        x.add_parameter(key, Parameter(name, path.ctype.dtype, path.spelling))
+    _make_readable(x, path, domain, node)
+    return x.parameters[key]
+
+
+def _fixed_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:
+    path = memory_path(x, node)
+    if path is None or not path.names:
         return None
-    found = Parameter(x.fresh("_".join((symbol.name, *names))), ctype.dtype, spelling)
-    x.add_parameter(key, found)
-    return found
+    ctype = path.ctype
+    is_integer = isinstance(ctype, Scalar) and ctype.dtype.is_integer and not ctype.volatile
+    return path if is_integer and not _changes(x, path.base, path.members) else None
 
 
-def _changes(x: Extraction, symbol: Symbol, names: tuple[str, ...]) -> bool:
-    """Whether the region could write the member, or move the pointer that leads to it."""
+def _changes(x: Extraction, symbol: Symbol, members: tuple[str, ...]) -> bool:
+    """Whether the region could write what a way leads to, or move a pointer on it."""
     return (symbol in x.bindings.written or symbol.origin is Origin.REGION
-            or any(base is symbol and (not members or members[-1] == names[-1])
-                   for base, members in x.bindings.written_members))
+            or any(base is symbol and (not written or not members or written[-1] in members)
+                   for base, written in x.bindings.written_members))
+
+
+def _make_readable(x: Extraction, path: MemoryPath, domain: isl.Set, node: c_ast.Node) -> None:
+    """Take for granted that memory can be read where the region begins, unless the region reads it in any case.
+
+    Raises
+    ------
+    NotAffine : while assumptions are forbidden.
+    """
+    text = f"`{path.through}` can be read where the region begins"
+    if not path.through or path.through in x.readable or any(a.text.endswith(text) for a in x.assumptions):
+        return
+    read = polyhedra.project_out(domain, [loop.isl_name for loop in x.loops])
+    if not x.guards and x.context.is_subset(read):
+        x.readable.add(path.through)
+        return
+    if x.strict:
+        raise NotAffine(node, f"`{path.through}` is read on a condition")
+    spelling = {p.name: polyhedra.widened(p) for p in x.parameters.values()}
+    condition = None if x.guards else polyhedra.c_condition(read.gist(x.context).coalesce(), spelling)
+    x.assumptions.append(Assumption(kind=READABLE, text=f"{place(x.path, node)}: {text}", condition=condition))

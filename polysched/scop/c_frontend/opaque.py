@@ -25,6 +25,7 @@ from polysched.scop.c_frontend.assignments import (
 from polysched.scop.c_frontend.bindings import stepped_name
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
+from polysched.scop.c_frontend.members import is_fixed
 from polysched.scop.c_frontend.order import Tree
 from polysched.scop.c_frontend.parse import everything
 from polysched.scop.c_frontend.remarks import is_remark
@@ -183,14 +184,14 @@ def _counted(b: StatementBuilder, node: c_ast.For, domain: isl.Set) -> tuple[Bod
 
 
 def bounds_depend_on_data(x: Extraction, node: c_ast.For) -> bool:
-    """Whether a loop's first value or condition reads memory or a scalar that the region changes, or calls a function.
+    """Whether a loop's first value or condition reads what the region changes in memory, or calls a function.
 
     Bounds that are not affine in parameters and counters alone are no such case: they are refused.
     """
     counter = stepped_name(node.next)
     heads = [node.init, node.cond] if isinstance(node.init, c_ast.Assignment | c_ast.DeclList) else [node.cond]
     for head in heads:
-        for part in everything(head):
+        for part in _changing_parts(x, head):
             if isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op == "*"):
                 return True
             if isinstance(part, c_ast.FuncCall) and isinstance(part.name, c_ast.ID) and part.name.name in x.pure:
@@ -200,6 +201,15 @@ def bounds_depend_on_data(x: Extraction, node: c_ast.For) -> bool:
                 if symbol in x.bindings.written and symbol not in x.known and x.loop_of(symbol) is None:
                     return True
     return False
+
+
+def _changing_parts(x: Extraction, node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """The nodes below one, without those that read an integer in memory which the region does not change."""
+    if isinstance(node, c_ast.ArrayRef | c_ast.StructRef | c_ast.UnaryOp) and is_fixed(x, node):
+        return
+    yield node
+    for _, child in node.children():
+        yield from _changing_parts(x, child)
 
 
 def _repeated(b: StatementBuilder, node: c_ast.While | c_ast.DoWhile, domain: isl.Set) -> tuple[BodyStatement, ...]:

@@ -45,6 +45,7 @@ class Place:
     offset : what is still to be added to the next subscript (a pointer into the middle of an array).
     inside_row : the last subscript must stay inside its extent: a pointer walks along a row.
     through_memory : the path follows a pointer that is stored in memory, with a subscript before it.
+    behind_pointer : the path follows a pointer that is an element or a member, not a variable's own value.
     members : the struct members on the way.
     """
 
@@ -57,6 +58,7 @@ class Place:
     offset: c_ast.Node | None = None
     inside_row: bool = False
     members: tuple[str, ...] = ()
+    behind_pointer: bool = False
 
 
 def is_place(node: c_ast.Node) -> bool:
@@ -132,7 +134,9 @@ def subscripted(x: Extraction, node: c_ast.Node, base: Place, subscript: c_ast.N
         subscript = c_ast.BinaryOp("+", base.offset, subscript, node.coord)
     return replace(base, offset=None, spelling=base.spelling + "[{}]", subscripts=(*base.subscripts, subscript),
                    extents=(*base.extents, extent), ctype=inner,
-                   through_memory=base.through_memory or from_memory)
+                   through_memory=base.through_memory or from_memory,
+                   behind_pointer=base.behind_pointer or from_memory or (
+                       isinstance(base.ctype, Pointer) and bool(base.members)))
 
 
 def dereferenced(x: Extraction, node: c_ast.Node, pointer: c_ast.Node) -> Place:
@@ -253,6 +257,8 @@ def array_of(x: Extraction, node: c_ast.Node, place: Place) -> tuple[Array, Scal
             x.array_symbols[x.arrays[key].name] = place.symbol
             if place.through_memory:
                 x.through_memory.add(x.arrays[key].name)
+            if place.behind_pointer:
+                x.behind_pointers.add(x.arrays[key].name)
         return x.arrays[key], ctype
     raise _unusable(x, node, ctype)
 
@@ -304,7 +310,7 @@ def _overlap(left: str, right: str) -> bool:
 
 def _is_restrict(symbol: Symbol, place: Place) -> bool:
     """Whether the declaration says that nothing else overlaps the array."""
-    if place.through_memory:
+    if place.through_memory or place.behind_pointer:
         return False
     if isinstance(symbol.ctype, Pointer):
         return symbol.ctype.restrict

@@ -42,18 +42,30 @@ def _exposed_parameters(x: Extraction, written: list[Array]) -> list[Assumption]
     """Parameters that a write through a pointer could change."""
     found = []
     for key, parameter in x.parameters.items():
-        symbol = key[0] if isinstance(key, tuple) else key
-        assert isinstance(symbol, Symbol)
+        symbol = _variable(key)
         exposed = symbol.origin is Origin.GLOBAL or symbol.name in x.bindings.addressed
-        if not exposed and not isinstance(symbol.ctype, Pointer):
-            continue
-        writers = [a.name for a in written if _is_pointer(x.array_symbols[a.name])
-                   and (a.dtype == parameter.dtype or a.dtype.bits == 8)]
+        writers = [a.name for a in written if (a.dtype == parameter.dtype or a.dtype.bits == 8)
+                   and _may_change(x, a, symbol, exposed=exposed)]
         if writers:
             found.append(Assumption(kind="no-alias",
                                     text=f"writing {', '.join(writers)} does not change {parameter.spelling}",
                                     apart=tuple((name, parameter.name) for name in writers)))
     return found
+
+
+def _variable(key: object) -> Symbol:
+    """The variable that a parameter's value is found by."""
+    symbol = key[0] if isinstance(key, tuple) else key
+    assert isinstance(symbol, Symbol)
+    return symbol
+
+
+def _may_change(x: Extraction, written: Array, symbol: Symbol, *, exposed: bool) -> bool:
+    """Whether writing an array could change a parameter of its type that is found by a variable."""
+    own = x.array_symbols[written.name]
+    if written.name in x.behind_pointers or _is_pointer(own):
+        return exposed or _is_pointer(symbol)
+    return _is_pointer(symbol) and _leads_to(x, symbol, own)
 
 
 def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
@@ -69,13 +81,15 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     sources = {s: _sources(region, s) & leading for s in symbols if isinstance(s.ctype, Pointer) and _may_meet(s)}
     for symbol in sources:
         known = {x.bindings.visible.get(name) for value in _values(region, symbol) for name in addressed_names(value)}
-        for other in known & (symbols | set(x.parameters)):
+        for other in known & (symbols | set(map(_variable, x.parameters))):
             if isinstance(other, Symbol) and isinstance(other.ctype, Scalar):
                 raise x.refuse(f"`{symbol.name}` may point to `{other.name}`", region.items[0],
                                witness=f"the function takes the address of `{other.name}` for it",
                                hint=f"use `{other.name}` itself")
+    written = {x.array_symbols[a.array] for s in x.open_statements for a in s.accesses if a.kind is not AccessKind.READ}
+    deciding = set(map(_variable, x.parameters))
     for symbol, named in sources.items():
-        for other in symbols - {symbol}:
+        for other in (symbols | deciding if symbol in written else symbols) - {symbol}:
             shared = named & ({other.name} | sources.get(other, frozenset()))
             if shared and (_is_pointer(other) or isinstance(other.ctype, ArrayOf)):
                 raise x.refuse(f"`{symbol.name}` and `{other.name}` may point into the same memory", region.items[0],
@@ -119,14 +133,22 @@ def _may_overlap(x: Extraction, left: Array, right: Array) -> bool:
     first, second = x.array_symbols[left.name], x.array_symbols[right.name]
     if left.dtype != right.dtype and 8 not in (left.dtype.bits, right.dtype.bits):
         return False
-    if first is second or (left.restrict and right.restrict):
+    if left.restrict and right.restrict:
         return False
-    pointers = [_is_pointer(first), _is_pointer(second)]
+    behind = [array.name in x.behind_pointers for array in (left, right)]
+    if first is second and not any(behind):
+        return False
+    pointers = [apart or _is_pointer(symbol) for apart, symbol in zip(behind, (first, second), strict=True)]
     if not any(pointers):
         return False
     if all(pointers):
         return True
     pointer, target = (first, second) if pointers[0] else (second, first)
+    return _leads_to(x, pointer, target)
+
+
+def _leads_to(x: Extraction, pointer: Symbol, target: Symbol) -> bool:
+    """Whether a pointer, a variable or something in one, could lead to a named object."""
     if target.origin is Origin.REGION:
         return False
     if pointer.origin is Origin.PARAMETER and target.origin is not Origin.GLOBAL:

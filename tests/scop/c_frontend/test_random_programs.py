@@ -35,7 +35,8 @@ def run_interpreted(scop, seed):
     memory = {a.name: values[a.name] if a.name in values else np.array(3, dtype=np.int32)
               for a in scop.arrays if a.storage is not Storage.LOCAL}
     order = []
-    execute(scop, {p.name: PARAMETERS[p.name] for p in scop.parameters}, memory, wrap_signed=True,
+    known = {**PARAMETERS, **{f"{name}[{at}]": int(v) for name in "As" for at, v in enumerate(values[name])}}
+    execute(scop, {p.name: known[p.spelling] for p in scop.parameters}, memory, wrap_signed=True,
             trace=lambda name, instance: order.append((name, tuple(instance))))
     return values, order
 

@@ -106,7 +106,8 @@ UNCOUNTED = [
     ("for (i = 0; i < n; i++)\n for (i = 0; i < 2; i++) A[i] = 0;", "the loop's counter `i` is changed inside the loop",
      "for (i = 0; i < n; i++)", "only the loop's head"),
     ("for (u = 5; u >= 0; u--) A[u] = 1;", "ends without its counter wrapping around", "u >= 0", "signed type"),
-    ("for (i = 0; i < idx[0]; i++) A[i] = 0;", "bound is not affine: it reads memory", "at `idx[0]`", "bounds may use"),
+    ("for (i = 0; i < idx[idx[0]]; i++) A[i] = 0;", "bound is not affine: it reads memory", "at `idx[idx[0]]`",
+     "bounds may use"),
 ]
 
 
