@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -16,10 +16,11 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
 from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.dependence.substitution import substitute_temporaries
-from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice, untestable
+from polysched.detected_regions import DetectedRegions
+from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.work import loops_in_lanes
-from polysched.errors import PolyschedError, SourceLocation, UnsupportedScopError, UsageError
+from polysched.errors import UnsupportedScopError
 from polysched.pipeline_options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.schedule import Schedule
@@ -335,47 +336,21 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     """
     options = options or PipelineOptions()
     seconds: dict[str, float] = {}
-    scops = _timed(seconds, "scop", lambda: all_from_c_file(
-        str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
-        pure=options.pure, autodetect=options.autodetect))
+    detected = DetectedRegions(lambda scop: optimize(scop, options), trusted=options.guard is not None)
+    try:
+        scops = _timed(seconds, "scop", lambda: all_from_c_file(
+            str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
+            pure=options.pure, autodetect=options.autodetect, usable=detected.usable))
+    except UnsupportedScopError as error:
+        raise detected.first_refusal or error from None
+    detected.tell()
+    seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
     assert scops
     assert scops[0].source is not None
     text = scops[0].source.text
-    regions = _detected(scops, options) if options.autodetect else tuple(optimize(scop, options) for scop in scops)
+    regions = tuple(detected.regions) if options.autodetect else tuple(optimize(scop, options) for scop in scops)
     result = _timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)
-
-
-def _detected(scops: Sequence[Scop], options: PipelineOptions) -> tuple[Optimized, ...]:
-    """All stages for the regions that were found; one that a stage refuses stays as it is, with a warning.
-
-    So does one that takes for granted what no test can tell, unless it was said that nothing needs a test.
-    """
-    regions: list[Optimized] = []
-    refused: list[PolyschedError] = []
-    for scop in scops:
-        try:
-            if options.guard is None:
-                _check_testable(scop)
-            regions.append(optimize(scop, options))
-        except UsageError:
-            raise
-        except PolyschedError as error:
-            logger.warning("left as it is: %s", error)
-            refused.append(error)
-    if not regions:
-        raise refused[0]
-    return tuple(regions)
-
-
-def _check_testable(scop: Scop) -> None:
-    """Refuse a region that takes for granted what no test at run time can tell."""
-    if found := untestable(scop):
-        line = scop.statements[0].line if scop.statements else 0
-        path = scop.source.path if scop.source is not None else scop.name
-        raise UnsupportedScopError(
-            "nobody promised what transforming these loops takes for granted, and no test can tell it",
-            where=SourceLocation(path, line), witness=found[0].text, hint="--no-guard takes it for granted")
 
 
 def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:

@@ -127,6 +127,38 @@ def test_a_region_that_a_stage_refuses_does_not_refuse_the_file(
         transform_file(source, PipelineOptions(autodetect=True))
 
 
+SEVERAL = """
+static double a[100], b[100], c[100];
+void three(void) {
+  for (int i = 0; i < 100; i++) a[i] = 1.0;
+  for (int i = 0; i < 100; i++) b[i] = 2.0;
+  for (int i = 0; i < 100; i++) {
+    for (int j = 0; j < 9; j++)
+      c[i] += j;
+    c[0] = 3.0;
+  }
+}
+"""
+
+
+def test_a_region_that_a_stage_refuses_is_taken_in_parts(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    source = tmp_path / "several.c"
+    source.write_text(SEVERAL)
+    analyse = polysched.pipeline.analysed
+
+    def refusing(scop: Scop, **options: Any) -> Any:
+        if len(scop.statements) > 1:
+            raise BudgetExceededError("too many statements", where=scop.name)
+        return analyse(scop, **options)
+
+    assert len(transform_file(source, PipelineOptions(autodetect=True)).regions) == 1
+    monkeypatch.setattr(polysched.pipeline, "analysed", refusing)
+    regions = transform_file(source, PipelineOptions(autodetect=True)).regions
+    assert [[s.depth for s in region.scop.statements] for region in regions] == [[1], [1], [1]]
+    assert "left as it is" not in caplog.text
+
+
 def test_a_file_with_several_regions_is_for_transform_file(tmp_path: Path) -> None:
     path = tmp_path / "two.c"
     path.write_text(TEXT + TEXT.replace("smooth", "again"))

@@ -2,8 +2,9 @@
 
 In every block the first loop starts a run, which grows statement by statement as long as the whole still is a static
 control part, and ends with a loop.  Pragmas for its first loop (`omp parallel for`) belong to it and are replaced with
-it.  A loop that is no static control part is searched inside.  Only in a file that has no loop to look at do
-statements without loops make regions.
+it.  A loop that is no static control part is searched inside.  A run that the caller has no use for, since a later
+stage refuses it, is halved until there is use for it; a single loop of no use is searched inside.  Only in a file that
+has no loop to look at do statements without loops make regions.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from polysched.scop.c_frontend.text_scan import Scanner
 from polysched.scop.scop import Scop
 
 
-def detect(source: SourceFile, tree: c_ast.FileAST,
-           extract: Callable[[SyntaxRegion], Scop]) -> tuple[tuple[Scop, ...], UnsupportedScopError | None]:
+def detect(source: SourceFile, tree: c_ast.FileAST, extract: Callable[[SyntaxRegion], Scop],
+           usable: Callable[[Scop], bool]) -> tuple[tuple[Scop, ...], UnsupportedScopError | None]:
     """The Scops of every region that is found, in textual order, and the first refusal of an innermost loop."""
-    search = _Search(source, extract)
+    search = _Search(source, extract, usable)
     functions = [(f, at) for at, f in enumerate(tree.ext)
                  if isinstance(f, c_ast.FuncDef) and f.coord and f.coord.file == source.path]
     for around in (_has_loop, _is_plain):
@@ -75,9 +76,11 @@ def _blocks_outermost(node: c_ast.Node, above: tuple[c_ast.Node, ...], own: _Lin
 class _Search:
     """What was found so far; blocks inside a region that was taken are left out."""
 
-    def __init__(self, source: SourceFile, extract: Callable[[SyntaxRegion], Scop]) -> None:
+    def __init__(self, source: SourceFile, extract: Callable[[SyntaxRegion], Scop],
+                 usable: Callable[[Scop], bool]) -> None:
         self.source = source
         self.extract = extract
+        self.usable = usable
         self.scanner = Scanner(source.text)
         self.found: list[Scop] = []
         self.taken: set[c_ast.Node] = set()
@@ -97,19 +100,22 @@ class _Search:
     def run(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int,
             around: Callable[[c_ast.Node], bool]) -> int:
         """Grow a run from one statement; the index behind it."""
-        best: tuple[int, Scop] | None = None
+        grown: list[tuple[int, Scop]] = []
         for end in range(start + 1, len(items) + 1):
             if not around(items[end - 1]):
                 continue
             scop = self.attempt(function, path, items, start, end)
             if scop is None:
                 break
-            best = (end, scop)
-        if best is None:
-            return start + 1
-        self.found.append(best[1])
-        self.taken.update(items[start:best[0]])
-        return best[0]
+            grown.append((end, scop))
+        while grown:
+            end, scop = grown[-1]
+            if self.usable(scop):
+                self.found.append(scop)
+                self.taken.update(items[start:end])
+                return end
+            del grown[len(grown) // 2:]
+        return start + 1
 
     def attempt(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int,
                 end: int) -> Scop | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +40,8 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
-                    cc: str | None = None, pure: Sequence[str] = (), autodetect: bool = False) -> tuple[Scop, ...]:
+                    cc: str | None = None, pure: Sequence[str] = (), autodetect: bool = False,
+                    usable: Callable[[Scop], bool] = lambda _: True) -> tuple[Scop, ...]:
     """Every region of a C file, in textual order.
 
     Parameters
@@ -50,6 +51,7 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     cc : the compiler that preprocesses; found by itself when None.
     pure : functions that only compute with their arguments.
     autodetect : take the largest regions that can be represented, whether marked by pragmas or not.
+    usable : whether there is use for a region that was found; smaller ones are found where there is none.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     UnsupportedScopError : there is no region, or one cannot be represented soundly.
     """
     source = read_source(path, include_dirs=include_dirs, defines=defines, cc=cc)
-    return _all(source, frozenset(pure), autodetect=autodetect)
+    return _all(source, frozenset(pure), autodetect=autodetect, usable=usable)
 
 
 def from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
@@ -102,15 +104,17 @@ def _only(scops: tuple[Scop, ...], path: str, function: str | None) -> Scop:
                      witness=f"regions in: {names}", hint="name the function, or use all_from_c_file")
 
 
-def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool) -> tuple[Scop, ...]:
+def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool,
+         usable: Callable[[Scop], bool] = lambda _: True) -> tuple[Scop, ...]:
     """Every region, with its notes logged."""
-    scops = _regions(source, pure, autodetect=autodetect)
+    scops = _regions(source, pure, usable, autodetect=autodetect)
     for note in dict.fromkeys(note for scop in scops for note in scop.notes):
         _LOG.warning("%s", note)
     return scops
 
 
-def _regions(source: SourceFile, pure: frozenset[str], *, autodetect: bool) -> tuple[Scop, ...]:
+def _regions(source: SourceFile, pure: frozenset[str], usable: Callable[[Scop], bool], *,
+             autodetect: bool) -> tuple[Scop, ...]:
     preprocessed = preprocess(source)
     regions = () if autodetect else find_regions(source.path, source.text, preprocessed)
     if not regions and not autodetect:
@@ -120,7 +124,7 @@ def _regions(source: SourceFile, pure: frozenset[str], *, autodetect: bool) -> t
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     if autodetect:
         found, refusal = detect(source, tree, lambda region: _extract(source, tree, region, pure, identifiers,
-                                                                                   whole_loops=False))
+                                                                      whole_loops=False), usable)
         if not found:
             raise _nothing_detected(source, refusal)
         return found
