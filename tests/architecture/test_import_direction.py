@@ -9,8 +9,8 @@ import polysched
 
 ROOT = Path(polysched.__file__).parent
 ORDER = ["version", "errors", "target", "scop", "dependence", "scheduling", "tiling", "tensorize", "emit_c",
-         "measure", "search", "graph", "mesh", "runtime", "pipeline_options", "detected_regions", "pipeline", "stage_texts",
-         "fuzz", "kernel", "experiment", "report", "notebook", "demo", "cli", "__main__", "__init__"]
+         "measure", "search", "graph", "mesh", "runtime", "pipeline_options", "detected_regions", "pipeline",
+         "stage_texts", "fuzz", "kernel", "experiment", "report", "notebook", "demo", "cli", "__main__", "__init__"]
 FILES = sorted(ROOT.rglob("*.py"))
 
 
