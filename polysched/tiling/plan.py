@@ -216,7 +216,8 @@ class _Planner:
         plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
                                      order=tuple(loop for loop in choice.order if edges[loop] is not None)),
                             self.options)
-        if (skewed and not position.path) or self.options.outer_sizes:
+        needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
+        if (needed and not position.path) or self.options.outer_sizes:
             return self.with_given_levels(plan)    # only its wavefronts run on threads
         bare = _without_tiles(nest, shape, self.options)
         before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem, sets)

@@ -44,7 +44,7 @@ from polysched.tiling.position import Position, branch, is_independent, is_legal
 from polysched.tiling.register_tiles import block_of, register_nest
 from polysched.tiling.shared_strips import Strips, share_strips
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
-from polysched.tiling.wavefront import expose_parallelism, skew
+from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
 
 THREAD_STRIP = 256
 """Iterations of a strip: some pages of a row, and few enough for many strips."""
@@ -201,6 +201,8 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
         members = in_order(place.options.point_order, len(loops))
         points = tuple(sorted(points, key=lambda loop: members.index(loop.mark.member)))
         place = replace(place, points_given=True)
+    elif tiles and place.options.simd:
+        points = rows_at_one_time(below, points)
     if not tiles:
         points = tuple(replace(loop, mark=replace(loop.mark, role=Role.LOOP)) for loop in points)
     return nest(tiles, _order(points, band, below, place))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import islpy as isl
+
+from polysched.scheduling.loop_tree import multi_union_pw_aff
 from polysched.scheduling.marks import Role
+from polysched.tiling.distribute import sets_of
 from polysched.tiling.loops import Loop
 from polysched.tiling.position import Position, inside, is_independent
 
@@ -43,3 +47,39 @@ def skew(tiles: tuple[Loop, ...], *, degrees: int = 1) -> tuple[Loop, ...]:
     for tile in tiles[1:1 + degrees]:
         front = front.add(tile.function)
     return (Loop(function=front, mark=replace(tiles[0].mark, role=Role.WAVEFRONT)), *tiles[1:])
+
+
+def rows_at_one_time(position: Position, points: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The two point loops of tiles between faces that both move on with time, as time and a row.
+
+    Rewrite:  [t - i, t + i]  ->  [2 t, t + i]      where neither row has independent iterations, but the new one has
+
+    A row along either face goes through time; at one value of their sum the second one goes through space.  Rows that
+    move more than one iterator stay as they are: an anti-diagonal of a sweep in place has no unit stride.
+
+    Source: as for `diamond`, section 5: points inside of a tile keep the order that suits vectors.
+    """
+    if len(points) != 2 or any(is_independent(inside(position, other.function), loop.function)
+                               for other, loop in (points, points[::-1])):
+        return points
+    time = Loop(function=points[0].function.add(points[1].function), mark=points[0].mark)
+    row = points[1]
+    wanted = is_independent(inside(position, time.function), row.function) and _is_straight(
+        position.domain, time.function, row.function)
+    return (time, row) if wanted else points
+
+
+def _is_straight(domain: isl.UnionSet, time: isl.UnionPwAff, row: isl.UnionPwAff) -> bool:
+    """Whether a step along the row, at one time, moves one iterator of each statement by one."""
+    place = isl.UnionMap.from_multi_union_pw_aff(multi_union_pw_aff((time, row))).intersect_domain(domain)
+    pairs = place.apply_range(isl.UnionMap("{ [c, r] -> [c, r + 1] }")).apply_range(place.reverse())
+    for part in sets_of(domain):
+        universe = isl.UnionSet.from_set(isl.Set.universe(part.get_space()))
+        own = pairs.intersect_domain(universe).intersect_range(universe)
+        if own.is_empty():
+            continue
+        steps = isl.Map.from_union_map(own).deltas()
+        moved = [steps.plain_get_val_if_fixed(isl.dim_type.set, k) for k in range(steps.dim(isl.dim_type.set))]
+        if any(v.is_nan() for v in moved) or sorted(abs(v.to_python()) for v in moved)[-2:] not in ([1], [0, 1]):
+            return False
+    return True

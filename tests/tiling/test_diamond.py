@@ -5,12 +5,17 @@ from collections import Counter
 import islpy as isl
 import pytest
 
+from polysched.dependence import analyse
+from polysched.scheduling import SchedulerOptions, pluto
 from polysched.scheduling.loop_tree import from_isl, multi_union_pw_aff
+from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters, points_of
-from polysched.tiling import tile
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling import TilingOptions, tile
 from polysched.tiling.diamond import diamond_faces, shifted
 from polysched.tiling.loops import Loop
 from polysched.tiling.position import Position
+from polysched.tiling.wavefront import rows_at_one_time
 from tests.tiling import kernels
 from tests.tiling.test_tile_bands import LoopMark, assert_legal, plain, scheduled, shape
 
@@ -72,3 +77,47 @@ def test_a_function_is_shifted_only_where_that_helps(functions, possible):
                         dependences=isl.UnionMap("{ S[i] -> S[i + 1] : 0 <= i < 8 }"))
     function = isl.UnionPwAff.read_from_str(isl.DEFAULT_CONTEXT, functions)
     assert (shifted(position, function) is not None) == possible
+
+
+TWO_CORES = Target(vector_bits=256, vector_registers=16, cores=2, caches=(
+    CacheLevel(level=1, size_bytes=32 << 10), CacheLevel(level=2, size_bytes=1 << 20)))
+ROLLING = """
+void f(double A[2][4000]) {
+#pragma scop
+  for (int t = 0; t < 1000; t++)
+    for (int i = 1; i < 3999; i++)
+      A[(t + 1) % 2][i] = A[t % 2][i - 1] + A[t % 2][i + 1];
+#pragma endscop
+}
+"""
+
+
+def scheduled_rolling(**options):
+    return pluto(analyse(from_c_text(ROLLING)), options=SchedulerOptions(**options))
+
+
+def test_faces_as_loops_are_tiled_even_where_the_cache_holds_everything():
+    """Bands of [t - i, t + i]: without tiles nothing runs on threads, nor in lanes."""
+    tiled = tile(scheduled_rolling(concurrent_start=1), TilingOptions(target=TWO_CORES))
+    assert_legal(tiled)
+    assert tiled.bands[0].wavefront
+    assert shape(tiled)[-1].endswith("s"), "rows inside a tile go through space, in lanes"
+
+
+@pytest.mark.parametrize(("start", "lanes", "expected"), [
+    (1, False, ["point0", "point1"]), (0, True, ["point0", "point1s"])])
+def test_points_keep_their_loops_where_a_row_is_independent_or_nobody_wants_lanes(start, lanes, expected):
+    tiled = tile(scheduled_rolling(concurrent_start=start), TilingOptions(target=TWO_CORES, simd=lanes))
+    assert shape(tiled)[-2:] == expected
+
+
+@pytest.mark.parametrize(("functions", "dependences", "changes"), [
+    (("i - j", "i + j"), "{ S[i, j] -> S[i + 1, j + 1]; S[i, j] -> S[i + 1, j - 1] }", True),
+    (("i - j", "i + j"), "{ S[i, j] -> S[i + 1, j + 1] }", False),    # rows along i - j are independent
+    (("i", "j"), "{ S[i, j] -> S[i + 1, j]; S[i, j] -> S[i, j + 1] }", False),    # new rows would be anti-diagonals
+])
+def test_points_of_faces_change_where_rows_go_through_space(functions, dependences, changes):
+    loops = tuple(Loop(function=isl.UnionPwAff(f"{{ S[i, j] -> [({name})] }}"), mark=LoopMark(member=k))
+                  for k, name in enumerate(functions))
+    position = Position(domain=isl.UnionSet("{ S[i, j] : 0 <= i, j < 9 }"), dependences=isl.UnionMap(dependences))
+    assert (rows_at_one_time(position, loops) is not loops) == changes

@@ -52,6 +52,9 @@ PROGRAMS = {
         "{element} A[n], {element} B[n]",
         f"{STEPS} {{ {ROWS} B[i] = 0.25 * (A[i - 1] + A[i] + A[i + 1]); {ROWS} A[i] = 0.5 * (B[i - 1] + B[i + 1]); }}",
         (4, 16)),
+    "a rolling array in one dimension": (
+        "{element} A[2][n]", f"{STEPS} {ROWS} A[(t + 1) % 2][i] = 0.25 * (A[t % 2][i - 1] + A[t % 2][i] + "
+        "A[t % 2][i + 1]);", (8, 16)),
     "steps with a source": (
         PLANE + ", {element} C[n]",
         f"{STEPS} {{ {ROWS} {COLUMNS} B[i][j] = {CROSS.format(x='A')} + C[i]; {ROWS} {COLUMNS} A[i][j] = B[i][j]; }}",
