@@ -14,6 +14,7 @@ from polysched.dependence.carried_values import carries_values, substitute_carri
 from polysched.dependence.collapsing import CollapsedLoops, collapse_rows
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import ExpandedArray, Expansion, expand_temporaries, is_affordable
+from polysched.dependence.idle_statements import without_idle_statements
 from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.detected_regions import DetectedRegions
@@ -279,7 +280,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     plain = not inputs and reductions == "keep"
     if not expand or not value_based:
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
-    dependences = analyse(scop)
+    dependences = analyse(without_idle_statements(scop))
     if for_instructions:
         dependences = narrow_sums(substitute_temporaries(dependences))
     elif values is not None:
