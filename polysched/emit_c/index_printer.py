@@ -1,7 +1,8 @@
 """Index expressions -> C text whose arithmetic cannot overflow.
 
-Loop variables are `long`.  A sum of `int` parameters alone is computed in `int` only where the parameters'
-values prove that it fits; otherwise its first operand is cast to `long`.  Unsigned parameters are cast always.
+Loop variables are `long`, but for those of `int_variables.py`.  A sum of `int` parameters alone is computed in `int`
+only where the parameters' values prove that it fits; otherwise its first operand is cast to `long`.  Unsigned
+parameters are cast always.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class IndexPrinter:
 
     Parameters
     ----------
-    parameters : type and possible values per parameter; every other variable is a `long` loop variable.
+    parameters : type and possible values per parameter and per loop variable that is an `int`; every other variable is
+        a `long` loop variable.
     spellings : how C spells a parameter's value.
     macros : where needed helper macros are asked for.
     """

@@ -11,7 +11,8 @@ def loop_head(loop: For, index: IndexPrinter) -> str:
     """`for (long i = lower; i < upper; i++)`; with `<=` where that spares constants."""
     name = loop.variable
     step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
-    return f"for (long {name} = {index.bound(loop.lower)}; {_condition(loop, index)}; {step})"
+    kind = "int" if name in index.parameters else "long"
+    return f"for ({kind} {name} = {index.bound(loop.lower)}; {_condition(loop, index)}; {step})"
 
 
 def _condition(loop: For, index: IndexPrinter) -> str:

@@ -17,6 +17,7 @@ from polysched.emit_c.heap import ALIGNMENT_BYTES, part_of_thread
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index import Comparison, Linear, variable, variables
 from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.int_variables import with_int_variable
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import (
     Block,
@@ -157,7 +158,8 @@ class RegionPrinter:
         wanted = pragmas(loop, above=place.above, threads=self.options.openmp, simd=self.options.simd,
                          index=self.index)
         comment = self.comments.before(loop, above=place.above) if self.options.comments else []
-        head, body = loop_head(loop, self.index), self.lines(loop.body, place.inside(loop))
+        index = self.index if self.options.trace is not None else with_int_variable(self.index, loop, self.scop)
+        head, body = loop_head(loop, index), replace(self, index=index).lines(loop.body, place.inside(loop))
         if self.options.trace is not None:
             reasons = {THREADS: self.options.openmp and runs_on_threads(loop, place.above),
                        LANES: self.options.simd and runs_in_lanes(loop)}
