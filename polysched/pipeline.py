@@ -203,14 +203,16 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
 
 def _with_values(scop: Scop, expansion: Expansion, source: CSource, options: PipelineOptions,
                  seconds: dict[str, float], *, but: frozenset[str]) -> tuple[Expansion, CSource]:
-    """Scalars computed where they are read, if that spares memory or lets loops run in lanes; else what was given."""
+    """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given."""
     def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, CSource]:
         new = _timed(seconds, "dependences", lambda: analysed(
             scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, values=values))
         return new, _emitted(new.dependences, options, seconds)
 
-    if _has_streams(source, expansion) and not (other := made(substitute_temporaries))[1].allocated:
-        return other
+    if _has_streams(source, expansion):
+        other = made(substitute_temporaries)
+        if not _has_streams(other[1], other[0]):
+            return other
     if options.expand and carries_values(expansion.dependences):
         other = made(substitute_carried)
         if loops_in_lanes(other[1].loops) > loops_in_lanes(source.loops) and not other[1].allocated:

@@ -222,3 +222,20 @@ def test_a_scalar_is_computed_where_it_is_read_rather_than_kept_in_memory_per_it
         assert "simd" in result.text, (value, result.text)
     kept = optimize(path, PipelineOptions(expand=False))
     assert kept.text.count("for (") == 1
+
+
+def test_a_row_that_has_to_be_kept_does_not_keep_scalars_in_memory(tmp_path: Path) -> None:
+    row = """\
+  for (int i = 0; i < n; i++) {
+    float s = b[i] / c[i];
+    for (int j = 0; j < n; j++)
+      m[j][i] += s * d[j];
+  }
+#pragma endscop
+"""
+    path = tmp_path / "stream.c"
+    path.write_text(STREAM.replace("VALUE", "c[i] * d[i]").replace("#pragma endscop\n", row).replace(
+        "float d[restrict n]", "float d[restrict n], float m[restrict n][n]"))
+    result = optimize(path)
+    assert len(result.source.allocated) == 1, result.text
+    assert not any(array.before == "t" for array in result.expanded), result.text

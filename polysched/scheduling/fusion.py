@@ -17,6 +17,7 @@ from polysched.scheduling.interleaving import Interleaving
 from polysched.scheduling.problem import at_large_size
 from polysched.scheduling.rows import NON_NEGATIVE, Row, find_row
 from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
+from polysched.scheduling.shared_reads import share_reads
 
 
 def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], active: list[Active], found: Found
@@ -41,6 +42,8 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
         joined = None
         if target is not None and band is not None and fused[target][1] is not None:
             joined = _fused_band(search, fused[target][1], band, active, found)
+        if joined is None and band is not None:
+            target, joined = _with_same_reads(search, fused, max(before, default=-1), band, active, found)
         if joined is not None and target is not None:
             fused[target] = (joined.components, joined)
         else:
@@ -67,6 +70,31 @@ def _gather(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], 
         joined = _fused_band(search, first, second, active, found)
         if joined is not None:
             fused[target], fused[source] = (joined.components, joined), ((), None)
+
+
+def _with_same_reads(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], after: int, band: Band,
+                     active: list[Active], found: Found) -> tuple[int | None, Band | None]:
+    """The last group below common loops that reads what a sum reads, with their band; none of both runs in lanes.
+
+    Parameters
+    ----------
+    after : the last group that the sum depends on.
+    """
+    if not any(found.values()) or not _is_sum(search, band, found):
+        return None, None
+    for target in reversed(range(after + 1, len(fused))):
+        first = fused[target][1]
+        if first is None or not _is_sum(search, first, found):
+            continue
+        joined = _fused_band(search, first, band, active, found)
+        if joined is not None and share_reads(search, first.names, joined, found):
+            return target, joined
+    return None, None
+
+
+def _is_sum(search: Search, band: Band, found: Found) -> bool:
+    """Whether a band is all that is left of its statements, and none of its loops is parallel."""
+    return not _parallel_rows(band) and len(band.rows) == _depth(search, band, found)
 
 
 def _interleaved(interleaving: Interleaving, fused: list[tuple[tuple[Names, ...], Band | None]],

@@ -3,11 +3,11 @@
 Rewrite:  for i: for j: T[i][j] = ...;    for i: for j: ... = T[i][j]
       ->  for i { for j: T[i][j] = ...;  for j: ... = T[i][j] }
 
-Fusion of whole bands needs bands of one shape.  Here bands may differ in depth; what is fused is one loop, at distance
-zero in every dependence, where the data that several of the nests touch is more than the cache holds, a row of it is
-less, and no nest loses by it: none that walks a matrix down its columns then, none that uses a whole matrix for
-every row (tiles and registers keep it better), none with a recurrence along the row (which several rows at a time
-hide).
+Fusion of whole bands needs bands of one shape.  Here bands may differ in depth; what is fused is one loop, or several
+where an iteration of one of them is too much for the cache, at distance zero in every dependence, where the data that
+several of the nests touch is more than the cache holds, a row of it is less, and no nest loses by it: none that walks a
+matrix down its columns then, none that uses a whole matrix for every row (tiles and registers keep it better),
+none with a recurrence along the row (which several rows at a time hide).
 
 Source: the benefit is that of Kennedy and McKinley, "Maximizing loop parallelism and improving data locality via loop
 fusion and distribution", LCPC 1993; the rows are found as for fusion of bands.
@@ -15,8 +15,9 @@ fusion and distribution", LCPC 1993; the rows are found as for fusion of bands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import prod
 
 import islpy as isl
@@ -24,8 +25,9 @@ import islpy as isl
 from polysched.dependence.legality import Active
 from polysched.scheduling.fusion import extended_band
 from polysched.scheduling.problem import at_large_size
-from polysched.scheduling.rows import StatementRow
-from polysched.scheduling.search import Band, Found, Names, Search
+from polysched.scheduling.rows import Row, StatementRow
+from polysched.scheduling.search import Band, Found, Names, Search, missing_of
+from polysched.scop.scop import Access
 
 Groups = list[tuple[tuple[Names, ...], Band | None]]
 
@@ -90,13 +92,29 @@ def _joined(search: Search, clusters: list[_Cluster], source: int, sink: int, ed
     parts += [(n,) for n in everything if not any(n in part for part in parts)]
     if len(list(_topological(parts, edges))) < len(parts):
         return clusters
-    for row in first.band.rows:
-        if any(cost != (0, 0) for cost in row.costs[:-1]) or not _fits(search, row.of):
+    for rows in _shared_rows(first):
+        if not _fits(search, rows):
             continue
-        band = extended_band(search, replace(first.band, rows=(row,)), second.band, active, found)
-        if band is not None and all(c == (0, 0) for c in band.rows[0].costs) and _fits(search, band.rows[0].of):
+        band = extended_band(search, replace(first.band, rows=rows), second.band, active, found)
+        if band is not None and all(c == (0, 0) for row in band.rows for c in row.costs) and _fits(search, band.rows) \
+                and _is_deeper(search, band, found):
             return [*rest, _Cluster(groups=tuple(sorted(together)), band=band)]
     return clusters
+
+
+def _shared_rows(cluster: _Cluster) -> Iterator[tuple[Row, ...]]:
+    """The parallel rows that nests may share, few before many; nests that are fused already keep theirs."""
+    rows = [row for row in cluster.band.rows if all(cost == (0, 0) for cost in row.costs[:-1])]
+    if len(cluster.groups) > 1:
+        yield cluster.band.rows
+        return
+    for count in range(1, len(rows) + 1):
+        yield from combinations(rows, count)
+
+
+def _is_deeper(search: Search, band: Band, found: Found) -> bool:
+    """Whether a statement has further loops below one shared row; below several, which are then the loops' heads."""
+    return len(band.rows) == 1 or any(len(missing_of(search, n, found)) > len(band.rows) for n in band.names)
 
 
 def _topological(parts: list[tuple[int, ...]], edges: set[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
@@ -137,16 +155,21 @@ def _touched_bytes(search: Search, names: Names) -> dict[str, int]:
     return found
 
 
-def _fits(search: Search, rows: Mapping[str, StatementRow]) -> bool:
-    """Whether one row of every statement fits the cache together, and no statement loses by going row by row."""
+def _fits(search: Search, rows: Sequence[Row]) -> bool:
+    """Whether one row of every statement fits the cache together, and no statement loses by going row by row.
+
+    With several shared loops a row is what one iteration of all of them does.  Then no loop may use a matrix again from
+    one iteration to the next (tiles keep it better).
+    """
     footprints: dict[str, int] = {}
     count = 0
-    for name, row in rows.items():
-        sides = _sides(search, name, row)
+    for name in rows[0].of:
+        sides = _sides(search, name, [row.of[name] for row in rows])
         if sides is None:
             return False
         one, everything, length = sides
         count = max(count, length)
+        planes = [_neighbours(search, name, row.of[name]) for row in rows] if len(rows) > 1 else []
         for access in search.problem.scop.statement(name).accesses:
             here = _extents(access.relation.intersect_domain(one).range())
             there = _extents(access.relation.intersect_domain(everything).range())
@@ -155,8 +178,26 @@ def _fits(search: Search, rows: Mapping[str, StatementRow]) -> bool:
             size = prod(here) * search.problem.scop.array(access.array).dtype.bytes
             if _loses(here, there) or (here == there and 2 * size > search.options.cache_bytes):
                 return False
+            if any(_is_used_again(search, access, plane) for plane in planes):
+                return False
             footprints[access.array] = max(footprints.get(access.array, 0), size)
     return count >= LEAST_ROWS and sum(footprints.values()) <= search.options.cache_bytes
+
+
+def _is_used_again(search: Search, access: Access, planes: tuple[isl.Set, isl.Set]) -> bool:
+    """Whether two iterations of one loop touch the same part of a matrix, or more than the cache holds."""
+    first, second = (access.relation.intersect_domain(plane).range() for plane in planes)
+    common = _extents(first.intersect(second))
+    return common is None or sum(extent > 1 for extent in common) >= 2 \
+        or prod(common) * search.problem.scop.array(access.array).dtype.bytes > search.options.cache_bytes
+
+
+def _neighbours(search: Search, name: str, row: StatementRow) -> tuple[isl.Set, isl.Set]:
+    """The instances of two iterations in the middle of a loop, one after the other; no second one in the shortest."""
+    sides = _sides(search, name, [row]), _sides(search, name, [row], behind=1)
+    assert sides[0] is not None, "there are rows of all loops together"
+    assert sides[1] is not None, "there are rows of all loops together"
+    return sides[0][0], sides[1][0]
 
 
 def _loses(row: tuple[int, ...], everything: tuple[int, ...]) -> bool:
@@ -166,20 +207,34 @@ def _loses(row: tuple[int, ...], everything: tuple[int, ...]) -> bool:
     return down_a_column or (row == everything and inner >= 2)
 
 
-def _sides(search: Search, name: str, row: StatementRow) -> tuple[isl.Set, isl.Set, int] | None:
-    """The instances of one row in the middle, all of them, and how many rows there are, at one large size."""
+def _sides(search: Search, name: str, rows: Sequence[StatementRow], behind: int = 0
+           ) -> tuple[isl.Set, isl.Set, int] | None:
+    """The instances of one row in the middle, all of them, and how many rows there are, at one large size.
+
+    With several rows: of one iteration in the middle of all of them, one after the other.
+
+    Parameters
+    ----------
+    behind : how many iterations behind the middle.
+    """
     domain = search.problem.scop.statement(name).domain
     everything = at_large_size(domain)
     if everything.is_empty() or not everything.is_bounded():
         return None
-    value = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(everything.get_space()))
-    for k, coefficient in enumerate(row.iterators):
-        value = value.set_coefficient_val(isl.dim_type.in_, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, coefficient))
-    values = isl.Map.from_aff(value).intersect_domain(everything)
-    reached = values.range()
-    low, high = (int(v.to_python()) for v in (reached.dim_min_val(0), reached.dim_max_val(0)))
-    middle = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, (low + high) // 2)
-    return values.fix_val(isl.dim_type.out, 0, middle).domain(), everything, high - low + 1
+    one, count = everything, 1
+    for row in rows:
+        if one.is_empty():
+            return None
+        value = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(everything.get_space()))
+        for k, coefficient in enumerate(row.iterators):
+            number = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, coefficient)
+            value = value.set_coefficient_val(isl.dim_type.in_, k, number)
+        values = isl.Map.from_aff(value).intersect_domain(one)
+        reached = values.range()
+        low, high = (int(v.to_python()) for v in (reached.dim_min_val(0), reached.dim_max_val(0)))
+        middle = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, (low + high) // 2 + behind)
+        one, count = values.fix_val(isl.dim_type.out, 0, middle).domain(), count * (high - low + 1)
+    return one, everything, count
 
 
 def _extents(elements: isl.Set) -> tuple[int, ...] | None:

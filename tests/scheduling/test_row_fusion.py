@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.dependence import analyse
+from polysched.dependence.expansion import expand_temporaries
 from polysched.scheduling import SchedulerOptions
 from polysched.scheduling.loop_tree import Band, Leaf, Node, Sequence, children, from_isl
 from polysched.scheduling.pluto_scheduler import pluto
@@ -92,3 +93,51 @@ def test_no_nest_is_fused_around_another_that_stays() -> None:
 for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) C[i][j] = A[i][j] + 2.0f * B[i][j];
 """
     assert loops("for (int i = 0; i < n; i++) v[i] = A[i][0];" + between) >= 2
+
+
+DEEP_HEAD = ("void f(int n, double a[n][n][n], double out[n][n][n], double w[n], double v[n][n], double s[n][n], "
+             "double t[n][n]) {\n#pragma scop\n")
+ROW_SUMS = """
+for (int o = 0; o < n; o++) for (int i = 0; i < n; i++) {
+  double inv = 1.0 / v[o][i];
+  s[o][i] = 0.0;
+  t[o][i] = 0.0;
+  for (int k = 0; k < n; k++) {
+    s[o][i] += a[o][i][k];
+    t[o][i] += a[o][i][k] * w[k];
+  }
+  for (int k = 0; k < n; k++) out[o][i][k] = (a[o][i][k] - s[o][i]) * t[o][i] * inv;
+}
+"""
+SYRK = """
+for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) v[i][j] = v[i][j] * 2.0;
+for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) for (int k = 0; k < n; k++) v[i][j] += s[i][k] * s[j][k];
+"""
+
+
+def deep(text: str) -> Node:
+    scop = from_c_text(f"{DEEP_HEAD}{text}\n#pragma endscop\n}}\n")
+    dependences = expand_temporaries(analyse(scop)).dependences
+    return from_isl(pluto(dependences, options=SchedulerOptions()).tree).root
+
+
+def innermost(node: Node) -> int:
+    """The number of loops without loops below."""
+    below = sum(innermost(child) for child in (
+        [child for _, child in node.branches] if isinstance(node, Sequence) else children(node)))
+    return below or int(isinstance(node, Band))
+
+
+def test_two_loops_are_shared_where_an_iteration_of_one_is_too_much_for_the_cache() -> None:
+    """Values of the depth of the shared loops come to the loops that read them; the two sums are one loop there."""
+    tree = deep(ROW_SUMS)
+    assert outermost(tree) == 1
+    assert innermost(tree) == 2
+
+
+def test_sums_that_read_different_elements_stay_apart() -> None:
+    assert innermost(deep(ROW_SUMS.replace("a[o][i][k] * w[k]", "out[o][i][k] * w[k]"))) == 3
+
+
+def test_a_matrix_that_every_iteration_of_a_shared_loop_uses_again_is_left_to_tiles() -> None:
+    assert outermost(deep(SYRK)) == 2
