@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,11 +97,16 @@ class Subject:
     def parameters(self, sizes: Mapping[str, int], seed: int = 0) -> dict[str, int]:
         """The Scop's parameters in a call at these sizes.
 
-        A parameter that is not a size is a variable of the function that starts from `NAME_out[0]`.
+        A parameter that is not a size is an element of an array that the program does not change, or a variable of the
+        function that starts from `NAME_out[0]`.
         """
         arrays = inputs_of(arguments_for(self.signature, sizes), seed, self.recipe)
-        return {p.name: sizes[p.spelling] if p.spelling in sizes else int(arrays[f"{p.spelling}_out"][0])
-                for p in self.scop.parameters}
+
+        def value(spelling: str) -> int:
+            name, *subscripts = re.findall(r"\w+", spelling)
+            return int(arrays[name][tuple(map(int, subscripts))] if subscripts else arrays[f"{name}_out"][0])
+
+        return {p.name: sizes[p.spelling] if p.spelling in sizes else value(p.spelling) for p in self.scop.parameters}
 
     def expected(self, configuration: str, sizes: Mapping[str, int], seed: int) -> ExpectedOrder:
         """What the order of the instances at these sizes has to keep; computed once per changed program."""
