@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +33,7 @@ from polysched.fuzz.time_limit import OutOfTime, time_limit
 from polysched.measure.building import Binary
 from polysched.measure.execution_order import ExpectedOrder, check_expected, execution_of, expected_order
 from polysched.measure.inputs import WHOLE
+from polysched.measure.slots import element_of
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop, Storage
@@ -103,8 +103,8 @@ class Subject:
         arrays = inputs_of(arguments_for(self.signature, sizes), seed, self.recipe)
 
         def value(spelling: str) -> int:
-            name, *subscripts = re.findall(r"\w+", spelling)
-            return int(arrays[name][tuple(map(int, subscripts))] if subscripts else arrays[f"{name}_out"][0])
+            name, index = element_of(spelling) or (f"{spelling}_out", (0,))
+            return int(arrays[name][index])
 
         return {p.name: sizes[p.spelling] if p.spelling in sizes else value(p.spelling) for p in self.scop.parameters}
 

@@ -73,10 +73,15 @@ def _refuse_unknown_sizes(scops: Sequence[Scop], signature: FunctionSignature,
 
 def _can_be_set(spelling: str, arguments: Collection[str], is_global: Callable[[str], bool]) -> bool:
     """Whether a size in memory is an element at a fixed place of an argument, or part of a file-scope variable."""
-    variable = _variable(spelling)
-    if variable in arguments:
-        return spelling == f"(*{variable})" or re.fullmatch(r"\w+(\[\d+\])+", spelling) is not None
-    return "->" not in spelling and "*" not in spelling and is_global(spelling)
+    if _variable(spelling) in arguments:
+        return element_of(spelling) is not None
+    return "->" not in spelling and is_global(spelling)
+
+
+def element_of(spelling: str) -> tuple[str, tuple[int, ...]] | None:
+    """The array and the index of a size that is an element at a fixed place; None for anything else."""
+    match = re.fullmatch(r"(\w+)((?:\[\d+\])+)", spelling)
+    return None if match is None else (match[1], tuple(map(int, re.findall(r"\d+", match[2]))))
 
 
 def check_memory(slots: Sequence[Slot], available_bytes: int) -> None:
@@ -132,17 +137,8 @@ def _argument(scops: Sequence[Scop], signature: FunctionSignature, parameter: Fu
 
 def _sizes_inside(scops: Sequence[Scop], name: str, size: ProblemSize) -> tuple[tuple[tuple[int, ...], int], ...]:
     """The parameters that stand in an array: the index of each, and its value."""
-    found = {}
-    for scop in scops:
-        for parameter in scop.parameters:
-            if parameter.spelling == f"(*{name})":
-                index: tuple[int, ...] = (0,)
-            elif match := re.fullmatch(rf"{re.escape(name)}((?:\[\d+\])+)", parameter.spelling):
-                index = tuple(map(int, re.findall(r"\d+", match[1])))
-            else:
-                continue
-            found[index] = size.values[parameter.name]
-    return tuple(found.items())
+    elements = ((element_of(p.spelling), size.values[p.name]) for scop in scops for p in scop.parameters)
+    return tuple({found[1]: value for found, value in elements if found is not None and found[0] == name}.items())
 
 
 def _around(elements: Sequence[tuple[tuple[int, ...], int]], shape: tuple[int, ...] = ()) -> tuple[int, ...]:

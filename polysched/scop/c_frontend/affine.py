@@ -97,9 +97,10 @@ def may_be(x: Extraction, node: c_ast.Node, domain: isl.Set, *, truth: bool) -> 
         return may_be(x, node.expr, domain, truth=not truth)
     if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
         left = may_be(x, node.left, domain, truth=truth)
-        if (node.op == "&&") == truth:
-            return may_be(x, node.right, left, truth=truth)
-        return left.union(may_be(x, node.right, domain, truth=truth)).coalesce()
+        both = (node.op == "&&") == truth
+        with x.perhaps():
+            right = may_be(x, node.right, left if both else domain, truth=truth)
+        return right if both else left.union(right).coalesce()
     try:
         with x.attempt(strict=True):
             where = condition(x, node, domain)

@@ -187,8 +187,9 @@ def _unary(b: StatementBuilder, node: c_ast.UnaryOp, domain: isl.Set) -> Expr:
 def _binary(b: StatementBuilder, node: c_ast.BinaryOp, domain: isl.Set) -> Expr:
     left = expression(b, node.left, domain)
     if node.op in LOGICAL:
-        domain = may_be(b.x, node.left, domain, truth=node.op == "&&")
-    right = expression(b, node.right, domain)
+        right = _chosen(b, node.right, may_be(b.x, node.left, domain, truth=node.op == "&&"))
+    else:
+        right = expression(b, node.right, domain)
     if node.op in COMPARISON | LOGICAL:
         dtype = dtypes.INT32
     elif node.op in ("<<", ">>"):
@@ -203,9 +204,15 @@ def _binary(b: StatementBuilder, node: c_ast.BinaryOp, domain: isl.Set) -> Expr:
 def _ternary(b: StatementBuilder, node: c_ast.TernaryOp, domain: isl.Set) -> Expr:
     """A choice; where its condition is affine, each side reads only where it is chosen."""
     test = expression(b, node.cond, domain)
-    then = expression(b, node.iftrue, may_be(b.x, node.cond, domain, truth=True))
-    otherwise = expression(b, node.iffalse, may_be(b.x, node.cond, domain, truth=False))
+    then = _chosen(b, node.iftrue, may_be(b.x, node.cond, domain, truth=True))
+    otherwise = _chosen(b, node.iffalse, may_be(b.x, node.cond, domain, truth=False))
     return Select(test, then, otherwise, usual_conversion(then.dtype, otherwise.dtype))
+
+
+def _chosen(b: StatementBuilder, node: c_ast.Node, domain: isl.Set) -> Expr:
+    """An operand that is evaluated only where another one says so, perhaps on data."""
+    with b.x.perhaps():
+        return expression(b, node, domain)
 
 
 def _call(b: StatementBuilder, node: c_ast.FuncCall, domain: isl.Set) -> Expr:

@@ -140,6 +140,7 @@ class Extraction:
     counters: int = 0
     deferred: list[Requirement] | None = None
     strict: bool = False
+    maybe: bool = False  # whether what is read next may not be evaluated, for reasons that no domain tells
     whole_loops: bool = True  # whether a loop that counts in no affine way may stand as one statement
     notes: list[str] = field(default_factory=list)
 
@@ -273,6 +274,15 @@ class Extraction:
             yield self.deferred
         finally:
             self.deferred = before
+
+    @contextmanager
+    def perhaps(self) -> Iterator[None]:
+        """Read something that the program may not evaluate, although its domain does not say so: data decides."""
+        before, self.maybe = self.maybe, True
+        try:
+            yield
+        finally:
+            self.maybe = before
 
     @contextmanager
     def attempt(self, *, strict: bool = False) -> Iterator[None]:

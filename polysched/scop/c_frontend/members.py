@@ -41,7 +41,7 @@ class MemoryPath:
         """The way on to a member."""
         through, ctype = self.through, self.ctype
         if isinstance(ctype, Pointer):
-            through, ctype = self.spelling, ctype.target
+            through, ctype = f"{self.spelling}[0]", ctype.target
         found = ctype.member(node.field.name) if isinstance(ctype, StructType) else None
         return None if found is None else replace(
             self, ctype=found, spelling=f"{self.spelling}{node.type}{node.field.name}", through=through,
@@ -61,17 +61,9 @@ class MemoryPath:
         return replace(self, ctype=self.ctype.element, spelling=spelling, names=names,
                        through=self.through if inside else spelling)
 
-    def target(self) -> MemoryPath | None:
-        """The way on to what a pointer leads to."""
-        if not isinstance(self.ctype, Pointer):
-            return None
-        spelling = f"(*{self.spelling})"
-        return replace(self, ctype=self.ctype.target, spelling=spelling, names=(*self.names, "target"),
-                       through=spelling)
-
 
 def memory_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:
-    """The way to `s.a.b`, `p->a`, `size[0]`, `size[k]`, `*n`; None where a subscript is no name and no number."""
+    """The way to `s.a.b`, `p->a`, `size[0]`, `size[k]`, and `*n` as `n[0]`; None for other subscripts."""
     if isinstance(node, c_ast.ID):
         symbol = x.bindings.symbol(node)
         return MemoryPath(base=symbol, ctype=symbol.ctype, spelling=node.name)
@@ -80,7 +72,7 @@ def memory_path(x: Extraction, node: c_ast.Node) -> MemoryPath | None:
         return inner and inner.member(node)
     if isinstance(node, c_ast.UnaryOp) and node.op == "*":
         inner = memory_path(x, node.expr)
-        return inner and inner.target()
+        return inner and inner.element("0", 0)
     if not isinstance(node, c_ast.ArrayRef):
         return None
     inner, index = memory_path(x, node.name), _number(node.subscript)
@@ -123,16 +115,20 @@ def memory_parameter(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Parame
 
     Its value is taken where the region begins.  Where the program reads it on a condition only, behind a pointer of
     which nothing tells that it leads to memory otherwise, that it can be read at the beginning is an assumption.
+
+    Raises
+    ------
+    NotAffine : such a condition is one on data, inside of a statement; or assumptions are forbidden.
     """
     path = _fixed_path(x, node)
     if path is None:
         return None
     assert isinstance(path.ctype, Scalar)
+    _make_readable(x, path, domain, node)
     key = (path.base, path.spelling)
     if key not in x.parameters:
         name = x.fresh("_".join((path.base.name, *path.names)))
         x.add_parameter(key, Parameter(name, path.ctype.dtype, path.spelling))
-    _make_readable(x, path, domain, node)
     return x.parameters[key]
 
 
@@ -157,16 +153,16 @@ def _make_readable(x: Extraction, path: MemoryPath, domain: isl.Set, node: c_ast
 
     Raises
     ------
-    NotAffine : while assumptions are forbidden.
+    NotAffine : what reads it is a part of a statement that data may skip; or assumptions are forbidden.
     """
     text = f"`{path.through}` can be read where the region begins"
     if not path.through or path.through in x.readable or any(a.text.endswith(text) for a in x.assumptions):
         return
     read = polyhedra.project_out(domain, [loop.isl_name for loop in x.loops])
-    if not x.guards and x.context.is_subset(read):
+    if not x.maybe and not x.guards and x.context.is_subset(read):
         x.readable.add(path.through)
         return
-    if x.strict:
+    if x.maybe or x.strict:
         raise NotAffine(node, f"`{path.through}` is read on a condition")
     spelling = {p.name: polyhedra.widened(p) for p in x.parameters.values()}
     condition = None if x.guards else polyhedra.c_condition(read.gist(x.context).coalesce(), spelling)

@@ -77,16 +77,19 @@ def guarded(b: StatementBuilder, node: c_ast.Node | None, domain: isl.Set) -> tu
         test = expression(b, node.cond, domain)
         then_domain, else_domain = (may_be(x, node.cond, domain, truth=truth) for truth in (True, False))
         forget(x, node)
-        return (If(test, guarded(b, node.iftrue, then_domain), guarded(b, node.iffalse, else_domain)),)
+        with x.perhaps():
+            return (If(test, guarded(b, node.iftrue, then_domain), guarded(b, node.iffalse, else_domain)),)
     if isinstance(node, c_ast.While | c_ast.DoWhile):
-        return _repeated(b, node, domain)
+        with x.perhaps():
+            return _repeated(b, node, domain)
     if isinstance(node, c_ast.Assignment) or is_increment(node):
         forget(x, node)
         return tuple(assign(b, single, domain, must=False) for single in unchained(node))
     if isinstance(node, c_ast.Decl):
         return _declared(b, node, domain)
     if isinstance(node, c_ast.For):
-        return _counted(b, node, domain)
+        with x.perhaps():
+            return _counted(b, node, domain)
     if isinstance(node, c_ast.Break | c_ast.Continue) and x.opaque_loops:
         loop = x.opaque_loops[-1]
         flag = loop.running if isinstance(node, c_ast.Break) else loop.going

@@ -135,8 +135,8 @@ def subscripted(x: Extraction, node: c_ast.Node, base: Place, subscript: c_ast.N
     return replace(base, offset=None, spelling=base.spelling + "[{}]", subscripts=(*base.subscripts, subscript),
                    extents=(*base.extents, extent), ctype=inner,
                    through_memory=base.through_memory or from_memory,
-                   behind_pointer=base.behind_pointer or from_memory or (
-                       isinstance(base.ctype, Pointer) and bool(base.members)))
+                   behind_pointer=base.behind_pointer or (
+                       isinstance(base.ctype, Pointer) and bool(base.subscripts or base.members)))
 
 
 def dereferenced(x: Extraction, node: c_ast.Node, pointer: c_ast.Node) -> Place:

@@ -82,7 +82,7 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     for symbol in sources:
         known = {x.bindings.visible.get(name) for value in _values(region, symbol) for name in addressed_names(value)}
         for other in known & (symbols | set(map(_variable, x.parameters))):
-            if isinstance(other, Symbol) and isinstance(other.ctype, Scalar):
+            if other is not None and isinstance(other.ctype, Scalar):
                 raise x.refuse(f"`{symbol.name}` may point to `{other.name}`", region.items[0],
                                witness=f"the function takes the address of `{other.name}` for it",
                                hint=f"use `{other.name}` itself")

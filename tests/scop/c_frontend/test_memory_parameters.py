@@ -27,10 +27,10 @@ def spellings(scop):
 
 @pytest.mark.parametrize(("parameters", "first", "second", "found"), [
     ("void", "size[0]", "size[2]", {"size[0]", "size[2]"}),
-    ("int *n, int *m", "*n", "*m", {"(*n)", "(*m)"}),
+    ("int *n, int *m", "*n", "*m", {"n[0]", "m[0]"}),
     ("int dims[], int k", "dims[0]", "dims[k]", {"dims[0]", "dims[k]", "k"}),
     ("struct grid g", "g.n", "g.size[1]", {"g.n", "g.size[1]"}),
-    ("struct grid *g", "g->n", "(*g).size[2]", {"g->n", "(*g).size[2]"}),
+    ("struct grid *g", "g->n", "(*g).size[2]", {"g->n", "g[0].size[2]"}),
     ("struct grid g[4]", "g[1].n", "g[2].n", {"g[1].n", "g[2].n"}),
 ])
 def test_bounds_in_memory_are_parameters(parameters, first, second, found):
@@ -79,12 +79,31 @@ def test_memory_that_is_read_on_a_condition_has_to_be_readable(parameters, eleme
     assert assumption.condition == "(long)n >= 1"
 
 
+@pytest.mark.parametrize("body", [
+    "if (u[i][0] > 0) u[i][*m] = 1;",
+    "if (u[i][0] > 0 && *m > 3) u[i][1] = 1;",
+    "if (u[i][0] > 0 && u[i][*m] > 0) u[i][1] = 1;",
+    "u[i][1] = u[i][0] > 0 ? u[i][*m] : 1;",
+    "int k = 5; while (k < u[i][0]) { u[i][*m] = 1; k += 1; }",
+])
+def test_memory_that_is_read_where_data_says_so_is_no_parameter(body):
+    """Nothing reads it ahead: no bound, no subscript of an access, no test of a guard."""
+    scop = scop_of("int n, int *m", f"for (int i = 0; i < n; i++) {{ {body} }}")
+    assert spellings(scop) == {"n"}
+    assert "readable" not in kinds(scop)
+
+
+def test_memory_that_is_read_before_data_is_asked_is_a_parameter():
+    body = "for (int i = 0; i < *m; i++) if (u[i][0] > 0) u[i][*m] = 1;"
+    assert spellings(scop_of("int *m", body)) == {"m[0]"}
+
+
 def test_writes_that_could_change_a_size_are_assumptions():
     def assumed(parameters, body):
         return [a.text for a in scop_of(parameters, body).assumptions if "does not change" in a.text]
 
-    assert assumed("int *n, int *x", "for (int i = 0; i < *n; i++) x[i] = 1;") == ["writing x does not change (*n)"]
-    assert assumed("int *n", "for (int i = 0; i < *n; i++) changed[i] = 1;") == ["writing changed does not change (*n)"]
+    assert assumed("int *n, int *x", "for (int i = 0; i < *n; i++) x[i] = 1;") == ["writing x does not change n[0]"]
+    assert assumed("int *n", "for (int i = 0; i < *n; i++) changed[i] = 1;") == ["writing changed does not change n[0]"]
     assert not assumed("int *n", "for (int i = 0; i < *n; i++) u[i][0] = 1;")
     assert not assumed("void", "for (int i = 0; i < size[0]; i++) changed[i] = 1;")
 
@@ -112,6 +131,11 @@ void count(int *n, int *x) {
   for (int i = 0; i < *n; i++)
     x[i] = 3;
 }
+void chosen(int n, int *m, float *x, double *y) {
+  for (int i = 0; i < n; i++)
+    if (x[i] > 0)
+      y[*m] += 1;
+}
 """
 
 
@@ -123,7 +147,7 @@ def test_the_guard_tests_what_is_assumed(tmp_path):
     source = tmp_path / "found.c"
     source.write_text(GUARDED)
     result = transform_file(source, PipelineOptions(autodetect=True))
-    assert len(result.regions) == 3
+    assert [region.scop.name for region in result.regions] == ["shift", "rows", "count", "chosen"]
     library = compile_library(result.text, "guarded", tmp_path)
     values = np.zeros(50)
     library.shift(50, Pair(values.ctypes.data, values.ctypes.data))
@@ -137,3 +161,6 @@ def test_the_guard_tests_what_is_assumed(tmp_path):
     numbers = np.full(20, 10, dtype=np.int32)
     library.count(numbers.ctypes.data_as(ctypes.c_void_p), numbers.ctypes.data_as(ctypes.c_void_p))
     assert numbers.tolist() == [3] * 3 + [10] * 17
+    below = np.full(8, -1, dtype=np.float32)
+    library.chosen(8, None, below.ctypes.data_as(ctypes.c_void_p), values.ctypes.data_as(ctypes.c_void_p))
+    assert values.sum() == 56
