@@ -1,5 +1,6 @@
 """The whole order from Python: `polysched.optimize` and its neighbours."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -108,18 +109,23 @@ def test_loops_that_were_found_are_guarded_or_left(tmp_path: Path, caplog: pytes
     assert not any(APART in region.text for region in trusted)
 
 
-def test_a_region_that_a_stage_refuses_does_not_refuse_the_file(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    source = tmp_path / "found.c"
-    source.write_text(FOUND)
+def refuse(monkeypatch: pytest.MonkeyPatch, wrong: Callable[[Scop], bool]) -> None:
+    """Make the analysis refuse some regions."""
     analyse = polysched.pipeline.analysed
 
     def refusing(scop: Scop, **options: Any) -> Any:
-        if scop.name == "shift":
+        if wrong(scop):
             raise BudgetExceededError("too many operations", where=scop.name)
         return analyse(scop, **options)
 
     monkeypatch.setattr(polysched.pipeline, "analysed", refusing)
+
+
+def test_a_region_that_a_stage_refuses_does_not_refuse_the_file(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    source = tmp_path / "found.c"
+    source.write_text(FOUND)
+    refuse(monkeypatch, lambda scop: scop.name == "shift")
     (gather,) = transform_file(source, PipelineOptions(autodetect=True, guard=False)).regions
     assert gather.scop.name == "gather"
     assert "left as it is: shift: too many operations" in caplog.text
@@ -145,15 +151,8 @@ def test_a_region_that_a_stage_refuses_is_taken_in_parts(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     source = tmp_path / "several.c"
     source.write_text(SEVERAL)
-    analyse = polysched.pipeline.analysed
-
-    def refusing(scop: Scop, **options: Any) -> Any:
-        if len(scop.statements) > 1:
-            raise BudgetExceededError("too many statements", where=scop.name)
-        return analyse(scop, **options)
-
     assert len(transform_file(source, PipelineOptions(autodetect=True)).regions) == 1
-    monkeypatch.setattr(polysched.pipeline, "analysed", refusing)
+    refuse(monkeypatch, lambda scop: len(scop.statements) > 1)
     regions = transform_file(source, PipelineOptions(autodetect=True)).regions
     assert [[s.depth for s in region.scop.statements] for region in regions] == [[1], [1], [1]]
     assert "left as it is" not in caplog.text
