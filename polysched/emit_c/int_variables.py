@@ -4,7 +4,7 @@
     ->    for (int i = 0; i < n; i++) if (x[i] < 0) last = i;
 
 Compilers that make vectors of such a loop need one of its variable, and a `long` has half as many lanes.  The last of
-the negative ones of 32000 floats took gcc 12 on a Zen 4 with AVX2 5.05 us with a `long` and 3.15 with an `int`.
+the negative ones of 32000 random floats took gcc 12 on a Zen 4 with AVX2 7.1 us with a `long` and 1.9 with an `int`.
 """
 
 from __future__ import annotations
