@@ -56,6 +56,8 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
               *(f"free({m.name});" for m in memories)]
     sizes = program.match.fragment.sizes
     tests = [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
+    if memories and (not tests or program.outside):   # a variable of the same name may be declared ahead
+        lines = ["{", *map(inside, lines), "}"]
     if tests and not program.outside:   # what is around has asked
         lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
                  *map(inside, ordinary.text.splitlines()), "}"]

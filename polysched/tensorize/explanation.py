@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import islpy as isl
 from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 from polysched.scop.body import Assign, Binary, Cast, Expr, If, Literal, Load, Select, Unary, While, walk
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
+from polysched.tensorize.elements import scattered
 from polysched.tensorize.encoding import Encoding, Extents
 from polysched.tensorize.facts import Fact
 from polysched.tensorize.ideal import ideal_form, multiplies
@@ -100,15 +102,25 @@ def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanatio
     elif len(body) != 1:
         why = f"it consists of {len(body)} assignments that stay together"
     else:
-        blurred = min((a for a in statement.accesses if not a.exact), key=lambda a: not a.is_write, default=None)
-        if blurred is None:
-            return Explanation(statement=statement.name, intrinsic=intrinsic.name,
-                               conflicts=("it has no iteration at these sizes",))
-        where = f"{blurred.array}[{']['.join(expression_text(scop, statement, s) for s in blurred.subscripts)}]"
-        why = f"which element {where} is depends on data"
-        rewrite = "" if blurred.is_write else f"copy {blurred.array} into the order of the loops first"
+        why, rewrite = _unknown_element(scop, statement)
     nearest = (Fact("statement", why, rewrite),) if rewrite else ()
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(why,), nearest=nearest)
+
+
+def _unknown_element(scop: Scop, statement: Statement) -> tuple[str, str]:
+    """Why it is not known which element a statement accesses or where it lies, and a rewrite."""
+    for access in sorted(statement.accesses, key=lambda a: a.is_write):
+        array, moved = access.array, "" if access.is_write else f"copy {access.array} into the order of the loops first"
+        where = f"{array}[{']['.join(expression_text(scop, statement, s) for s in access.subscripts)}]"
+        if not access.exact and any(isinstance(x, Load) for s in access.subscripts for x in walk(s)):
+            return f"which element {where} is depends on data", moved
+        if not access.exact:
+            return f"which element {where} is cannot be said by multiples of the loops for all sizes", moved
+        if apart := scattered(scop.array(array), statement.accesses):
+            return apart, f"use an array of its own for {array}"
+        if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
+            return f"which element {where} is cannot be said by multiples of the loops, or it has no iteration", moved
+    return "it has no iteration at these sizes", ""
 
 
 def _adds(statement: Statement, branch: If) -> bool:

@@ -20,16 +20,14 @@ from polysched.scop.body import (
     Cast,
     Expr,
     IteratorRef,
-    Literal,
     Load,
-    ParameterRef,
-    Unary,
     rebuild,
     walk,
 )
 from polysched.scop.dtypes import usual_conversion
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Scop, Statement
+from polysched.tensorize.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
 
 SAMPLE_SIZES = (19, 23, 29, 31, 37, 41, 43, 47)
 
@@ -116,7 +114,8 @@ class Fragment:
     @cached_property
     def indices(self) -> dict[str, tuple[Index, ...]]:
         """Per access reference its subscripts in terms of the loops."""
-        return {a.reference: self._indices(a) for a in self.statement.accesses}
+        return {reference: tuple([self._index(s) for s in subscripts])
+                for reference, subscripts in self.subscripts.items()}
 
     @cached_property
     def box(self) -> isl.Set:
@@ -219,19 +218,23 @@ class Fragment:
         if sizes is None:
             raise UsageError(f"the extents of {name} are not known", where=self.scop.name)
         relations = [self.relation(a.reference) for a in self.statement.accesses if a.array == name]
-        rows = max((int(r.range().dim_max_val(0).get_num_si()) + 1 for r in relations if r.dim(isl.dim_type.out)),
-                   default=1)
-        return rows * math.prod(sizes)
+        outermost = min(leading_zeros(self.scop.array(name), self.statement.accesses), len(sizes))
+        rows = max((int(r.range().dim_max_val(outermost).get_num_si()) + 1 for r in relations
+                    if r.dim(isl.dim_type.out)), default=1)
+        return rows * math.prod(sizes[outermost:])
 
     def _extents(self, name: str) -> list[int] | None:
-        """Extents of an array at these sizes, without the outermost."""
+        """Extents of an array at these sizes, without the outermost; 1 for what only ever is the first."""
         sizes: list[int] = []
-        for extent in self.scop.array(name).extents[1:]:
-            if extent is None:
+        array = self.scop.array(name)
+        for at, extent in enumerate(array.extents[1:], 1):
+            if extent is None and at <= leading_zeros(array, self.statement.accesses):
+                sizes.append(1)
+            elif extent is None:
                 return None
-            values = isl.Set.from_pw_aff(extent) if extent.dim(isl.dim_type.in_) == 0 else None
-            assert values is not None
-            sizes.append(int(fix_parameters(values, self.sizes).dim_max_val(0).get_num_si()))
+            else:
+                values = isl.Set.from_pw_aff(extent)
+                sizes.append(int(fix_parameters(values, self.sizes).dim_max_val(0).get_num_si()))
         return sizes
 
     def _strides(self, name: str) -> tuple[int, ...] | None:
@@ -240,60 +243,37 @@ class Fragment:
             return None
         return tuple(math.prod(sizes[i:]) for i in range(len(self.scop.array(name).extents)))
 
-    def constant(self, subscript: Expr) -> int:
+    def constant(self, reference: str, at: int) -> int:
         """The constant part of an affine subscript."""
-        linear = _linear(subscript, self.sizes)
+        linear = linear_form(self.subscripts[reference][at], self.sizes)
         if linear is None:
-            raise ValueError(f"not affine: {subscript}")
+            raise ValueError(f"not affine: {self.subscripts[reference][at]}")
         return linear.get("", 0)
+
+    @cached_property
+    def subscripts(self) -> dict[str, tuple[Expr, ...]]:
+        """Per access reference one subscript per dimension of its array, as written or as its relation has them.
+
+        Linearised subscripts (`A[i * n + j]` of an array with rows of n elements) are fewer as written.
+        """
+        return {a.reference: self._subscripts(a) for a in self.statement.accesses}
 
     def relation(self, reference: str) -> isl.Map:
         """An access relation at the fragment's sizes, restricted to its domain."""
         relation = fix_parameters(self.statement.access(reference).relation, self.sizes)
         return relation.intersect_domain(self.domain)
 
-    def _indices(self, access: Access) -> tuple[Index, ...]:
-        width = access.relation.dim(isl.dim_type.out)
-        if len(access.subscripts) == width:
-            return tuple(self._index(s) for s in access.subscripts)
-        loops = tuple((name, 1) for i, name in enumerate(self.statement.iterators)
-                      if access.relation.involves_dims(isl.dim_type.in_, i, 1))
-        return (Index(loops, affine=False),)
+    def _subscripts(self, access: Access) -> tuple[Expr, ...]:
+        found = subscripts_per_dimension(access, self.domain, self.sizes)
+        assert found is not None   # `statement_fragment` makes no fragment of others
+        return found
 
     def _index(self, subscript: Expr) -> Index:
-        linear = _linear(subscript, self.sizes)
+        linear = linear_form(subscript, self.sizes)
         if linear is not None:
             return Index(tuple(sorted((n, c) for n, c in linear.items() if n and c)))
         names = sorted({e.name for e in walk(subscript) if isinstance(e, IteratorRef)})
         return Index(tuple((n, 1) for n in names), affine=False)
-
-
-def _linear(e: Expr, sizes: Mapping[str, int]) -> dict[str, int] | None:
-    """Coefficients by iterator, the constant under the empty name; None when the expression is not affine."""
-    match e:
-        case Literal():
-            return {"": int(e.value)}
-        case IteratorRef():
-            return {e.name: 1}
-        case ParameterRef() if e.name in sizes:
-            return {"": sizes[e.name]}
-        case Cast():
-            return _linear(e.operand, sizes)
-        case Unary() if e.op == "-":
-            inner = _linear(e.operand, sizes)
-            return None if inner is None else {n: -c for n, c in inner.items()}
-        case Binary() if e.op in ("+", "-", "*"):
-            left, right = _linear(e.left, sizes), _linear(e.right, sizes)
-            if left is None or right is None:
-                return None
-            if e.op == "*":
-                if set(left) - {""} and set(right) - {""}:
-                    return None
-                factor, rest = (right.get("", 0), left) if set(left) - {""} else (left.get("", 0), right)
-                return {n: c * factor for n, c in rest.items()}
-            sign = 1 if e.op == "+" else -1
-            return {n: left.get(n, 0) + sign * right.get(n, 0) for n in {*left, *right}}
-    return None
 
 
 def fragments(scop: Scop, *, sizes: Mapping[str, int] | None = None) -> tuple[Fragment, ...]:
@@ -326,13 +306,13 @@ def sample_sizes(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
-    """One statement at these sizes; None when it is no assignment with exact accesses, or never runs."""
+    """One statement at these sizes; None when it is no assignment of known elements at known places, or never runs."""
     if len(statement.body) != 1 or not isinstance(assign := statement.body[0], Assign):
         return None
-    if not all(a.exact for a in statement.accesses):
+    if not all(a.exact and scattered(scop.array(a.array), statement.accesses) is None for a in statement.accesses):
         return None
     domain = fix_parameters(statement.domain, sizes)
-    if domain.is_empty():
+    if domain.is_empty() or None in [subscripts_per_dimension(a, domain, sizes) for a in statement.accesses]:
         return None
     loops = []
     for position, name in enumerate(statement.iterators):

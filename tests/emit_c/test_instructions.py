@@ -67,6 +67,31 @@ def test_two_products_in_one_nest(intrinsic: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(results[0], results[1])
 
 
+def test_a_sum_in_a_variable_declared_ahead(tmp_path: Path) -> None:
+    """The memory that stands for the variable has its name in a block of its own."""
+    text = """void f(short a[8][16], short b[16], int c[8])
+{
+    int i, k, sum;
+#pragma scop
+    for (i = 0; i < 8; i++) {
+        sum = 5;
+        for (k = 0; k < 16; k++)
+            sum += a[i][k] * b[k];
+        c[i] = sum / 2;
+    }
+#pragma endscop
+}
+"""
+    path = tmp_path / "sum.c"
+    path.write_text(text)
+    done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic="rvv_vwmacc_i16")))
+    assert "by rvv_vwmacc_i16 */" in done.text
+    a, b = np.arange(128, dtype=np.int16).reshape(8, 16), np.arange(-8, 8, dtype=np.int16)
+    c = np.zeros(8, np.int32)
+    loaded(done.text, tmp_path, "sum").f(*(ctypes.c_void_p(x.ctypes.data) for x in (a, b, c)))
+    np.testing.assert_array_equal(c, np.trunc((a.astype(np.int32) @ b + 5) / 2).astype(np.int32))
+
+
 def test_no_instruction_leaves_the_region_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "chain.c"
     path.write_text(TWO_PRODUCTS)

@@ -182,9 +182,9 @@ def _is_derived(x: Extraction, node: c_ast.Node, domain: isl.Set, dtype: dtypes.
 
     Its uses then stand for that value: `int at = (i * m + j) * k; x[at]` is `x[(i * m + j) * k]`.
     """
-    if dtype.kind is not dtypes.Kind.SIGNED or not _is_fixed(x, node):
+    if dtype.kind is not dtypes.Kind.SIGNED or subscript_polynomial(x, node, domain) is None:
         return False
-    if subscript_polynomial(x, node, domain) is None:
+    if not _is_fixed(x, node):   # a polynomial names variables only, no members and no functions
         return False
     probe = StatementBuilder(x, "derived")
     own = expression(probe, node, domain).dtype

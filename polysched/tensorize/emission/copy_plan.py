@@ -184,7 +184,7 @@ def _range(match: Match, held: Load, at: int) -> tuple[int, int, int]:
     """Least and greatest value of a subscript over all iterations, and its value at the first."""
     fragment = match.fragment
     index = fragment.indices[held.reference][at]
-    constant = fragment.constant(fragment.statement.access(held.reference).subscripts[at])
+    constant = fragment.constant(held.reference, at)
     low = high = first = constant
     for name, c in index.coefficients:
         loop = fragment.loop(name)

@@ -102,8 +102,7 @@ def first_element(match: Match, held: Load) -> int:
     strides, steps = match.fragment.array_strides[held.reference], match.fragment.memory_steps[held.reference]
     assert strides is not None
     assert steps is not None
-    subscripts = match.fragment.statement.access(held.reference).subscripts
-    base = sum(step * match.fragment.constant(subscript) for step, subscript in zip(strides, subscripts, strict=True))
+    base = sum(step * match.fragment.constant(held.reference, at) for at, step in enumerate(strides))
     return base + sum(loop.lower * steps.get(loop.name, 0) for loop in match.fragment.loops)
 
 

@@ -269,12 +269,13 @@ def element_c(match: Match, e: Load) -> str:
     if strides is None:
         raise UsageError(f"the extents of {access.array} are not known", where=match.fragment.scop.name)
     terms = []
-    for subscript, step, index in zip(access.subscripts, strides, match.fragment.indices[e.reference], strict=True):
+    subscripts = match.fragment.subscripts[e.reference]
+    for at, (step, index) in enumerate(zip(strides, match.fragment.indices[e.reference], strict=True)):
         if index.affine:
             parts = [f"{c} * {n}" for n, c in index.coefficients]
-            text = " + ".join([*parts, str(match.fragment.constant(subscript))])
+            text = " + ".join([*parts, str(match.fragment.constant(e.reference, at))])
         else:
-            text = expression_c(rebuild(subscript, lambda x: Load(
+            text = expression_c(rebuild(subscripts[at], lambda x: Load(
                 x.name if isinstance(x, IteratorRef) else str(match.fragment.sizes[x.name]), x.dtype)
                 if isinstance(x, IteratorRef | ParameterRef) else x))
         terms.append(f"({text}) * {step}")

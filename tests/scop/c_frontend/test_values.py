@@ -188,10 +188,11 @@ def test_an_integer_stands_for_the_polynomial_that_it_is_set_to():
     "int at = i * m + j; at += 1;",                  # changes
     "unsigned at = i * m + j;",                      # could wrap around
     "short at = i * m + j;",                         # could be cut off
-    "int at = i * m + d[j];"])                       # reads memory
+    "int at = i * m + d[j];",                        # reads memory
+    "int at = s[i].at;"])                            # reads a member, whose name is no variable
 def test_an_integer_that_is_no_fixed_polynomial_stays_a_variable(setting):
     scop = one(f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {{ {setting} x[at] = 1; }}",
-               head="int n, int m, int d[restrict m], float *restrict x")
+               head="int n, int m, int d[restrict m], struct { int at; } *restrict s, float *restrict x")
     assert "at" in {a.name for a in scop.arrays}
 
 
