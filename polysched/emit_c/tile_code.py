@@ -24,7 +24,7 @@ from polysched.emit_c.conversion_steps import FAR
 from polysched.emit_c.cut_tiles import CutTile, sums_of
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
-from polysched.emit_c.index import Comparison, Variable, substitute, variable, variables
+from polysched.emit_c.index import Comparison, Variable, substitute, variable
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
@@ -32,6 +32,7 @@ from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.operations import waits_for_divider
 from polysched.emit_c.overlapping_reads import OverlappingReads, overlapping_rows
 from polysched.emit_c.partial_results import PartialResults
+from polysched.emit_c.shared_rows import SharedRows, shared_rows
 from polysched.emit_c.statements import braced
 from polysched.emit_c.tile_accesses import (
     Lanes,
@@ -58,7 +59,6 @@ from polysched.tiling.streams import fetched, fetched_ahead
 
 MOST_UNROLLED = 8    # iterations of a loop of a sum,
 MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
-MOST_POINTS_BESIDE_ROWS = 5 / 8   # of the registers, for sums beside elements that the next iteration reads again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,9 +277,11 @@ class TileCode:
         return scope.lines
 
     def _reads_once(self) -> bool:
-        """Whether the rows that share a vector of a panel are so few that compilers would read it again for each."""
-        rows = prod(edge.count for edge in self.tile.edges if not edge.simd)
-        return 1 < rows <= MOST_FOLDED
+        """Whether compilers would read a vector of a panel again for each row that shares it.
+
+        They do where rows are few, and where a loop is unrolled whose sums leave hardly a register.
+        """
+        return 1 < self._rows <= MOST_FOLDED or self._shared_rows.leave_no_register
 
     def _moved(self, registers: Mapping[Reach, Piece], instance: StatementInstance, point: Point,
                read: Point) -> dict[Reach, Piece]:
@@ -347,28 +349,24 @@ class TileCode:
         short = all(1 < n.constant <= MOST_UNROLLED for n in lengths)
         if not short or total * len(points(self.tile.edges, self.lanes)) > MOST_POINTS:
             return []
-        if not self._shared_rows():
+        if not self._shared_rows.reaches:
             return []
-        return [f"#pragma GCC unroll {1 if self._leaves_shared_rows() else lengths[0].constant}"]
+        return [f"#pragma GCC unroll {1 if self._shared_rows.are_rolled else lengths[0].constant}"]
 
-    def _shared_rows(self) -> list[Reach]:
-        """The accesses that read an element at several points in several iterations."""
-        moving = {loop.variable for loop in self.tile.loops}
-        edges = {edge.variable for edge in self.tile.edges if not edge.simd}
+    @cached_property
+    def _shared_rows(self) -> SharedRows:
         reached = (self._reach(instance, access, Point(()), self.lanes) for instance in instances(self.tile.body)
                    for access in self.scop.statement(instance.statement).accesses)
-        return [r for r in reached if any(variables(form) & moving and variables(form) & edges
-                                          for form in r.subscripts or ())]
+        return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
+                           registers=32 if self.vector_bits >= 512 else 16)
 
-    def _leaves_shared_rows(self) -> bool:
-        """Whether single elements are better read again than kept in registers, of which the sums need too many."""
-        registers = 32 if self.vector_bits >= 512 else 16
-        return len(points(self.tile.edges, self.lanes)) > MOST_POINTS_BESIDE_ROWS * registers and all(
-            r.lanes is Lanes.UNIFORM for r in self._shared_rows())
+    @property
+    def _rows(self) -> int:
+        return prod(edge.count for edge in self.tile.edges if not edge.simd)
 
     def _barrier(self) -> list[str]:
         """Nothing, but no compiler keeps elements for the next iteration across it."""
-        return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows() and self._leaves_shared_rows() else []
+        return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows.are_left else []
 
     def _prefetches(self, keys: Iterable[Reach]) -> Iterable[str]:
         """The registers' places in the next tile, fetched while this one is computed."""

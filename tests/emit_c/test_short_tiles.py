@@ -105,3 +105,20 @@ def test_sums_that_lie_apart_have_blocks_that_leave_little(wide: int, expected: 
         function(*(ctypes.c_void_p(a.ctypes.data) for a in (result, image, weights)))
         results.append(result.tobytes())
     assert results[0] == results[1], source.text
+
+
+@pytest.mark.parametrize(("bits", "registers", "expected"), [
+    (256, 16, "#pragma GCC unroll 3"),   # 12 sums: a core could not issue the steps of a loop as fast as it computes
+    (512, 32, "#pragma GCC unroll 1"),   # 28 sums
+])
+def test_a_window_is_unrolled_where_its_loop_would_cost_something(bits: int, registers: int, expected: str) -> None:
+    """And its vectors are read once: sums that leave hardly a register make gcc read them again for each row."""
+    target = Target(vector_bits=bits, vector_registers=registers, cores=2)
+    made = tile(pluto(analyse(from_c_text(CONVOLUTION.format(wide=56)))), TilingOptions(target=target))
+    text = emit(made, options=EmitOptions(vector_bits=bits)).text
+    _, sums = text.split("on a transposed copy */", 1)
+    sums, _, _ = sums.partition("on a transposed copy */")
+    assert sums.count("#pragma GCC unroll 3") == (2 if expected.endswith("3") else 0), text
+    assert expected in sums
+    assert '__asm__ volatile("" : : : "memory");' in sums
+    assert ("(volatile" in sums) == expected.endswith("3")
