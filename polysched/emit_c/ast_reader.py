@@ -34,6 +34,7 @@ from polysched.emit_c.loops import (
     Let,
     Local,
     Node,
+    OnCopy,
     Packed,
     RegisterTile,
     StatementInstance,
@@ -184,7 +185,7 @@ def substitute_node(node: Node, values: Mapping[str, Linear]) -> Node:
             edges = tuple(replace(edge, base=substitute(edge.base, values)) for edge in node.edges)
             return RegisterTile(tuple(loop for loop in loops if isinstance(loop, For)), edges,
                                 substitute_node(node.body, values))
-        case Packed():
+        case Packed() | OnCopy():
             raise ValueError("panels are made when all substitutions are done")
         case StatementInstance():
             return replace(node, iterators=tuple(substitute(f, values) for f in node.iterators))

@@ -48,6 +48,7 @@ class CutTile:
     place : prints an element in memory.
     index, taken, in_use : print linear forms; names that must not be made up.
     types, lanes : declares vector types; the lanes of every vector.
+    around : the copy is declared around several tiles, where no variables stand at its first point.
     """
 
     tile: RegisterTile
@@ -59,6 +60,7 @@ class CutTile:
     in_use: frozenset[str]
     types: VectorTypes
     lanes: int
+    around: bool = False
 
     def buffer(self, array: str) -> str:
         """The name of the copy of an array's elements."""
@@ -67,14 +69,23 @@ class CutTile:
     def element(self, array: str, point: Point) -> CText:
         """Where in the copy a point has its element."""
         offsets = dict(point.offsets)
-        return CText(self.buffer(array) + "".join(f"[{offsets.get(e.variable, 0)}]" for e in self.tile.edges))
+        places = [str(offsets.get(e.variable, 0)) for e in self.tile.edges]
+        if self.tile.copied_from is not None:
+            rows = self.tile.edges[0].variable
+            places[0] = self.index.bound(variable(rows) - self.tile.copied_from + offsets.get(rows, 0)).code
+        return CText(self.buffer(array) + "".join(f"[{place}]" for place in places))
 
     def before(self) -> list[str]:
         """The rows that are read, and the copy."""
+        if self.tile.copied_from is not None:
+            return []
         lines = [f"const long {name} = {self.index.bound(value)};" for name, value in self._rows()]
         for array in self.sums:
             if self._is_transposed(array):
                 turned = self._turned(array)
+                if self._is_square(array):
+                    lines += [turned.declaration(), *turned.into_lanes(self._memory_of(array))]
+                    continue
                 lines += [*turned.declarations(), *self._moves(array, "{copy} = {memory};"), *turned.into_lanes()]
             else:
                 extents = "".join(f"[{edge.count}]" for edge in self.tile.edges)
@@ -85,12 +96,38 @@ class CutTile:
 
     def after(self) -> list[str]:
         """The way back."""
-        return [line for array in self.sums for line in (
-            *(self._turned(array).into_rows() if self._is_transposed(array) else ()),
-            *self._moves(array, "{memory} = {copy};"))]
+        if self.tile.copied_from is not None:
+            return []
+        lines: list[str] = []
+        for array in self.sums:
+            if self._is_transposed(array) and self._is_square(array):
+                lines += self._turned(array).into_rows(self._memory_of(array))
+                continue
+            lines += self._turned(array).into_rows() if self._is_transposed(array) else []
+            lines += self._moves(array, "{memory} = {copy};")
+        return lines
 
     def _is_transposed(self, array: str) -> bool:
         return self.sums[array].lanes is Lanes.SPREAD and len(self.tile.edges) == 2
+
+    def _is_square(self, array: str) -> bool:
+        """Whether rows of memory are whole vectors, so that nothing but them is moved."""
+        return self.around and self.tile.edges[0].count % self.lanes == 0 and self._lies_in_rows(array)
+
+    def _memory_of(self, array: str) -> Callable[[str, str], str]:
+        """The text of an element in memory by its column and row, which may be sums in C."""
+        rows, columns = self.tile.edges
+        where = self.sums[array]
+
+        def memory(column: str, row: str) -> str:
+            away = {rows.variable: self._first(rows) + variable(row),
+                    columns.variable: self._first(columns) + variable(column)}
+            return self.place(replace(where, subscripts=tuple(
+                substitute(form, away) for form in where.subscripts or ()))).code
+        return memory
+
+    def _first(self, edge: Edge) -> Linear:
+        return edge.base if self.around else variable(edge.variable)
 
     def _turned(self, array: str) -> TurnedCopy:
         rows, columns = (edge.count for edge in self.tile.edges)
@@ -112,7 +149,7 @@ class CutTile:
     def _moves(self, array: str, assignment: str) -> list[str]:
         names = {edge.variable: self.taken.fresh(wish, self.in_use)
                  for edge, wish in zip(self.tile.edges, _offset_names(len(self.tile.edges)), strict=True)}
-        away = {edge: variable(edge) + variable(name) for edge, name in names.items()}
+        away = {edge.variable: self._first(edge) + variable(names[edge.variable]) for edge in self.tile.edges}
         where = self.sums[array]
         forms = tuple(substitute(form, away) for form in where.subscripts or ())
         turned = self._is_transposed(array)
@@ -129,7 +166,7 @@ class CutTile:
             copied, edges = assignment.format(copy=f"{row}[0]", memory=memory), edges[:-1]
             lines = ["__builtin_memcpy(&{}, &{}, {});".format(*copied.rstrip(";").split(" = "), size)]
         for edge, (lower, upper) in reversed(edges):
-            name, here = names[edge.variable], variable(edge.variable)
+            name, here = names[edge.variable], self._first(edge)
             start = "0" if lower == edge.base else self.index.bound(lower - here).code
             end = str(edge.count) if upper == edge.base + edge.count else self.index.bound(upper - here).code
             if edge is self._innermost(array):  # a constant length lets the compiler take whole vectors

@@ -47,6 +47,7 @@ from polysched.emit_c.shared_panels import LARGEST_SHARED_BYTES, Sharing, memory
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.summed_rows import SummedRows, sum_rows
 from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
+from polysched.emit_c.turned_rows import TurnedRows, turn_rows
 from polysched.emit_c.unit_steps import count_by_one
 from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
@@ -164,6 +165,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
         loops = _in_step(loops, facts, printer, tiled.schedule.dependences)
         if options.vector_bits:
             loops = fetch_rows(loops, scop, options.vector_bits)
+            loops = turn_rows(loops, TurnedRows(scop=scop, lanes_of=printer.lanes_of))
     if guard.condition is not None:
         loops = If(guard.condition, loops)
     body = printer.lines(loops, Place((), facts))

@@ -317,6 +317,8 @@ class RegisterTile:
     within : per edge, the first point that is an instance and one past the last; empty where all points are. A tile
         with such an edge is computed in full on a copy of what it sums up, and only instances are kept.
     fetched : rows that are fetched into the cache meanwhile, as many elements as the only edge has.
+    copied_from : the first point along the first edge of a copy that several tiles share; None where a tile that is
+        computed on a copy has it to itself.
     """
 
     loops: tuple[For, ...]
@@ -328,9 +330,26 @@ class RegisterTile:
     ahead: str | None = None
     within: tuple[tuple[Linear, Linear], ...] = ()
     fetched: tuple[FetchedRow, ...] = ()
+    copied_from: Linear | None = None
 
 
-Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed | ThreadReduction
+@dataclass(frozen=True)
+class OnCopy:
+    """Copy what tiles along a row sum up, transposed, run the body on the copy, and copy it back.
+
+    Parameters
+    ----------
+    tile : one of the tiles, at the first of the rows; it says what is copied.
+    count : of all rows.
+    body : the tiles.
+    """
+
+    tile: RegisterTile
+    count: int
+    body: Node
+
+
+Node: TypeAlias = Block | For | If | Let | Local | StatementInstance | RegisterTile | Packed | OnCopy | ThreadReduction
 
 
 def as_loops(tile: RegisterTile) -> Node:
@@ -368,7 +387,7 @@ def child_nodes(node: Node) -> tuple[Node, ...]:
             return node.children
         case For() | Let() | Local() | RegisterTile():
             return (node.body,)
-        case Packed():
+        case Packed() | OnCopy():
             return (node.body,)
         case ThreadReduction():
             return (node.loop,)
@@ -394,7 +413,7 @@ def map_children(node: Node, change: Callable[[Node], Node]) -> Node:
     match node:
         case Block():
             return Block(tuple(change(child) for child in node.children))
-        case For() | Let() | Local() | Packed():
+        case For() | Let() | Local() | Packed() | OnCopy():
             return replace(node, body=change(node.body))
         case ThreadReduction():
             return replace(node, loop=change(node.loop))

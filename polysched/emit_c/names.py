@@ -21,6 +21,7 @@ from polysched.emit_c.loops import (
     Let,
     Local,
     Node,
+    OnCopy,
     Packed,
     RegisterTile,
     StatementInstance,
@@ -115,7 +116,7 @@ def _rename(node: Node, iterators: Mapping[str, tuple[str, ...]], taken: TakenNa
         case If():
             otherwise = None if node.otherwise is None else _rename(node.otherwise, iterators, taken, scope)
             return If(node.condition, _rename(node.then, iterators, taken, scope), otherwise)
-        case StatementInstance() | RegisterTile() | Packed() | Local() | ThreadReduction():
+        case StatementInstance() | RegisterTile() | Packed() | OnCopy() | Local() | ThreadReduction():
             return node
     name = _pick(node, iterators, taken, scope)
     renaming = {node.variable: variable(name)}

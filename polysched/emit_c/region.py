@@ -27,6 +27,7 @@ from polysched.emit_c.loops import (
     Let,
     Local,
     Node,
+    OnCopy,
     Packed,
     RegisterTile,
     StatementInstance,
@@ -113,6 +114,8 @@ class RegionPrinter:
                 return self._tile(node, place)
             case Packed():
                 return self._packed(node, place)
+            case OnCopy():
+                return self._on_copy(node, place)
             case Local():
                 declared = [line for temporary in node.temporaries for line in self._declaration(temporary)]
                 return [*declared, *self.lines(node.body, place)]
@@ -314,6 +317,11 @@ class RegionPrinter:
         lines = [*copy.declaration(), *copy.lines(), *self.lines(node.body, place)]
         return [copy.comment, *lines] if self.options.comments else lines
 
+    def _on_copy(self, node: OnCopy, place: Place) -> list[str]:
+        """The copy, the tiles, and the way back."""
+        copy = self._tile_code(node.tile, place.facts).copy_of_rows(node.count)
+        return [*copy.before(), *self.lines(node.body, place), *copy.after()]
+
     def _printer(self, node: StatementInstance, point: Point) -> ExpressionPrinter:
         return ExpressionPrinter(scop=self.scop, statement=self.scop.statement(node.statement),
                                  iterators=iterators_at(self.scop, node, point), index=self.index,
@@ -337,7 +345,7 @@ def _on_copy(tile: RegisterTile) -> str:
 
 def declares(node: Node, lines: list[str]) -> bool:
     """Whether a node's lines declare something beside which nothing else may stand in the same scope."""
-    return isinstance(node, Let | Local | RegisterTile | Packed) and not lines[0].startswith(("if (", "for ("))
+    return isinstance(node, Let | Local | RegisterTile | Packed | OnCopy) and not lines[0].startswith(("if (", "for ("))
 
 
 def _indent(lines: list[str]) -> list[str]:

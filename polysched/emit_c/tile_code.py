@@ -52,6 +52,7 @@ from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, ve
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_statements import add_statements
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
+from polysched.emit_c.windows import Window, windows
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.tiling.register_shape import MOST_FOLDED
@@ -109,7 +110,8 @@ class TileCode:
         body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
         cut = self._cut(accesses, levels) if self.tile.within else None
         overlap = self._overlap(accesses)
-        body += [*overlap.loads(), *self._body(registers | own | overlap.registers(), frozenset(
+        seen = {key: piece for window in self._windows for key, piece in window.elements(self.index)}
+        body += [*overlap.loads(), *self._body(registers | own | overlap.registers() | seen, frozenset(
             a.generic.array for a in accesses if a.writes), parts, cut), *overlap.ends()]
         written = frozenset(key for a in accesses if a.writes for key in a.keys)
         copies = {} if cut is None else {
@@ -127,6 +129,20 @@ class TileCode:
         return CutTile(tile=self.tile, scop=self.scop, sums=sums_of(self.tile, self.scop, accesses, levels, self.lanes),
                        place=self._place, index=self.index, taken=self.taken, in_use=self.in_use, types=self.types,
                        lanes=self.lanes)
+
+    def copy_of_rows(self, count: int) -> CutTile:
+        """The copy of what tiles along a row sum up, the first of which this one is.
+
+        Parameters
+        ----------
+        count : of all rows.
+        """
+        accesses = self._accesses(self.lanes)
+        cut = self._cut(accesses, promotion_levels(self.tile, accesses, self.facts))
+        rows, columns = self.tile.edges
+        whole = replace(rows, count=count)
+        return replace(cut, around=True, tile=replace(self.tile, edges=(whole, columns), within=tuple(
+            (edge.base, edge.base + edge.count) for edge in (whole, columns))))
 
     def holds_elements(self) -> bool:
         """Whether some element that is not a variable already lives in a register around all loops of the tile."""
@@ -315,6 +331,8 @@ class TileCode:
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
+        if level == self._first_unrolled:
+            lines = [*(line for window in self._windows for line in window.declaration(self.index)), *lines]
         around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
         if not around:
             return lines
@@ -352,6 +370,21 @@ class TileCode:
         if not self._shared_rows.reaches:
             return []
         return [f"#pragma GCC unroll {1 if self._shared_rows.are_rolled else lengths[0].constant}"]
+
+    @cached_property
+    def _first_unrolled(self) -> int | None:
+        """The outermost loop that is unrolled since points share what they read."""
+        return next((n for n in range(len(self.tile.loops)) if self._unrolled(n)), None)
+
+    @cached_property
+    def _windows(self) -> tuple[Window, ...]:
+        """Pointers to what sums leave no registers for."""
+        if self._first_unrolled is None or not self._shared_rows.leave_no_register:
+            return ()
+        shared = [a for a in self._accesses(self.lanes) if a.generic in self._shared_rows.reaches]
+        return windows(shared, frozenset(loop.variable for loop in self.tile.loops[self._first_unrolled:]),
+                       array=self.scop.array, local_names=self.local_names,
+                       fresh=lambda wish, used: self.taken.fresh(wish, self.in_use | used))
 
     @cached_property
     def _shared_rows(self) -> SharedRows:

@@ -16,7 +16,9 @@ from polysched.emit_c.transposition import halves
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import DType
 
-ALIGNMENT_BYTES = 64
+ALIGNED = " __attribute__((aligned(64)))"
+
+Element = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,20 +37,31 @@ class TurnedCopy:
 
     def declarations(self) -> list[str]:
         """The buffers."""
-        aligned, kind = f" __attribute__((aligned({ALIGNMENT_BYTES})))", self.squares.dtype.c_name
-        rows, columns = self.squares.rows, self.squares.columns
-        return [f"{kind} {self.rows_name}[{columns}][{rows}]{aligned} = {{0}};",
-                f"{kind} {self.name}[{rows}][{columns}]{aligned};"]
+        return [f"{self.squares.dtype.c_name} {self.rows_name}[{self.squares.columns}][{self.squares.rows}]"
+                f"{ALIGNED} = {{0}};", self.declaration()]
 
-    def into_lanes(self) -> list[str]:
-        """From rows to vectors across them."""
-        return self.squares.lines(lambda c, r: f"{self.rows_name}[{c}][{r}]", lambda c, r: f"{self.name}[{r}][{c}]",
-                                  into_lanes=True)
+    def declaration(self) -> str:
+        """The buffer in which vectors run across the rows."""
+        return f"{self.squares.dtype.c_name} {self.name}[{self.squares.rows}][{self.squares.columns}]{ALIGNED};"
 
-    def into_rows(self) -> list[str]:
+    def into_lanes(self, rows: Element | None = None) -> list[str]:
+        """From rows to vectors across them.
+
+        Parameters
+        ----------
+        rows : the rows by column and row, in place of their buffer.
+        """
+        return self.squares.lines(rows or self._row_element, self._element, into_lanes=True)
+
+    def into_rows(self, rows: Element | None = None) -> list[str]:
         """Back again."""
-        return self.squares.lines(lambda c, r: f"{self.name}[{r}][{c}]", lambda c, r: f"{self.rows_name}[{c}][{r}]",
-                                  into_lanes=False)
+        return self.squares.lines(self._element, rows or self._row_element, into_lanes=False)
+
+    def _element(self, column: str, row: str) -> str:
+        return f"{self.name}[{row}][{column}]"
+
+    def _row_element(self, column: str, row: str) -> str:
+        return f"{self.rows_name}[{column}][{row}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +83,7 @@ class Squares:
     types: VectorTypes
     fresh: Callable[[str], str]
 
-    def lines(self, read: Callable[[str, str], str], write: Callable[[str, str], str], *,
-              into_lanes: bool) -> list[str]:
+    def lines(self, read: Element, write: Element, *, into_lanes: bool) -> list[str]:
         """Every block, read along one side and written along the other.
 
         Parameters
