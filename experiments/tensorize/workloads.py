@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from polysched.scop.body import Assign, Binary, Cast, Expr, Literal, Load, rebuild
+from polysched.scop.dtypes import INT32, UINT8
 from polysched.scop.expression import axis, build, compute, placeholder
 from polysched.scop.expression import sum as total
 from polysched.scop.interpreter import extents_of
@@ -83,7 +85,8 @@ class Workload:
     constant : the array that is packed once, weights or the right factor.
     channels_last : inputs and results are; the plain loop nest gets the weights that way too.
     transposed : the plain loop nest gets B transposed, as a good one would have it.
-    left_bits : unsigned bytes have values of so many bits; with 7 no pair of products leaves 16 bits.
+    left_bits : unsigned bytes have values of so many bits, and with fewer than 8 the program says so; with 7 no pair of
+        products leaves 16 bits.
     """
 
     scop: Scop
@@ -157,7 +160,20 @@ KINDS: dict[str, Callable[[Mapping[str, Any]], Workload]] = {
 
 def make(row: Mapping[str, Any]) -> Workload:
     """The workload of a row of the configuration."""
-    return replace(KINDS[row["kind"]](row), left_bits=row.get("left_bits", 8))
+    made = KINDS[row["kind"]](row)
+    bits = row.get("left_bits", 8)
+    return replace(made, left_bits=bits, scop=made.scop if bits == 8 else bounded(made.scop, (1 << bits) - 1))
+
+
+def bounded(scop: Scop, mask: int) -> Scop:
+    """The program that says how large unsigned bytes are: `x & mask` where it reads `x`."""
+    def change(e: Expr) -> Expr:
+        return Binary("&", Cast(e, INT32), Literal(str(mask), mask, INT32), INT32) \
+            if isinstance(e, Load) and e.dtype == UINT8 else e
+
+    return replace(scop, statements=tuple(
+        replace(s, body=tuple(replace(b, value=rebuild(b.value, change)) if isinstance(b, Assign) else b
+                              for b in s.body)) for s in scop.statements))
 
 
 def stored(values: np.ndarray, dtype: str) -> np.ndarray:

@@ -46,6 +46,7 @@ from polysched.tensorize.facts import (
     Numerics,
     clamp_facts,
     dtype_fact,
+    limit_facts,
     memory_fact,
     numeric_facts,
     witness_text,
@@ -270,6 +271,8 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
                           f"{intrinsic.name} in {contraction.output_dtype}",
                           _other_accumulator(dtype, contraction.output_dtype)))
     facts += clamp_facts(intrinsic, clamp)
+    if contraction.limits and not facts:
+        facts += limit_facts(fragment, intrinsic, operands)
     facts += numeric_facts(intrinsic, numerics, fused=fused)
     assumptions = [t for t in contraction.traits if not (fused and t == FUSED)] if dtype.is_float else []
     if fused and FUSED not in contraction.traits:

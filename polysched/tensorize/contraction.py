@@ -9,6 +9,7 @@ degree d survives one trial with probability d/p).  Choices, comparisons and shi
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,19 @@ class Dimension:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """A part of the sum that is cut to a range on its way: so many addends, each the update's without the old value.
+
+    Where no such part leaves the range the update is what is computed; that is to be proved of the operands.
+    """
+
+    addends: int
+    addend: Expr
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
 class Contraction:
     """`for all dimensions: output = update`, and `output = finish(output)` at the end when there is a finish.
 
@@ -43,6 +57,7 @@ class Contraction:
     update : new value of the output; reads the output by `Load(str(output))`.
     accumulates : the old value of the output counts; otherwise the sum starts from zero.
     finish : name of the function that ends the sum (saturation), or None.
+    limits : the parts of the sum that are cut on their way.
     scale : name of the operand that the old value of the output is multiplied by ahead of the sum (BLAS's beta), or "".
     traits : what somebody who expects the ideal update accepts, in words.
     """
@@ -57,6 +72,7 @@ class Contraction:
     finish: str | None
     traits: tuple[str, ...]
     scale: str = ""
+    limits: tuple[Limit, ...] = ()
 
     def indexes(self, dimension: str) -> frozenset[str]:
         """Names of the operands that a dimension indexes."""
@@ -98,14 +114,48 @@ def derive(semantics: Semantics) -> Contraction:
     accumulates = str(output) in {str(e) for e in last.elements}
     if not any(e == Load(str(output), dtype) for e in walk(update)):
         update = Binary("+", Load(str(output), dtype), update, dtype)
-    calls = [e for _, u in nests for e in walk(u.value) if isinstance(e, Call)]
+    cut = _partial_clamp(last)
+    limits = () if cut is None else (_limit(semantics, loops, core, accumulator, cut),)
+    calls = [e for _, u in nests for e in walk(u.value) if isinstance(e, Call) and e != cut]
     traits = tuple(dict.fromkeys(t for e in calls for t in FUNCTIONS[e.function].traits))
     clamps = [e.function for e in calls if FUNCTIONS[e.function].ideal is Ideal.CLAMP]
     inputs = tuple(e for e in core.elements if e.array in operands - written)
     return Contraction(
         tuple(Dimension(loop.name, loop.extent) for loop in loops), output, dtype, inputs,
         tuple(semantics.operand(e.array).dtype for e in inputs), update, accumulates,
-        clamps[0] if clamps else None, traits, scale)
+        clamps[0] if clamps else None, traits, scale, limits)
+
+
+def _partial_clamp(last: Update) -> Call | None:
+    """The clamp of what is added to an element, `C[i] += sat_i16(t)`; None where only the sum itself is clamped."""
+    calls = [e for e in walk(last.value) if isinstance(e, Call) and FUNCTIONS[e.function].ideal is Ideal.CLAMP]
+    own = [e for e in calls if not any(x == Load(str(last.target), last.dtype) for x in walk(e))]
+    return own[0] if own and any(x == Load(str(last.target), last.dtype) for x in walk(last.value)) else None
+
+
+def _limit(semantics: Semantics, loops: tuple[Loop, ...], core: Update, accumulator: str, cut: Call) -> Limit:
+    """How many addends of the core come together ahead of a clamp, and the range of that.
+
+    Raises
+    ------
+    SourceSyntaxError : what is clamped is no sum that the core adds up.
+    """
+    if cut.arguments != (Load(accumulator, core.dtype),) or not (
+            isinstance(core.value, Binary) and core.value.op == "+" and core.value.left == cut.arguments[0]):
+        raise SourceSyntaxError("a clamp on the way to a sum is one of a local that the core adds to",
+                                where=semantics.name, witness=str(cut))
+    inside = [loop for loop in loops if loop.name not in core.target.names and _holds_local(semantics, loop, core)]
+    low, high = FUNCTIONS[cut.function].dtype.value_range()
+    return Limit(math.prod(int(loop.extent) for loop in inside), _ideal(core.value.right), low, high)
+
+
+def _holds_local(semantics: Semantics, loop: Loop, core: Update) -> bool:
+    """Whether a loop runs inside the place where the core's local is declared."""
+    def declares(items: tuple[Item, ...]) -> bool:
+        return any((isinstance(x, Local) and x.variable.name == core.target.array)
+                   or (isinstance(x, Loop) and declares(x.body)) for x in items)
+
+    return not declares(loop.body)
 
 
 def _scaled(semantics: Semantics, written: set[str]) -> tuple[str, list[tuple[tuple[Loop, ...], Update]]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polysched.scop.body import Binary, Cast, Expr, Load
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.clamps import Clamp
+from polysched.tensorize.equality.normal_form import Normaliser
 from polysched.tensorize.exact_arithmetic import FUSED
 from polysched.tensorize.fragment import Fragment
 from polysched.tensorize.ideal import multiplies
@@ -111,6 +114,36 @@ def clamp_facts(intrinsic: Intrinsic, clamp: Clamp | None) -> list[Fact]:
                      f"{intrinsic.contraction.output_dtype}",
                      "clamp to the range of the accumulator")]
     return []
+
+
+def limit_facts(fragment: Fragment, intrinsic: Intrinsic, operands: Mapping[str, Expr]) -> list[Fact]:
+    """Parts of the sum that the instruction cuts although the program's operands can get there, each with a witness."""
+    contraction, facts = intrinsic.contraction, []
+    ranges: dict[str, tuple[int, int]] = {}
+    for element, wanted in zip(contraction.inputs, contraction.input_dtypes, strict=True):
+        form, (low, high) = Normaliser(fragment.ranges).form(operands[element.array]), wanted.value_range()
+        if form.low is not None and form.high is not None:
+            low, high = max(low, form.low), min(high, form.high)
+        ranges[str(element)] = min(low, 0), max(high, 0)   # padding is zero
+    for limit in contraction.limits:
+        corners = [(value, chosen) for chosen in itertools.product(*ranges.values()) if (value := _number(
+            limit.addend, dict(zip(ranges, chosen, strict=True)))) is not None]
+        for worst, chosen in (min(corners), max(corners)):
+            if not limit.low <= worst * limit.addends <= limit.high:
+                held = {e.array: expression_text(fragment.scop, fragment.statement, operands[e.array])
+                        for e in contraction.inputs}
+                values = " and ".join(f"{held[e.array]} = {v}" for e, v in zip(contraction.inputs, chosen, strict=True))
+                facts.append(Fact(
+                    "saturation", f"{intrinsic.name} cuts the sum of {limit.addends} products to {limit.low} to "
+                    f"{limit.high}: {values} make {worst * limit.addends}",
+                    "bound a factor where it is read, for instance by `& 127`, if its values are known to be smaller"))
+                break
+    return facts
+
+
+def _number(e: Expr, values: Mapping[str, int]) -> int | None:
+    form = Normaliser({n: (v, v) for n, v in values.items()}).form(e)
+    return form.low if form.low == form.high else None
 
 
 def witness_text(fragment: Fragment, witness: str) -> str:

@@ -118,6 +118,9 @@ class Normaliser:
         """The values of a shift, quotient or remainder by a constant, and of a comparison."""
         if e.op in ("<", "<=", ">", ">=", "==", "!=", "&&", "||"):
             return 0, 1
+        if e.op == "&":
+            masks = [int(x.value) for x in (e.left, e.right) if isinstance(x, Literal) and int(x.value) >= 0]
+            return (0, min(masks)) if masks else None
         if not e.dtype.is_integer or not isinstance(e.right, Literal):
             return None
         number = int(e.right.value)

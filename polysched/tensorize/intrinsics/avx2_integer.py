@@ -1,7 +1,8 @@
-"""AVX2: pairs of 16-bit products, added up in eight lanes of 32 bits; exact, unlike the byte products of VPMADDUBSW.
+"""AVX2: pairs of 16-bit products, added up in eight lanes of 32 bits, exact; and pairs of byte products cut to 16 bits.
 
 `vpmaddwd` reads one pair for all lanes, `vpmaddwd_vector` a pair per lane.  Bytes are widened where the program's
 operands are copied; the forms named after two types widen them as they are loaded, for bytes that are used once.
+`vpmaddubsw` is used where the program's values cannot make a pair of products leave 16 bits (`a & 127`).
 """
 
 from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
@@ -68,4 +69,34 @@ VPMADDWD_U8S8 = _vector_of_bytes("vpmaddwd_u8s8_vector", signed=(False, True))
 VPMADDWD_S8S8 = _vector_of_bytes("vpmaddwd_s8s8_vector", signed=(True, True))
 VPMADDWD_U8U8 = _vector_of_bytes("vpmaddwd_u8u8_vector", signed=(False, False))
 
-ALL = (VPMADDWD, VPMADDWD_VECTOR, VPMADDWD_U8S8, VPMADDWD_S8S8, VPMADDWD_U8U8)
+BYTES = """
+void {name}(int32_t C[8], const uint8_t A{lanes}[2][2], const int8_t B[8][2][2]) {{
+    for (int i = 0; i < 8; i++)
+        for (int h = 0; h < 2; h++) {{
+            int32_t t = 0;
+            for (int k = 0; k < 2; k++)
+                t += A{lane}[h][k] * B[i][h][k];
+            C[i] += sat_i16(t);
+        }}
+}}"""
+BYTES_COST = Cost(issue_cycles=1, latency_cycles=1,
+                  source="uops.info, VPMADDUBSW, VPMADDWD and VPADDD (YMM), Zen 4, Ice Lake")
+PAIRS = "_mm256_maddubs_epi16({A}, {B})"
+BYTES_TEMPLATE = "{C} = _mm256_add_epi32({C}, _mm256_madd_epi16(" + PAIRS + ", _mm256_set1_epi16(1)));" + IN_PLACE
+
+
+def _of_bytes(name: str, *, lanes: bool) -> Intrinsic:
+    shared = Operand(name="A", register=YMM_REPEAT_32, mode=LoadMode.BROADCAST)
+    return Intrinsic(   # a register for the products, and one for the ones that pairs are added up with
+        name=name, isa=ISA, cost=BYTES_COST, section="vol. 2B, PMADDUBSW, PMADDWD and PADDD", template=BYTES_TEMPLATE,
+        temporaries=2, semantics=BYTES.format(name=name, lanes="[8]" if lanes else "", lane="[i]" if lanes else ""),
+        operands=(Operand(name="C", register=YMM),
+                  Operand(name="A", register=YMM, mode=LoadMode.PACKED) if lanes else shared,
+                  Operand(name="B", register=YMM, mode=LoadMode.PACKED)))
+
+
+VPMADDUBSW = _of_bytes("vpmaddubsw", lanes=False)
+VPMADDUBSW_VECTOR = _of_bytes("vpmaddubsw_vector", lanes=True)
+
+ALL = (VPMADDWD, VPMADDWD_VECTOR, VPMADDWD_U8S8, VPMADDWD_S8S8, VPMADDWD_U8U8,
+       VPMADDUBSW, VPMADDUBSW_VECTOR)
