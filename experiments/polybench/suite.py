@@ -85,30 +85,37 @@ def build(kernel: Kernel, source: Path, name: str, command: Sequence[str], link:
     return Program(command=(str(kernel.folder / f"{name}.program"),), environment=kernel.environment, build=made)
 
 
-def compiled(kernel: Kernel, name: str, compiler: str, flags: Sequence[str], link: Sequence[str] = ()) -> Program:
-    """The file as it is, through one compiler."""
-    return build(kernel, kernel.source(), name, [tool(compiler), *flags], link)
+def compiled(kernel: Kernel, name: str, compiler: str, flags: Sequence[str], link: Sequence[str] = (), *,
+             exact: bool = False) -> Program:
+    """The file as it is, through one compiler; `exact`: without contraction of products and sums."""
+    return build(kernel, kernel.source(), *_exactly(name, [tool(compiler), *flags], exact), link)
 
 
-def translated(kernel: Kernel, name: str, options: Sequence[str]) -> Program:
-    """One tool's output through gcc."""
+def _exactly(name: str, command: list[str], exact: bool) -> tuple[str, list[str]]:
+    return (f"{name}-exact", [*command, "-ffp-contract=off"]) if exact else (name, command)
+
+
+def translated(kernel: Kernel, name: str, options: Sequence[str], *, exact: bool = False) -> Program:
+    """One tool's output through gcc; `exact`: without contraction of products and sums."""
     output = kernel.folder / f"{name}.c"
     translate(name, kernel.source(), output, (*kernel.include, f"-D{kernel.dataset}_DATASET"), options,
               sizes_of(kernel))
-    return build(kernel, output, name, [tool("gcc"), *kernel.config["gcc_flags"], "-fopenmp"])
+    return build(kernel, output, *_exactly(name, [tool("gcc"), *kernel.config["gcc_flags"], "-fopenmp"], exact))
 
 
 def contenders(kernel: Kernel, threads: Sequence[int], options: Sequence[str]) -> list[Contender]:
     """gcc and clang once, everything parallel for each number of threads."""
     config, command = kernel.config, clang()
-    made = [Contender(name="gcc", make=partial(compiled, kernel, "gcc", "gcc", config["gcc_flags"])),
-            Contender(name="clang", make=partial(compiled, kernel, "clang", command, config["clang_flags"]))]
-    parallel: dict[str, Callable[[], Program]] = {
+    single: dict[str, Callable[..., Program]] = {
+        "gcc": partial(compiled, kernel, "gcc", "gcc", config["gcc_flags"]),
+        "clang": partial(compiled, kernel, "clang", command, config["clang_flags"])}
+    parallel: dict[str, Callable[..., Program]] = {
         "polly": partial(compiled, kernel, "polly", command, [*config["clang_flags"], *config["polly_flags"]],
                          ["-lgomp"]),
         **{name: partial(translated, kernel, name, options) for name in ("pluto", "ppcg", "polysched")}}
-    return made + [Contender(name=f"{kind}@{count}", make=make, threads=count)
-                   for kind, make in parallel.items() for count in threads]
+    return [Contender(name=name, make=make, exact=partial(make, exact=True)) for name, make in single.items()] + [
+        Contender(name=f"{kind}@{count}", make=make, exact=partial(make, exact=True), threads=count)
+        for kind, make in parallel.items() for count in threads]
 
 
 def initialise(kernel: Kernel) -> None:

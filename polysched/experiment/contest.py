@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ MOST_CALLS = 40
 WARM_SECONDS = 0.1
 LONG_SECONDS = 1.0
 NEAR_THE_BEST = 1.4
+CONTRACTION_FACTOR = 100.0
+"""How much more than the reference a variant may change when products and sums are contracted (its own are others)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +67,8 @@ class Contender:
     threads : of its runtime.
     note : for the reader of the table.
     expected : what its results ought to be, from the reference's: rounded to a narrower type, for instance.
+    exact : the same program compiled so that products and sums are not contracted, which decides where a result differs
+        (`_Judge`); None where there is none.
     """
 
     name: str
@@ -71,6 +76,7 @@ class Contender:
     threads: int = 1
     note: str = ""
     expected: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]] = lambda results: results
+    exact: Callable[[], Program] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,11 +154,10 @@ def run_contest(contenders: Sequence[Contender], rules: Rules, folder: Path,
     out: dict[str, VariantTimes] = {}
     with ExitStack() as stack:
         running: list[_Running] = []
-        expected: dict[str, np.ndarray] = {}
+        judge = _Judge(rules=rules, folder=folder)
         for contender in ordered:
             report(f"verifying {contender.name}")
-            entered = _enter(contender, rules, folder, stack, reference=running[0] if running else None,
-                             expected=expected)
+            entered = _enter(contender, judge, stack, reference=running[0] if running else None)
             if isinstance(entered, _Running):
                 running.append(entered)
             else:
@@ -163,9 +168,55 @@ def run_contest(contenders: Sequence[Contender], rules: Rules, folder: Path,
     return Standings(variants=tuple(out[c.name] for c in contenders))
 
 
-def _enter(contender: Contender, rules: Rules, folder: Path, stack: ExitStack, *, reference: _Running | None,
-           expected: dict[str, np.ndarray]) -> _Running | VariantTimes:
-    """Build and start a contestant, let it run once, and compare its results; the reference fills `expected`."""
+class _Judge:
+    """Compares results with the reference's.
+
+    Compilers contract products and sums as they like, and an ill-conditioned kernel makes that visible.  Where results
+    differ, programs without contraction decide, the contestant's and the reference's: these have to agree, and the
+    results as they were may then differ by a multiple of what contraction does to the reference alone.
+    """
+
+    def __init__(self, *, rules: Rules, folder: Path) -> None:
+        self.rules, self.folder = rules, folder
+        self.reference: Contender | None = None
+        self.expected: dict[str, np.ndarray] = {}
+        self.exact: dict[str, np.ndarray] = {}
+
+    def results(self, contender: Contender, talk: Conversation) -> dict[str, np.ndarray]:
+        dump = self.folder / f"{contender.name.replace('/', '_').replace(' ', '_')}.results"
+        got = self.rules.view(talk.results(dump, limit_seconds=self.rules.start_seconds))
+        dump.unlink()
+        if self.reference is None:
+            self.reference, self.expected = contender, got
+        return got
+
+    def verdict(self, contender: Contender, got: Mapping[str, np.ndarray], limit: float) -> tuple[str, float, str]:
+        """What is wrong in words (empty: nothing), the largest relative difference, and a note on how it was found."""
+        problem, largest = difference_of(contender.expected(self.expected), got, self.rules.tolerance)
+        if not problem or contender.exact is None or self.reference is None or self.reference.exact is None:
+            return problem, largest, ""
+        self.exact = self.exact or self._exact(self.reference, limit)
+        _, largest = difference_of(contender.expected(self.expected), got, inf)
+        _, spread = difference_of(self.exact, self.expected, inf)
+        if largest > CONTRACTION_FACTOR * spread:
+            return problem, largest, ""
+        differs, _ = difference_of(contender.expected(self.exact), self._exact(contender, limit), self.rules.tolerance)
+        return (f"{problem}; without contraction, too: {differs}" if differs else "", largest,
+                f"compared without contraction, which changes the reference by {spread:.1g} and this by {largest:.1g}")
+
+    def _exact(self, contender: Contender, limit: float) -> dict[str, np.ndarray]:
+        assert contender.exact is not None
+        with _started(contender.exact(), contender.threads, self.rules) as talk:
+            talk.ready(limit_seconds=self.rules.start_seconds)
+            talk.run(warm=0, calls=1, limit_seconds=limit)
+            return self.results(contender, talk)
+
+
+def _enter(contender: Contender, judge: _Judge, stack: ExitStack, *,
+           reference: _Running | None) -> _Running | VariantTimes:
+    """Build and start a contestant, let it run once, and compare its results; the first one is the reference."""
+    rules = judge.rules
+
     def out(status: Status, problem: str, difference: float = 0.0) -> VariantTimes:
         return VariantTimes(name=contender.name, status=status, problem=problem, note=contender.note,
                             largest_relative=difference)
@@ -178,22 +229,19 @@ def _enter(contender: Contender, rules: Rules, folder: Path, stack: ExitStack, *
         entry.note = "; ".join(part for part in (contender.note, note) if part)
         limit = rules.start_seconds if reference is None else _limit(rules, reference)
         samples = talk.run(warm=0, calls=1, limit_seconds=limit)
-        dump = folder / f"{contender.name.replace('/', '_').replace(' ', '_')}.results"
-        got = rules.view(talk.results(dump, limit_seconds=rules.start_seconds))
-        dump.unlink()
+        got = judge.results(contender, talk)
+        problem, entry.largest_relative, how = ("", 0.0, "") if reference is None else judge.verdict(
+            contender, got, limit)
     except MissingToolError as missing:
         return out(Status.MISSING, missing.problem)
     except SilentError as silent:
         return out(Status.SLOW, str(silent))
     except (PolyschedError, EndedError) as failure:
         return out(Status.FAILED, str(failure))
+    if problem:
+        return out(Status.WRONG, problem, entry.largest_relative)
     entry.seconds = samples[0].wall_seconds
-    if reference is None:
-        expected.update(got)
-    else:
-        problem, entry.largest_relative = difference_of(contender.expected(expected), got, rules.tolerance)
-        if problem:
-            return out(Status.WRONG, problem, entry.largest_relative)
+    entry.note = "; ".join(part for part in (entry.note, how) if part)
     return _with_first_round(entry, samples, reference or entry, limit)
 
 

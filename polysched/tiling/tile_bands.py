@@ -42,6 +42,7 @@ from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.plan import plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal, top
 from polysched.tiling.register_tiles import block_of, register_nest
+from polysched.tiling.rotated_sums import rotate_sums
 from polysched.tiling.shared_strips import Strips, share_strips
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
@@ -73,6 +74,7 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
     Parallelizer and Locality Optimizer", PLDI 2008, sections 3 and 5.
     """
     options = options or TilingOptions()
+    schedule = rotate_sums(schedule)
     fallbacks: list[str] = []
     for degrees in range(options.parallel_degrees, 0, -1):
         found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
@@ -291,8 +293,9 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         return nest(outer, _rewrite(band.child, below, place))
     if has_loops(band.child):
         return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, loops[choice]))))
-    rows = distribute(below, loops[choice])
-    return None if rows is None or place.sunk else nest(outer, rows)
+    rows = [] if place.sunk else [nest(outer, row) for row in distribute(below, loops[choice])]
+    return rows[0] if len(rows) == 1 else min(
+        rows, default=None, key=lambda node: order_cost(place.scop, position, node))
 
 
 def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:

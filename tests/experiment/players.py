@@ -34,6 +34,10 @@ def make(parameters: Mapping[str, Any]) -> Entry:
         values[:] *= 2
         if how == "wrong":
             values[3] += 1e-3
+        if how == "contracted":
+            values[3] += 1e-4
+        if how == "far off":
+            values[3] += 1.0
     print("this is no answer", flush=True)
     build = Build(compiler="gcc", version="gcc 12", flags=("-O3",), source_sha256="0" * 64, compile_seconds=0.1)
     return Entry(build=build, call=call, restore=restore, results=lambda: {"values": values}, note="a note")

@@ -75,6 +75,22 @@ def test_every_end_of_a_variant_is_a_result(tmp_path: Path) -> None:
     assert again == standings
 
 
+def test_programs_without_contraction_decide_where_results_differ(tmp_path: Path) -> None:
+    def player(name: str, how: str, exact: str) -> Contender:
+        return replace(contender(name, tmp_path, how), exact=contender(f"{name} exact", tmp_path, exact).make)
+
+    standings = run_contest([player("plain", "right", "contracted"), player("polysched", "wrong", "contracted"),
+                             player("another bug", "wrong", "wrong"), player("far off", "far off", "contracted")],
+                            rules(), tmp_path, [].append)
+    found = {v.name: v for v in standings.variants}
+    assert found["polysched"].status is Status.VERIFIED
+    assert "compared without contraction, which changes the reference by" in found["polysched"].note
+    assert found["another bug"].status is Status.WRONG
+    assert "values[3] is 8.001 instead of 8" in found["another bug"].problem
+    assert "without contraction, too" in found["another bug"].problem
+    assert found["far off"].status is Status.WRONG
+
+
 def test_who_is_silent_does_not_run_beside_the_others() -> None:
     waits = "print('ready', flush=True); input(); [0 for _ in iter(int, 1)]"
     with subprocess.Popen([sys.executable, "-c", waits], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

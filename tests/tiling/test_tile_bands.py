@@ -106,6 +106,25 @@ def test_rows_of_interleaved_statements_become_vector_loops():
     assert shape(tiled) == ["wavefront0", "tile1p", "tile2", "point0", "point1", "point2s", "point2s"]
 
 
+def test_statements_that_share_values_in_one_iteration_stay_in_one_row():
+    text = """
+    void f(int n, int steps, double A[n], double B[n], double C[n]) {
+    #pragma scop
+      for (int t = 0; t < steps; t++)
+        for (int j = 2; j < n; j++) {
+          B[j] = 0.5 * A[j];
+          C[j] = B[j] * B[j];
+          A[j - 1] = C[j - 2] + C[j];
+        }
+    #pragma endscop
+    }"""
+    tiled = tile(original(analyse(from_c_text(text))), plain())
+    rows = [node.child for node in walk(from_isl(tiled.tree).root)
+            if isinstance(node, Band) and node.mark and node.mark.simd]
+    assert [len(children(row)) for row in rows] == [2, 0]    # B and C, then A
+    assert_legal(tiled)
+
+
 def test_rows_stay_together_when_their_dependences_form_a_cycle():
     scop = build_scop([
         ("S", "{ S[i, j] : 0 < i < N and 0 < j < N }", ["{ S[i, j] -> B[i, j - 1] }"], ["{ S[i, j] -> A[i, j] }"]),
