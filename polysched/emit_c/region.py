@@ -185,7 +185,8 @@ class RegionPrinter:
     def _tile(self, tile: RegisterTile, place: Place) -> list[str]:
         """A full register tile as straight code, or as loops when its body has no form in registers."""
         try:
-            lines = self._tile_code(tile, place.facts).lines()
+            code = self._tile_code(tile, place.facts)
+            lines = replace(code, around=place.above[-1].variable if place.above else None).lines()
         except NotVectorised:
             if tile.panels:
                 raise

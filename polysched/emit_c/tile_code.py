@@ -27,7 +27,7 @@ from polysched.emit_c.facts import Facts, depends_on
 from polysched.emit_c.index import Comparison, Variable, substitute, variable
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
-from polysched.emit_c.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
+from polysched.emit_c.loops import For, Panel, Partial, RegisterTile, StatementInstance, Temporary, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.operations import waits_for_divider
 from polysched.emit_c.overlapping_reads import OverlappingReads, overlapping_rows
@@ -79,6 +79,7 @@ class TileCode:
     index : prints linear forms.
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
+    around : the variable of the loop right around the tile.
     """
 
     tile: RegisterTile
@@ -92,6 +93,7 @@ class TileCode:
     index: IndexPrinter
     local_names: Mapping[str, str]
     math: VectorMath | None = None
+    around: str | None = None
 
     def lines(self) -> list[str]:
         """The lines of the tile, inside a scope in which the edge variables are declared.
@@ -429,7 +431,14 @@ class TileCode:
                 operand = packed_at(self.tile, instance.statement, Point(()))[panel.value]
                 element = self.printer_for(instance, Point(())).panel_element(operand)
                 yield from fetched_ahead(f"&{element}", row_bytes=edge.count * width,
-                                         panel_bytes=rows * panel.extents[-1] * width)
+                                         panel_bytes=rows * panel.extents[-1] * width,
+                                         read_again=self._is_read_again(panel))
+
+    def _is_read_again(self, panel: Panel) -> bool:
+        """Whether the loop right around the tile goes on to a tile that reads the same of a panel."""
+        bases = {edge.variable: edge.base for edge in self.tile.edges}
+        return self.around is not None and not any(
+            depends_on(substitute(form, bases), frozenset({self.around})) for form in panel.subscripts)
 
     def _rows_ahead(self) -> Iterator[str]:
         """Rows of a later loop."""

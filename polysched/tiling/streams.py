@@ -9,16 +9,20 @@ FEWEST_STREAMED_BYTES = 1 << 14    # of a panel that one block of registers read
 STREAM_BYTES_AHEAD = 3072
 
 
-def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int) -> Iterator[str]:
+def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, read_again: bool = False) -> Iterator[str]:
     """C that fetches the row that will be used some rows later; nothing for panels that the first cache holds.
+
+    Nothing either for a panel that the next block reads from its beginning again, where a step reads one line of it:
+    what lies behind its end is not used, and the hardware follows the lines.
 
     Parameters
     ----------
     address : of the row that is used now, as C.
     row_bytes : of what one step reads; rows lie one behind the other.
     panel_bytes : of all rows that one block of registers reads.
+    read_again : the next block reads the same rows.
     """
-    if panel_bytes >= FEWEST_STREAMED_BYTES:
+    if panel_bytes >= FEWEST_STREAMED_BYTES and not (read_again and row_bytes <= LINE_BYTES):
         yield from fetched(address, count_bytes=row_bytes, bytes_ahead=STREAM_BYTES_AHEAD)
 
 

@@ -94,3 +94,28 @@ def test_a_window_is_read_through_a_pointer(signature: str, kind: str) -> None:
 def test_a_name_of_the_program_is_not_taken() -> None:
     text = convolution(56).replace("void f(", "static int X_window;\nvoid f(")
     assert "X_window_2[r][s + 5]" in emitted(text).text
+
+
+PRODUCT = """void f(float C[{rows}][{columns}], float A[{rows}][1024], float B[1024][{columns}]) {{
+#pragma scop
+  for (int i = 0; i < {rows}; i++)
+    for (int j = 0; j < {columns}; j++)
+      for (int k = 0; k < 1024; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}}
+"""
+
+
+@pytest.mark.parametrize("columns_inside", [True, False])
+def test_a_panel_that_the_next_tile_reads_again_is_not_fetched_ahead(columns_inside: bool) -> None:
+    """Columns inside: every tile reads the next panel, whose rows lie behind those of this one."""
+    target = Target(vector_bits=256, vector_registers=16, cores=2)
+    edges = (96, 64, 512) if columns_inside else (96, 16, 512)
+    made = tile(pluto(analyse(from_c_text(PRODUCT.format(rows=768, columns=768)))),
+                TilingOptions(target=target, sizes=edges, order=(0, 2, 1), register=(6, 16)))
+    text = emit(made, options=EmitOptions(vector_bits=256)).text
+    sums = text[text.index("register tile of"):]
+    inner = re.findall(r"for \(long (\w+) = ", text[:text.index("register tile of")])[-1]
+    assert inner.startswith("j" if columns_inside else "i")
+    assert ("__builtin_prefetch((const char *)&B_panel" in sums) == columns_inside
