@@ -37,6 +37,8 @@ class Register:
     load : C statement that fills `{register}` from `{pointer}`; `{stride}` is the distance of rows in bytes.
     store : C statement that writes `{register}` to `{pointer}`; empty for inputs.
     zero : C statement that clears `{register}`.
+    hold : C statement that keeps a loaded input in `{register}`, where several executions of a block share it and
+        compilers would read memory again for each of them; used where a register is left. Empty where that is as well.
     count : architectural registers of this class; the budget of register blocking.
     """
 
@@ -44,6 +46,7 @@ class Register:
     load: str
     store: str = ""
     zero: str = ""
+    hold: str = ""
     count: int = 32
 
 

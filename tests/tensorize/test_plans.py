@@ -132,3 +132,15 @@ def test_blocks_leave_a_register_and_read_few_bytes(name: str, block: list[int])
     assert sorted(loop.unroll for loop in made.unrolled) == block
     rows = next(loop for loop in made.unrolled if loop.unroll == block[-1])
     assert [v.name for v in intrinsic.inputs if blocking.uses(made.match, v.name, rows) and v.elements == 1]
+
+
+@pytest.mark.parametrize(("unroll", "held"), [((4, 2), True), ((2, 4), True), ((4, 1), True), ((1, 4), False),
+                                              ((6, 2), False)])
+def test_what_rows_share_is_kept_in_a_register_where_one_is_left(unroll: tuple[int, int], *, held: bool) -> None:
+    """Loaded once per block, not read again by every row; six rows of two vectors take all sixteen registers."""
+    found = product("vpmaddwd", m=48, n=64, k=64)
+    by_rows = next(m for m in match(operators.gmm(m=48, n=64, k=64, **BYTES), found.intrinsic).with_mirrors
+                   if m.loops[0] == ("j",))
+    text = emit_match(by_rows, "f", EmissionOptions(unroll=unroll, target=host())).text
+    assert ('asm("" : "+x"(rB' in text) == held
+    assert 'asm("" : "+x"(rA' not in text

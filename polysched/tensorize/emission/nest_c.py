@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from polysched.tensorize.conformance import fill_in
+from polysched.tensorize.emission.blocking import pressure
 from polysched.tensorize.emission.nest import NestLoop
 from polysched.tensorize.emission.place import Place, edge_counts
 from polysched.tensorize.emission.plan import Plan, block_cases
@@ -145,6 +146,7 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
     before, after = [], []
     body = [*_announced_results(plan, names), *_streamed_panels(plan)]
     points = list(_visited(plan, turning=bool(names.numbers)))
+    needed = pressure(plan.match, plan.unrolled)[0]
     first = _first_block(plan)
     for at in names.points(output):
         register = names.name(output, at)
@@ -167,8 +169,11 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
                 held[register] = key
                 body += names.declare(operand, register)
                 place = plan.place(operand)
-                body.append(fill_in(intrinsic.operand(operand).register.load, register=register,
-                                    pointer=pointer(plan, place, at), stride=str(place.row_stride_bytes)))
+                kind = intrinsic.operand(operand).register
+                body.append(fill_in(kind.load, register=register, pointer=pointer(plan, place, at),
+                                    stride=str(place.row_stride_bytes)))
+                if kind.hold and needed < kind.count and len({names.name(operand, x) for x in points}) < len(points):
+                    body.append(fill_in(kind.hold, register=register))
         body.append(fill_in(intrinsic.template, **registers))
     return before, body, after
 

@@ -5,6 +5,8 @@ operands are copied; the forms named after two types widen them as they are load
 `vpmaddubsw` is used where the program's values cannot make a pair of products leave 16 bits (`a & 127`).
 """
 
+from dataclasses import replace
+
 from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 from polysched.tensorize.intrinsics.x86_registers import YMM, YMM_REPEAT_32
 
@@ -18,6 +20,8 @@ WIDENED_COST = Cost(issue_cycles=1, latency_cycles=1,
                     source="uops.info, two VPMOVSXBW or VPMOVZXBW (YMM, M128) and VPMADDWD, VPADDD")
 # gcc 12 orders loads ahead of all products otherwise, and has no registers left for the sums
 IN_PLACE = ' asm("" : "+x"({C}));'
+# gcc 12 reads what several rows share from memory for each of them otherwise, more often than two ports can load
+SHARED = replace(YMM, hold='asm("" : "+x"({register}));')
 TEMPLATE = "{C} = _mm256_add_epi32({C}, _mm256_madd_epi16({A}, {B}));" + IN_PLACE
 
 
@@ -52,7 +56,7 @@ void vpmaddwd(int32_t C[8], const int16_t A[2], const int16_t B[8][2]) {
             C[i] += A[k] * B[i][k];
 }""",
     operands=(Operand(name="C", register=YMM), Operand(name="A", register=YMM_REPEAT_32, mode=LoadMode.BROADCAST),
-              Operand(name="B", register=YMM, mode=LoadMode.PACKED)))
+              Operand(name="B", register=SHARED, mode=LoadMode.PACKED)))
 
 VPMADDWD_VECTOR = Intrinsic(
     name="vpmaddwd_vector", isa=ISA, cost=COST, section=SECTION, template=TEMPLATE, temporaries=1,
