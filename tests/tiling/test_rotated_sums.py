@@ -55,7 +55,7 @@ def test_a_sum_is_computed_beside_the_copy_of_the_iteration_before():
 @pytest.mark.parametrize("text", [
     program(sum_type="int", start="1"),
     program().replace("y[i] = z[i];", "y[i] = z[i] / (z[i] + 1);"),
-    program().replace("for (int i = 0; i < k; i++) y[i] = z[i];", "for (int i = 1; i < k; i++) y[i] = z[i] + y[i - 1];"),
+    program().replace("i = 0; i < k; i++) y[i] = z[i];", "i = 1; i < k; i++) y[i] = z[i] + y[i - 1];"),
     program().replace("y[k] = a;", "y[k] = a; for (int i = 0; i < k; i++) r[i] = r[i] * y[k - i];"),
 ], ids=["integers do not wait", "a division takes long", "waits itself", "needed whole by the next sum"])
 def test_what_gains_nothing_or_is_not_legal_stays(text: str):
