@@ -23,11 +23,15 @@ def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: 
 
     In a permutable band no dependence has a negative distance in any tile loop, so between tiles of one
     wavefront a + b the distances in a and in b are both zero: b carries nothing there.  A band of d loops of which
-    none is free gives 1 to d - 1 degrees; further ones make wavefronts shorter and more of them.
+    none is free gives 1 to d - 1 degrees; further ones make wavefronts shorter and more of them.  A loop over one tile
+    carries nothing and has nothing to run in parallel: it goes inside.
 
     Source: U. Bondhugula, A. Hartono, J. Ramanujam, P. Sadayappan, "A Practical Automatic Polyhedral
     Parallelizer and Locality Optimizer", PLDI 2008, section 5.2.
     """
+    single = [tile for tile in tiles if _has_one_iteration(position, tile)]
+    if 0 < len(single) < len(tiles):
+        return (*expose_parallelism(position, tuple(t for t in tiles if t not in single), degrees=degrees), *single)
     free = [i for i, tile in enumerate(tiles) if is_independent(position, tile.function)][:degrees]
     first = tuple(tiles[i] for i in free)
     rest = tuple(tile for i, tile in enumerate(tiles) if i not in free)
@@ -39,6 +43,12 @@ def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: 
     if not position.unordered.is_empty() and not is_independent(below, skewed[1].function):
         return (*first, *rest)   # updates of a relaxed reduction may have any distance
     return (*first, *skewed)
+
+
+def _has_one_iteration(position: Position, loop: Loop) -> bool:
+    """Whether all instances are in one iteration of the loop."""
+    values = isl.UnionMap.from_union_pw_aff(loop.function).intersect_domain(position.domain).range()
+    return not values.is_empty() and bool(isl.Set.from_union_set(values).is_singleton())
 
 
 def skew(tiles: tuple[Loop, ...], *, degrees: int = 1) -> tuple[Loop, ...]:

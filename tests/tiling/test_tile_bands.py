@@ -366,6 +366,20 @@ def test_a_single_tile_starts_no_threads():
     assert [m.least_iterations for m in found if m.parallel] == [1]
 
 
+def test_a_loop_over_one_tile_is_not_the_parallel_one() -> None:
+    text = """
+    void f(double A[100][100]) {
+    #pragma scop
+      for (int t = 0; t < 50; t++)
+        for (int i = 1; i < 99; i++)
+          for (int j = 1; j < 99; j++) A[i][j] += A[i - 1][j] + A[i + 1][j] + A[i][j - 1];
+    #pragma endscop
+    }"""
+    tiled = tile(scheduled(from_c_text(text)), plain(sizes=(8, 8, 1024)))
+    assert shape(tiled)[:2] == ["wavefront0", "tile1p"]
+    assert_legal(tiled)
+
+
 def test_no_wavefront_inside_a_sequential_loop() -> None:
     scop = from_c_text("""
 void blur(double in[67][83], double out[67][83]) {
