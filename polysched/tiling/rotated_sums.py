@@ -107,9 +107,10 @@ def _is_sum_in_order(own: Branch, position: Position, scop: Scop) -> bool:
     loop = _plain_loop(own[1])
     if loop is None or len(names) != 1:
         return False
-    item, *more = scop.statement(names[0]).body
-    return (not more and isinstance(item, Assign) and item.op in ("+", "-") and item.dtype.is_float
-            and not is_independent(here, loop.members[0]))
+    match scop.statement(names[0]).body:
+        case (Assign(op="+" | "-", dtype=dtype),):
+            return dtype.is_float and not is_independent(here, loop.members[0])
+    return False
 
 
 def _fills_time_of(own: Branch, partner: Branch, position: Position, scop: Scop) -> bool:
