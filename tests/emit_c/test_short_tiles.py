@@ -16,6 +16,7 @@ from polysched.scop import from_c_text
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
+from tests.emit_c.convolutions import assert_convolves, convolution
 
 MACHINE = Target(vector_bits=256, vector_registers=16, cores=2)
 PRODUCT = """void f(int n, double C[{rows}][{columns}], double A[{rows}][n], double B[n][{columns}]) {{
@@ -24,18 +25,6 @@ PRODUCT = """void f(int n, double C[{rows}][{columns}], double A[{rows}][n], dou
     for (int j = 0; j < {columns}; j++)
       for (int k = 0; k < n; k++)
         C[i][j] += A[i][k] * B[k][j];
-#pragma endscop
-}}
-"""
-CONVOLUTION = """void f(float Y[64][8][{wide}], float X[16][10][{wide} + 2], float W[64][16][3][3]) {{
-#pragma scop
-  for (int o = 0; o < 64; o++)
-    for (int y = 0; y < 8; y++)
-      for (int x = 0; x < {wide}; x++)
-        for (int c = 0; c < 16; c++)
-          for (int r = 0; r < 3; r++)
-            for (int s = 0; s < 3; s++)
-              Y[o][y][x] += X[c][y + r][x + s] * W[o][c][r][s];
 #pragma endscop
 }}
 """
@@ -92,19 +81,9 @@ def test_few_rows_read_the_vectors_of_a_panel_once() -> None:
 
 @pytest.mark.parametrize(("wide", "expected"), [(14, ["5 x 16", "4 x 16"]), (56, ["6 x 16", "2 x 16"])])
 def test_sums_that_lie_apart_have_blocks_that_leave_little(wide: int, expected: list[str], tmp_path: Path) -> None:
-    text = CONVOLUTION.format(wide=wide)
-    source = emitted(text)
+    source = emitted(convolution(wide))
     assert blocks(source.text) == [f"{block}, on a transposed copy" for block in expected]
-    original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
-    rng = np.random.default_rng(wide)
-    image, weights, start = (rng.standard_normal(shape).astype(np.float32) for shape in (
-        (16, 10, wide + 2), (64, 16, 3, 3), (64, 8, wide)))
-    results = []
-    for function in (original, ours):
-        result = start.copy()
-        function(*(ctypes.c_void_p(a.ctypes.data) for a in (result, image, weights)))
-        results.append(result.tobytes())
-    assert results[0] == results[1], source.text
+    assert_convolves(source, wide, tmp_path)
 
 
 @pytest.mark.parametrize(("bits", "registers", "expected"), [
@@ -114,7 +93,7 @@ def test_sums_that_lie_apart_have_blocks_that_leave_little(wide: int, expected: 
 def test_a_window_is_unrolled_where_its_loop_would_cost_something(bits: int, registers: int, expected: str) -> None:
     """And its vectors are read once: sums that leave hardly a register make gcc read them again for each row."""
     target = Target(vector_bits=bits, vector_registers=registers, cores=2)
-    made = tile(pluto(analyse(from_c_text(CONVOLUTION.format(wide=56)))), TilingOptions(target=target))
+    made = tile(pluto(analyse(from_c_text(convolution(56)))), TilingOptions(target=target))
     text = emit(made, options=EmitOptions(vector_bits=bits)).text
     _, sums = text.split("on a transposed copy */", 1)
     sums, _, _ = sums.partition("on a transposed copy */")

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit, splice
+from polysched.emit_c import EmitOptions, emit
 from polysched.scheduling import pluto
 from polysched.scop import from_c_text
 from polysched.target.target import Target
 from polysched.tiling import TilingOptions, tile
-from tests.emit_c.compiled import load
-
-CONVOLUTION = """void f({signature}) {{
-#pragma scop
-  for (int o = 0; o < 64; o++)
-    for (int y = 0; y < 8; y++)
-      for (int x = 0; x < {wide}; x++)
-        for (int c = 0; c < 16; c++)
-          for (int r = 0; r < 3; r++)
-            for (int s = 0; s < 3; s++)
-              {sum} += X[c][y + r][x + s] * W[o][c][r][s];
-#pragma endscop
-}}
-"""
-ARRAYS = "float Y[64][8][{wide}], float X[16][10][{wide} + 2], float W[64][16][3][3]"
+from tests.emit_c.convolutions import ARRAYS, assert_convolves, convolution
 
 
 def emitted(text: str, bits: int = 256) -> str:
@@ -38,32 +22,18 @@ def emitted(text: str, bits: int = 256) -> str:
                 options=EmitOptions(vector_bits=bits))
 
 
-def convolution(wide: int) -> str:
-    return CONVOLUTION.format(wide=wide, signature=ARRAYS.format(wide=wide), sum="Y[o][y][x]")
-
-
 @pytest.mark.parametrize(("wide", "copy", "whole_vectors"), [
     (56, "Y_cut[56][16]", True),      # 10 tiles of 6 rows at most, 7 blocks of 8
     (14, "Y_cut[16][16]", False),     # 5, 5 and 4
     (21, "Y_cut[24][16]", False),
 ])
 def test_tiles_along_a_row_share_a_copy(wide: int, copy: str, whole_vectors: bool, tmp_path: Path) -> None:
-    text = convolution(wide)
-    source = emitted(text)
+    source = emitted(convolution(wide))
     tiles = source.text.count("on a transposed copy")
     assert tiles >= 1
     assert source.text.count(f"float {copy}") == 1, source.text
     assert ("Y_rows" not in source.text) == whole_vectors
-    original, ours = load(text, tmp_path, strict=False).f, load(splice(text, [source]), tmp_path).f
-    rng = np.random.default_rng(wide)
-    image, weights, start = (rng.standard_normal(shape).astype(np.float32) for shape in (
-        (16, 10, wide + 2), (64, 16, 3, 3), (64, 8, wide)))
-    results = []
-    for function in (original, ours):
-        result = start.copy()
-        function(*(ctypes.c_void_p(a.ctypes.data) for a in (result, image, weights)))
-        results.append(result.tobytes())
-    assert results[0] == results[1], source.text
+    assert_convolves(source, wide, tmp_path)
 
 
 def test_rows_of_whole_blocks_keep_a_copy_for_each_tile() -> None:
@@ -85,7 +55,7 @@ def test_a_long_row_does_not_stay_in_the_first_cache() -> None:
      "__typeof__(&X[c][y]) X_window = (__typeof__(&X[c][y]))&X[c][y][x];"),
 ])
 def test_a_window_is_read_through_a_pointer(signature: str, kind: str) -> None:
-    text = emitted(CONVOLUTION.format(wide=56, signature=signature, sum="Y[o][y][x]")).text
+    text = emitted(convolution(56, signature)).text
     assert kind in text
     assert '__asm__("" : "+r"(X_window));' in text
     assert "X_window[r][s + 5]" in text
