@@ -23,11 +23,12 @@ DIVISION = 8
 
 def times_as_many(scop: Scop, statements: Iterable[str]) -> float:
     """How many times as many iterations of these statements in lanes take as long as usual ones; 1 to `LIGHTEST`."""
-    cost = sum(_cost(scop, scop.statement(name)) for name in statements)
+    cost = sum(work_of(scop, scop.statement(name)) for name in statements)
     return min(max(USUAL / max(cost, 1), 1.0), LIGHTEST)
 
 
-def _cost(scop: Scop, statement: Statement) -> int:
+def work_of(scop: Scop, statement: Statement) -> int:
+    """Accesses of arrays in memory and operations of one instance; those that take long count as several."""
     held = {a.name for a in scop.arrays if a.is_scalar or a.is_temporary}
     return (sum(access.array not in held for access in statement.accesses)
             + sum(_operations(item) for item in statement.body))

@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 from graphlib import CycleError, TopologicalSorter
-from math import inf
 
 import islpy as isl
 
@@ -35,32 +34,33 @@ from polysched.scheduling.loop_tree import (
 )
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
-from polysched.scop.body import Assign, Binary, Call, Select, statement_expressions, walk
-from polysched.scop.scop import Scop, Statement, union_map
+from polysched.scop.body import Assign
+from polysched.scop.scop import Scop, union_map
+from polysched.target.target import CorePorts
 from polysched.tiling.distribute import statement_names
+from polysched.tiling.light_iterations import work_of
 from polysched.tiling.loops import has_loops
 from polysched.tiling.position import Position, branch, inside, is_independent, is_legal, top
 
-MOST_BESIDE_ADDITION = 8
-"""Accesses and operations that are issued while one addition of floats is computed: three to four cycles of them."""
+LOOP_INSTRUCTIONS = 3    # of a step of a loop beside its body: count, compare, branch
 
 Branch = tuple[isl.UnionSet, Node]
 
 
-def rotate_sums(schedule: Schedule) -> Schedule:
+def rotate_sums(schedule: Schedule, ports: CorePorts) -> Schedule:
     """The schedule with sums in order beside the loops of the iteration before; the same one where there are none."""
     tree = from_isl(schedule.tree)
-    root = _rewritten(tree.root, top(schedule.dependences, tree.domain), schedule.scop)
+    root = _rewritten(tree.root, top(schedule.dependences, tree.domain), schedule.scop, ports)
     return schedule if root is tree.root else replace(schedule, tree=to_isl(replace(tree, root=root)))
 
 
-def _rewritten(node: Node, position: Position, scop: Scop) -> Node:
+def _rewritten(node: Node, position: Position, scop: Scop, ports: CorePorts) -> Node:
     match node:
         case Band() if node.mark is None:
             *outer, member = node.members
             for function in outer:
                 position = inside(position, function)
-            rotated = _rotated(node, position, scop)
+            rotated = _rotated(node, position, scop, ports)
             if rotated is not None:
                 return rotated
             below: tuple[Position, ...] = (inside(position, member),)
@@ -68,11 +68,11 @@ def _rewritten(node: Node, position: Position, scop: Scop) -> Node:
             below = tuple(branch(position, keep) for keep, _ in node.branches)
         case _:
             return node
-    made = tuple(_rewritten(child, place, scop) for child, place in zip(children(node), below, strict=True))
+    made = tuple(_rewritten(child, place, scop, ports) for child, place in zip(children(node), below, strict=True))
     return node if all(new is old for new, old in zip(made, children(node), strict=True)) else with_children(node, made)
 
 
-def _rotated(band: Band, position: Position, scop: Scop) -> Band | None:
+def _rotated(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Band | None:
     """The band with the start of its iterations, up to a sum, at the end of the iteration before; None if none gains.
 
     Parameters
@@ -89,7 +89,7 @@ def _rotated(band: Band, position: Position, scop: Scop) -> Band | None:
     shifted = _earlier(member, statement_names(branch(position, _all((*start, own))).domain))
     below = inside(position, shifted)
     for partner in reversed(rest):
-        if not _fills_time_of(own, partner, below, scop):
+        if not _fills_time_of(own, partner, below, scop, ports):
             continue
         others = tuple(other for other in rest if other is not partner)
         ordered = _in_order((*others, *start, *_side_by_side(partner, own, below)), below)
@@ -113,28 +113,20 @@ def _is_sum_in_order(own: Branch, position: Position, scop: Scop) -> bool:
     return False
 
 
-def _fills_time_of(own: Branch, partner: Branch, position: Position, scop: Scop) -> bool:
-    """Whether a branch is a loop of independent iterations with few operations, also beside those of the sum."""
+def _fills_time_of(own: Branch, partner: Branch, position: Position, scop: Scop, ports: CorePorts) -> bool:
+    """Whether a branch is a loop of independent iterations that a core issues, with the sum's, during one addition."""
     loop = _plain_loop(partner[1])
     if loop is None or not is_independent(branch(position, partner[0]), loop.members[0]):
         return False
     names = statement_names(branch(position, _all((own, partner))).domain)
-    return sum(_issued(scop.statement(name)) for name in names) <= MOST_BESIDE_ADDITION
+    work = sum(work_of(scop, scop.statement(name)) for name in names)
+    return work + LOOP_INSTRUCTIONS <= ports.issue_per_cycle * ports.fma_latency_cycles
 
 
 def _plain_loop(node: Node) -> Band | None:
     """The node where it is one loop that has no further loop inside."""
     plain = isinstance(node, Band) and len(node.members) == 1 and node.mark is None and not has_loops(node.child)
     return node if isinstance(node, Band) and plain else None
-
-
-def _issued(statement: Statement) -> float:
-    """Instructions of one instance: accesses and operations; without bound where one of these takes long."""
-    parts = [part for top in statement_expressions(statement.body) for part in walk(top)]
-    if any(isinstance(part, Call) or (isinstance(part, Binary) and part.op in "/%") for part in parts):
-        return inf
-    return len(statement.accesses) + sum(isinstance(part, Binary | Select) for part in parts) + sum(
-        isinstance(item, Assign) and item.op is not None for item in statement.body)
 
 
 def _earlier(member: isl.UnionPwAff, names: list[str]) -> isl.UnionPwAff:

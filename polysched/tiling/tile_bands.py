@@ -74,8 +74,11 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
     Parallelizer and Locality Optimizer", PLDI 2008, sections 3 and 5.
     """
     options = options or TilingOptions()
-    schedule = rotate_sums(schedule)
     fallbacks: list[str] = []
+    rotated = with_budget(ANY_NUMBER, partial(rotate_sums, schedule, options.target.ports), seconds=TILING_SECONDS)
+    if rotated is None:
+        fallbacks.append(f"sums beside the loops of other iterations took more than {TILING_SECONDS:g} s to look for")
+    schedule = rotated or schedule
     for degrees in range(options.parallel_degrees, 0, -1):
         found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
                             seconds=TILING_SECONDS)

@@ -9,6 +9,7 @@ from polysched.scheduling.loop_tree import Band, children, from_isl, walk
 from polysched.scheduling.original import original
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_text
+from polysched.target.target import CorePorts
 from polysched.tiling.rotated_sums import rotate_sums
 
 PROGRAM = """
@@ -43,7 +44,7 @@ def together(schedule: Schedule) -> list[int]:
 
 def test_a_sum_is_computed_beside_the_copy_of_the_iteration_before():
     given = plain(program())
-    rotated = rotate_sums(given)
+    rotated = rotate_sums(given, CorePorts())
     assert together(given) == []
     assert together(rotated) == [2]
     assert violation(rotated.dependences, rotated.tree) is None
@@ -60,9 +61,9 @@ def test_a_sum_is_computed_beside_the_copy_of_the_iteration_before():
 ], ids=["integers do not wait", "a division takes long", "waits itself", "needed whole by the next sum"])
 def test_what_gains_nothing_or_is_not_legal_stays(text: str):
     given = plain(text)
-    assert rotate_sums(given) is given
+    assert rotate_sums(given, CorePorts()) is given
 
 
 def test_a_sum_in_any_order_stays():
     given = original(analyse(from_c_text(program()), reductions="reassociate"))
-    assert rotate_sums(given) is given
+    assert rotate_sums(given, CorePorts()) is given
