@@ -84,12 +84,10 @@ def _tiles_along(loop: For) -> tuple[RegisterTile, ...]:
     match loop.body:
         case RegisterTile() as tile:
             return (tile,)
-        case If(condition=Comparison(op=">=") as all_rows, then=RegisterTile() as whole,
-                otherwise=RegisterTile() as rest) if _only_at_the_end(all_rows.left - all_rows.right, loop):
-            return (whole, rest)
-        case If(condition=Comparison(op="<=") as all_rows, then=RegisterTile() as whole,
-                otherwise=RegisterTile() as rest) if _only_at_the_end(all_rows.right - all_rows.left, loop):
-            return (whole, rest)
+        case If(condition=Comparison(op=">=" | "<=") as fits, then=RegisterTile() as whole,
+                otherwise=RegisterTile() as rest):
+            room = fits.left - fits.right if fits.op == ">=" else fits.right - fits.left
+            return (whole, rest) if _only_at_the_end(room, loop) else ()
         case _:
             return ()
 
