@@ -34,6 +34,18 @@ void vpdpbusd_vector(int32_t C[16], const uint8_t A[16][4], const int8_t B[16][4
               Operand(name="B", register=ZMM, mode=LoadMode.PACKED)),
     template="{C} = _mm512_dpbusd_epi32({C}, {A}, {B});" + IN_PLACE)
 
+VPDPBUSD_M32BCST = Intrinsic(
+    name="vpdpbusd_m32bcst", isa=ISA, cost=COST, section="vol. 2C, VPDPBUSD zmm1, zmm2, m32bcst",
+    semantics="""
+void vpdpbusd_m32bcst(int32_t C[16], const uint8_t A[16][4], const int8_t B[4]) {
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 4; k++)
+            C[i] += A[i][k] * B[k];
+}""",
+    operands=(Operand(name="C", register=ZMM), Operand(name="A", register=ZMM, mode=LoadMode.PACKED),
+              Operand(name="B", register=ZMM_REPEAT_32, mode=LoadMode.BROADCAST)),
+    template="{C} = _mm512_dpbusd_epi32({C}, {A}, {B});" + IN_PLACE)
+
 VPDPBUSDS = Intrinsic(
     name="vpdpbusds", isa=ISA, cost=COST, section="vol. 2C, VPDPBUSDS", operands=REPEATED,
     semantics="""
@@ -70,4 +82,4 @@ void vpdpwssds(int32_t C[16], const int16_t A[2], const int16_t B[16][2]) {
 }""",
     template="{C} = _mm512_dpwssds_epi32({C}, {A}, {B});" + IN_PLACE)
 
-ALL = (VPDPBUSD, VPDPBUSD_VECTOR, VPDPBUSDS, VPDPWSSD, VPDPWSSDS)
+ALL = (VPDPBUSD, VPDPBUSD_VECTOR, VPDPBUSD_M32BCST, VPDPBUSDS, VPDPWSSD, VPDPWSSDS)
