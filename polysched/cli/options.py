@@ -76,8 +76,10 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
     group.add_argument("--collapse", action=argparse.BooleanOptionalAction, default=True,
                        help="one loop for two over whole rows that are no whole vectors; only where nothing is chosen "
                             "by hand (default: --collapse)")
-    group.add_argument("--outer-tile", type=tile_edges, action="append", default=[], metavar="128|128,256,256",
-                       help="tiles around those of --tile, by hand; again for a further level, the outermost first")
+    group.add_argument("--outer-tile", type=outer_tile_edges, action="append", default=[], metavar="128|128,256,256",
+                       help="tiles around those of --tile, by hand, 0 for no loop; again for a further level, the "
+                            "outermost first; 0,0,512 are steps that all threads take together, where only the first "
+                            "two loops can run on threads")
     group.add_argument("--tile-order", type=loop_order, default=(), metavar="2,0,1",
                        help="order of the loops over tiles, outermost first; 0 is the first loop of a band (default: "
                             "by the model)")
@@ -154,13 +156,18 @@ def tile_sizes(text: str) -> int | tuple[int, ...] | Literal["auto", "off"]:
     return "off" if text == "off" else tile_edges(text)
 
 
-def tile_edges(text: str) -> int | tuple[int, ...]:
+def outer_tile_edges(text: str) -> int | tuple[int, ...]:
+    """The value of `--outer-tile`."""
+    return tile_edges(text, least=0)
+
+
+def tile_edges(text: str, *, least: int = 1) -> int | tuple[int, ...]:
     """Tile edges as numbers: one for all loops, or one per loop."""
     try:
         edges = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number or a list like 32,32,64") from None
-    if any(edge < 1 for edge in edges):
+    if any(edge < least for edge in edges) or not any(edges):
         raise argparse.ArgumentTypeError(f"{text!r}: a tile size is at least 1")
     return edges if len(edges) > 1 else edges[0]
 

@@ -29,6 +29,7 @@ class BandPlan:
     edges : tile edge per member; None where the member gets no tile loop.
     order : the members that get tile loops, outermost first.
     outer : further levels of tiles around these, the outermost level first.
+    in_steps : the outermost level stays outside of the loop that runs on threads (`shared_steps`).
     shape : the register block inside; None for plain point loops.
     rows_first : the block loop of the rows stands outside that of the columns.
     columns_outside : the block loop of the columns stands outside all other loops around the block.
@@ -40,6 +41,7 @@ class BandPlan:
     edges: tuple[int | None, ...]
     order: tuple[int, ...]
     outer: tuple[TileLevel, ...] = ()
+    in_steps: bool = False
     shape: RegisterShape | None = None
     rows_first: bool = True
     columns_outside: bool = False
@@ -58,9 +60,16 @@ class BandPlan:
         levels = [level for level in (*self.outer, TileLevel(self.edges, self.order)) if level.order]
         if not levels:
             return ()
-        sizes = tuple(extent if edge is None else edge
-                      for edge, extent in zip(levels[-1].edges, self.nest.extents, strict=True))
+        counted = levels if self.in_steps else levels[-1:]
+        sizes = tuple(min((e for level in counted if (e := level.edges[loop]) is not None), default=extent)
+                      for loop, extent in enumerate(self.nest.extents))
         return sizes[:self.nest.depth - self.below]
+
+    @property
+    def tile_order(self) -> tuple[int, ...]:
+        """The loops that have tiles of the innermost level or steps, outermost first; all of them where none has."""
+        steps = self.outer[0].order if self.in_steps else ()
+        return (*(k for k in steps if k not in self.order), *self.order) or tuple(range(self.nest.depth))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -75,7 +75,7 @@ class BandExplanation:
             "binding": list(choice.binding) if choice else [], "optimal": choice.optimal if choice else None,
             "levels": [{"level": e.level, "capacity_bytes": e.capacity_bytes, "untiled_bytes": e.untiled_bytes,
                         "tiled_bytes": e.tiled_bytes, "lower_bound_bytes": e.bound.bytes} for e in self.levels],
-            "volume": {f"{r.array}#{i}": str(volume_formula(plan.nest, r, plan.order or range(plan.nest.depth)))
+            "volume": {f"{r.array}#{i}": str(volume_formula(plan.nest, r, plan.tile_order))
                        for i, r in enumerate(plan.nest.references)}}
 
 
@@ -163,7 +163,7 @@ def explain_text(explanation: BandExplanation) -> str:
               + (f"{_bytes(e.tiled_bytes):>14}" if compared else "") + f"{_bytes(int(e.bound.bytes)):>14}"
               for e in explanation.levels]
     lines.append("  moved into the tile's cache, by reference:")
-    lines += [f"    {r.array}: {volume_formula(nest, r, plan.order or range(nest.depth))}" for r in nest.references]
+    lines += [f"    {r.array}: {volume_formula(nest, r, plan.tile_order)}" for r in nest.references]
     return "\n".join(lines)
 
 
@@ -175,7 +175,8 @@ def _tile_lines(plan: BandPlan, untiled: Untiled | None) -> list[str]:
     own = edges(TileLevel(plan.edges, plan.order))
     if untiled is not None:
         return [f"  no tiles: {untiled.reason}", *([f"  compared with, outermost first: {own}"] if own else [])]
-    lines = [f"  tiles of tiles, outermost first: {edges(level)}" for level in plan.outer]
+    lines = [f"  {'steps that all threads take together' if plan.in_steps else 'tiles of tiles, outermost first'}: "
+             f"{edges(level)}" for level in plan.outer]
     if own or not lines:
         lines.append(f"  tiles, outermost first: {own}" if own else "  no cache tiles: they would not move less")
     return lines

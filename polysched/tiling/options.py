@@ -20,7 +20,8 @@ class TilingOptions:
         member of every permutable band with two or more members; a tuple gives the edge per member, for
         bands of any length (a longer band repeats the last number, a shorter one drops the rest).
     outer_sizes : edges of further levels of tiles around those of `sizes`, outermost level first, each as for
-        `sizes`; none lets the model choose them where it chooses `sizes`.
+        `sizes`, 0 for no loop; none lets the model choose them where it chooses `sizes`.  An outermost level without a
+        loop that can run on threads is steps that all threads take together.
     order, point_order : the loops over tiles of `sizes`, and those inside one tile, outermost first, as positions of a
         band's members; those that are not named follow as they stand; nothing named leaves the order to the model.  A
         loop that threads can run still goes outside of the others, and the loops inside a register block are its own.
@@ -65,7 +66,7 @@ class TilingOptions:
         else:
             self._check(self.sizes)
         for sizes in self.outer_sizes:
-            self._check(sizes)
+            self._check(sizes, least=0)
         if isinstance(self.register, tuple):
             self._check(self.register)
             if len(self.register) != 2:
@@ -79,14 +80,16 @@ class TilingOptions:
         if len(self.outer_orders) > len(self.outer_sizes):
             raise UsageError("there are more orders than outer levels of tiles", hint="give that level its sizes, too")
 
-    def _check(self, sizes: int | tuple[int, ...]) -> None:
+    def _check(self, sizes: int | tuple[int, ...], *, least: int = 1) -> None:
         edges = (sizes,) if isinstance(sizes, int) else sizes
         if not edges:
             raise UsageError("no tile size was given", hint="give at least one number, or off")
         for edge in edges:
-            if edge < 1:
-                raise UsageError("a tile size must be at least 1", witness=str(edge),
+            if edge < least:
+                raise UsageError(f"a tile size must be at least {least}", witness=str(edge),
                                  hint="1 leaves the loop untiled inside its tile")
+        if not any(edges):
+            raise UsageError("no tile size was given", hint="0 is for single loops of an outer level")
 
 
 def in_order(given: tuple[int, ...], count: int) -> tuple[int, ...]:

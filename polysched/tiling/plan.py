@@ -22,6 +22,7 @@ from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.position import Position, branch, inside, is_independent, top
 from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.repacking import packing_bytes
+from polysched.tiling.shared_steps import in_steps, lost_by_steps
 from polysched.tiling.skewed_tiles import choose_skewed_tile
 from polysched.tiling.temporary_rows import rows_of_temporaries
 from polysched.tiling.tile_problem import (
@@ -110,10 +111,10 @@ class _Planner:
         if options.sizes == "off":
             return _without_tiles(nest, shape, options) or Untiled(
                 reason="tiles were not asked for, and no register block pays", nest=nest)
-        levels = [*_given_levels(options, count),
-                  TileLevel(_stretched(options.sizes, count), in_order(options.order, count))]
-        return _with_blocks(BandPlan(nest=nest, edges=levels[-1].edges, order=levels[-1].order,
-                                     outer=tuple(levels[:-1]), shape=shape), options)
+        given, edges = _given_levels(options, count), _stretched(options.sizes, count)
+        return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
+                                     in_steps=threads and _is_in_steps(given, _free(band, position)), shape=shape),
+                            options)
 
     def block_around(self, band: Band, position: Position) -> BandPlan | None:
         """A register block of a band's loops around all loops of the bands below it, which keep their order.
@@ -166,14 +167,14 @@ class _Planner:
         wavefronts of its tiles can run on threads; not inside a sequential loop, which would start them anew
         in each iteration.
         """
-        free = tuple(i for i, member in enumerate(band.members) if is_independent(position, member)) if threads else ()
+        free = _free(band, position) if threads else ()
         whole = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
         if has_loops(band.child):
             if threads and not free and not position.path:
                 return self.with_given_levels(replace(whole, edges=(WAVEFRONT_EDGE,) * nest.depth,
-                                                      order=in_order(self.options.order, nest.depth)))
+                                                      order=in_order(self.options.order, nest.depth)), free)
             if self.options.outer_sizes:
-                return self.with_given_levels(whole)
+                return self.with_given_levels(whole, free)
             return Untiled(reason="further loops run inside it, and its own run on threads as they are" if free else
                            "further loops run inside it, and nothing of it runs on threads", nest=nest)
         rows = rows_of_temporaries(self.scop, position, band.members) if shape is None else frozenset()
@@ -207,7 +208,7 @@ class _Planner:
         skewed = problem.wavefront and is_skewed(nest) and shape is None
         choice = choose_skewed_tile(problem, target) if skewed else choose_tile(problem)
         if choice is None and self.options.outer_sizes:
-            return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape))
+            return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
         if choice is None:
             return _without_tiles(nest, shape, self.options) or Untiled(
                 reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
@@ -218,7 +219,7 @@ class _Planner:
                             self.options)
         needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
         if (needed and not position.path) or self.options.outer_sizes:
-            return self.with_given_levels(plan)    # only its wavefronts run on threads
+            return self.with_given_levels(plan, free)    # only its wavefronts run on threads
         bare = _without_tiles(nest, shape, self.options)
         before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem, sets)
         packs = shape is not None and nest.is_box     # panels need a tile around the loop that reads them again
@@ -228,15 +229,18 @@ class _Planner:
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
                                nest=nest, candidate=plan, level=level)
 
-    def with_given_levels(self, plan: BandPlan) -> BandPlan:
+    def with_given_levels(self, plan: BandPlan, free: tuple[int, ...]) -> BandPlan:
         """The plan inside the levels of tiles that the user wants; its own edges count where they are smaller."""
         count = plan.nest.depth
         if not self.options.outer_sizes:
             return plan
         outer = _given_levels(self.options, count)
-        edges = tuple(edge if edge is not None and limit is not None and edge < limit else None
+        if not outer:
+            return plan
+        edges = tuple(None if edge is None or (limit is not None and edge >= limit) else edge
                       for edge, limit in zip(plan.edges, outer[-1].edges, strict=True))
-        return replace(plan, edges=edges, outer=outer, order=tuple(k for k in plan.order if edges[k] is not None))
+        return replace(plan, edges=edges, outer=outer, in_steps=_is_in_steps(outer, free),
+                       order=tuple(k for k in plan.order if edges[k] is not None))
 
     def with_outer_level(self, plan: BandPlan, inner: TileProblem) -> BandPlan:
         """The plan with tiles of tiles for the next cache out, where they save traffic from memory, copies included.
@@ -259,17 +263,33 @@ class _Planner:
         edges = tuple(None if edge >= extent else edge
                       for edge, extent in zip(choice.edges, plan.nest.extents, strict=True))
         level = TileLevel(edges, tuple(loop for loop in choice.order if edges[loop] is not None))
-        larger = replace(plan, outer=(level,))
-        before, after = (_traffic(p, problem) + packing_bytes(p, shares=inner.shares, line_bytes=inner.line_bytes)
-                         for p in (plan, larger))
-        return larger if level.order and after < (1 - LEAST_GAIN) * before else plan
+        larger = [replace(plan, outer=(level,))] if level.order else []
+
+        def moved(p: BandPlan) -> int:
+            return _traffic(p, problem) + lost_by_steps(p, inner.line_bytes) + packing_bytes(
+                p, shares=inner.shares, line_bytes=inner.line_bytes)
+
+        best = min((plan, *larger, *in_steps(plan, inner)), key=moved)
+        return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
 
 
 def _given_levels(options: TilingOptions, count: int) -> tuple[TileLevel, ...]:
     """The levels of tiles by hand around the innermost one, for a band of so many members."""
     orders = (*options.outer_orders, *((),) * len(options.outer_sizes))
-    return tuple(TileLevel(_stretched(sizes, count), in_order(order, count))
-                 for sizes, order in zip(options.outer_sizes, orders, strict=False))
+    levels = ((tuple(edge or None for edge in _stretched(sizes, count)), in_order(order, count))
+              for sizes, order in zip(options.outer_sizes, orders, strict=False))
+    found = (TileLevel(edges, tuple(k for k in order if edges[k])) for edges, order in levels)
+    return tuple(level for level in found if level.order)
+
+
+def _free(band: Band, position: Position) -> tuple[int, ...]:
+    """The members that can run on threads."""
+    return tuple(i for i, member in enumerate(band.members) if is_independent(position, member))
+
+
+def _is_in_steps(outer: tuple[TileLevel, ...], free: tuple[int, ...]) -> bool:
+    """Whether no loop of the outermost level can run on threads, but loops inside can."""
+    return bool(outer and free) and not set(outer[0].order) & set(free)
 
 
 def _stretched(given: int | tuple[int, ...], count: int) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ def packing_bytes(plan: BandPlan, *, shares: bool, line_bytes: int) -> int:
 
     Parameters
     ----------
-    shares : what the outermost loop leaves alone is packed once for all of it.
+    shares : what the loop on threads leaves alone, the outermost one but for steps, is packed once for all of it.
     """
     shape, nest = plan.shape, plan.nest
     if shape is None:
@@ -31,11 +31,16 @@ def packing_bytes(plan: BandPlan, *, shares: bool, line_bytes: int) -> int:
 
 
 def _copies(plan: BandPlan, reference: Reference, *, shares: bool) -> int:
-    """How often each element is copied."""
+    """How often each element is copied.
+
+    Threads share no panel inside a further loop over parts of their own tiles, which begins elsewhere for each of them.
+    """
     loops = _tile_loops(plan)
     moving = max((k for k, (loop, _) in enumerate(loops) if reference.moves_with(loop)), default=-1)
+    threads = len(plan.outer[0].order) if plan.in_steps else 0
+    parts = any(loop == loops[threads][0] for loop, _ in loops[threads + 1:moving + 1]) if loops else False
     return prod(trips for k, (loop, trips) in enumerate(loops[:moving + 1])
-                if not reference.moves_with(loop) and not (shares and k == 0))
+                if not reference.moves_with(loop) and not (shares and not parts and k == threads))
 
 
 def _tile_loops(plan: BandPlan) -> list[tuple[int, int]]:

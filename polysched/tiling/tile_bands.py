@@ -191,11 +191,14 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     tiles, *inner = [tuple(block_of(loops[k], edge, Role.TILE) for k in level.order
                            if (edge := level.edges[k]) is not None)
                      for level in (*plan.outer, TileLevel(plan.edges, plan.order))]
+    steps: tuple[Loop, ...] = ()
+    if plan.in_steps:
+        steps, tiles, *inner = tiles, *inner
     if tiles and place.options.parallel and not place.parallel:
         tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(
-            position, tiles, degrees=place.options.parallel_degrees)
+            enter(position, steps), tiles, degrees=place.options.parallel_degrees)
         place = replace(place, parallel=True)
-    tiles = tuple(chain(tiles, *inner))
+    tiles = tuple(chain(steps, tiles, *inner))
     below = enter(position, tiles)
     if plan.shape is not None and not place.sunk:
         block = register_nest((*loops, *_loops_below(band, place)), plan, below, band.child)

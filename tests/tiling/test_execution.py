@@ -33,9 +33,14 @@ def random_options(chance: random.Random) -> TilingOptions:
     """Any mixture of sizes, levels and forms."""
     def edges():
         return chance.choice([chance.choice(EDGES), tuple(chance.choice(EDGES) for _ in range(chance.randint(1, 4)))])
+
+    def outer():
+        given = edges()
+        return given if isinstance(given, int) or chance.random() < 0.5 else (*(0 for _ in given[1:]), given[-1])
+
     sizes = chance.choice(["auto", "off", edges(), edges(), edges(), edges()])
     return TilingOptions(
-        sizes=sizes, outer_sizes=(edges(),) if not isinstance(sizes, str) and chance.random() < 0.3 else (),
+        sizes=sizes, outer_sizes=(outer(),) if not isinstance(sizes, str) and chance.random() < 0.3 else (),
         parallel=chance.random() < 0.7, simd=chance.random() < 0.8, diamond=chance.random() < 0.5,
         nested=chance.random() < 0.3, register=chance.random() < 0.8, target=chance.choice(MACHINES))
 

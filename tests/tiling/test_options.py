@@ -25,8 +25,12 @@ def test_what_is_meant_is_kept():
 def test_outer_sizes_need_inner_ones():
     with pytest.raises(UsageError, match="outer tile sizes need inner ones"):
         TilingOptions(sizes="off", outer_sizes=(64,))
+    with pytest.raises(UsageError, match="at least 0"):
+        TilingOptions(sizes=8, outer_sizes=((64, -1),))
+    with pytest.raises(UsageError, match="no tile size was given"):
+        TilingOptions(sizes=8, outer_sizes=((0, 0),))
     with pytest.raises(UsageError, match="at least 1"):
-        TilingOptions(sizes=8, outer_sizes=((64, 0),))
+        TilingOptions(sizes=(8, 0))
     assert TilingOptions(outer_sizes=(64,)).sizes == "auto"
 
 

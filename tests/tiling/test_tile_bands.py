@@ -16,9 +16,11 @@ from polysched.scheduling.primitives import Parallel
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply
 from polysched.scop import from_c_text
+from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import tile_bands
 from polysched.tiling.band_plan import TileLevel
+from polysched.tiling.explain import explain_text, explanations
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.tile_bands import tile
@@ -330,17 +332,49 @@ def test_the_model_adds_a_level_for_a_larger_cache_when_memory_is_the_limit():
     assert all(edge is None or edge % inner == 0 for edge, inner in zip(level.edges, plan.edges, strict=True))
 
 
+def square_product(n: int) -> Scop:
+    """C += A B in doubles."""
+    loops = "".join(f"for (int {x} = 0; {x} < {n}; {x}++) " for x in "ijk")
+    return from_c_text(f"void f(double C[{n}][{n}], double A[{n}][{n}], double B[{n}][{n}]) {{\n#pragma scop\n{loops}"
+                       "C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n")
+
+
+def test_what_threads_share_comes_in_steps_that_the_shared_cache_holds():
+    """32 MiB of B leave a shared cache of 32 MiB before the next rows read them; 8 MiB stay, so those get no steps."""
+    machine = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
+        CacheLevel(level=1, size_bytes=32 << 10, ways=8), CacheLevel(level=2, size_bytes=1 << 20, ways=8),
+        CacheLevel(level=3, size_bytes=32 << 20, ways=16, shared_by=2)))
+    large, small = (tile(scheduled(square_product(n)), plain(sizes="auto", register=True, target=machine))
+                    for n in (2048, 1024))
+    assert_legal(large)
+    plan = large.bands[0].plan
+    assert plan.in_steps
+    assert plan.outer[0].order == (2,)
+    assert shape(large)[:2] == ["tile2", "tile0p"]
+    assert large.bands[0].sizes == (*plan.edges[:2], plan.outer[0].edges[2])
+    assert "steps that all threads take together: k: " in explain_text(explanations(large, machine)[0])
+    assert not small.bands[0].plan.outer
+    alone = tile(scheduled(square_product(2048)), plain(sizes="auto", register=True, parallel=False, target=machine))
+    assert not alone.bands[0].plan.in_steps
+
+
+@pytest.mark.parametrize(("sizes", "wanted"), [((0, 0, 16), ["tile2", "tile0p"]), ((0, 16, 0), ["tile1p", "tile0"]),
+                                               ((0, 16, 16), ["tile1p", "tile2"])])
+def test_outer_loops_by_hand_are_steps_where_none_can_run_on_threads(sizes, wanted):
+    tiled = tile(scheduled(kernels.product()), plain(sizes=(4, 8, 8), outer_sizes=(sizes,)))
+    assert_legal(tiled)
+    assert shape(tiled)[:2] == wanted
+
+
 def test_no_level_that_has_the_same_panels_packed_again():
     """Two threads share the panels of B for all tiles; columns in pieces around them would copy B for every 32 rows."""
     machine = Target(vector_bits=256, vector_registers=16, cores=2, caches=(
         CacheLevel(level=1, size_bytes=32 << 10, ways=8), CacheLevel(level=2, size_bytes=1 << 20, ways=8),
         CacheLevel(level=3, size_bytes=32 << 20, ways=16, shared_by=2)))
-    text = "void f(double C[2048][2048], double A[2048][2048], double B[2048][2048]) {\n#pragma scop\n" + "".join(
-        f"for (int {x} = 0; {x} < 2048; {x}++) " for x in "ijk") + "C[i][j] += A[i][k] * B[k][j];\n#pragma endscop\n}\n"
-    plan = tile(scheduled(from_c_text(text)), plain(sizes="auto", register=True, target=machine)).bands[0].plan
+    plan = tile(scheduled(square_product(2048)), plain(sizes="auto", register=True, target=machine)).bands[0].plan
+    plan = replace(plan, outer=(), in_steps=False)
     with_level = replace(plan, outer=(TileLevel((None, 128, None), (1,)),))
     bare, again = (packing_bytes(p, shares=True, line_bytes=64) for p in (plan, with_level))
-    assert plan.outer == ()
     assert plan.order[0] == 0
     assert again > 20 * bare
 

@@ -1,0 +1,48 @@
+"""Steps that all threads take together: tiles of one loop outside the loop for the threads, for the shared cache.
+
+Rewrite:  parallel for i_tile: for k_tile: for j_tile        with the panels of all of B packed in front
+      ->  for k_tile: parallel for i_tile: for j_tile        with those of one k_tile packed in front of the threads
+
+Where all of B exceeds the shared cache, every i_tile brings it from memory anew; the panels of one step stay there.
+
+Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 34(3), 2008, section 4.1;
+T. M. Smith et al., "Anatomy of High-Performance Many-Threaded Matrix Multiplication", IPDPS 2014, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from polysched.tiling.band_plan import BandPlan, TileLevel
+from polysched.tiling.tile_problem import TileProblem
+from polysched.tiling.traffic import footprint_bytes
+
+PASS = 3   # transfers of what is written, where start values or last steps are a nest of their own
+
+
+def in_steps(plan: BandPlan, problem: TileProblem) -> Iterator[BandPlan]:
+    """The plan with one of its tile loops, or one over larger tiles of the same loop, outside the threads.
+
+    Nothing where threads share no panels, or tiles for a further cache are there already.
+    """
+    if plan.shape is None or plan.outer or not problem.shares:
+        return
+    for loop in plan.order[1:]:
+        edge, extent = plan.edges[loop], plan.nest.extents[loop]
+        step = edge or extent
+        while step < extent:
+            level = TileLevel(tuple(step if k == loop else None for k in range(plan.nest.depth)), (loop,))
+            if step == edge:
+                yield replace(plan, outer=(level,), in_steps=True, order=tuple(k for k in plan.order if k != loop),
+                              edges=tuple(None if k == loop else e for k, e in enumerate(plan.edges)))
+            else:
+                yield replace(plan, outer=(level,), in_steps=True)
+            step *= 2
+
+
+def lost_by_steps(plan: BandPlan, line_bytes: int) -> int:
+    """Bytes that move because a stepping sum leaves no place for start values and last steps in its tiles."""
+    if not plan.in_steps or plan.shape is None or not set(plan.outer[0].order) & set(plan.shape.inner):
+        return 0
+    return PASS * sum(footprint_bytes(r, plan.nest.extents, line_bytes) for r in plan.nest.references if r.writes)
