@@ -123,8 +123,9 @@ class PipelineOptions:
 
     def emit_options(self) -> EmitOptions:
         """The part that concerns the emitted C."""
-        return EmitOptions(openmp=self.parallel, vector_bits=self.target().vector_bits, math=self.math,
-                           reassociate=self.reassociate)
+        target = self.target()
+        return EmitOptions(openmp=self.parallel, vector_bits=target.vector_bits, math=self.math,
+                           reassociate=self.reassociate, last_cache_bytes=target.caches[-1].size_bytes)
 
     def target(self) -> Target:
         """The machine that code is made for: this one, with the vectors that were asked for."""

@@ -37,6 +37,7 @@ from polysched.emit_c.overlapping_reads import LINE_BYTES
 from polysched.emit_c.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
 from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
+from polysched.emit_c.past_caches import PastCaches, store_past_caches
 from polysched.emit_c.pivot_loops import split_at_pivots
 from polysched.emit_c.recurrent_rows import RecurrentRows, recurrences_in_step
 from polysched.emit_c.region import Place, RegionPrinter, declares
@@ -164,6 +165,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
             loops = _in_vectors(loops, facts, printer, tiled.schedule.dependences)
         loops = _in_step(loops, facts, printer, tiled.schedule.dependences)
         if options.vector_bits:
+            loops = store_past_caches(loops, PastCaches(scop, options.last_cache_bytes))
             loops = fetch_rows(loops, scop, options.vector_bits)
             loops = turn_rows(loops, TurnedRows(scop=scop, lanes_of=printer.lanes_of))
     if guard.condition is not None:

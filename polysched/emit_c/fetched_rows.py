@@ -124,7 +124,8 @@ def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
     for number, (part, touches) in enumerate(parts):
         new = [touch for touch in touches if touch.row not in seen and touch.moves(loop.variable)]
         alone = [touch for touch in new if sum(name == touch.array.name for name, _ in met) == 1]
-        columns, written = _columns(part), _columns(part, aligned=True) if stores else None
+        columns = _columns(part)
+        written = _columns(part, aligned=True) if stores and not _stores_past_caches(part) else None
         if written is not None:
             rows += [row for row in _rows(number, alone, loop, written) if row.touch.writes]
         if columns is not None:
@@ -142,6 +143,10 @@ def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
                     and (not row.touch.writes or (long and row.part > place)))
     fetching = replace(host, fetched=fetched)
     return _put(loop, host, fetching) if 0 < len(fetched) <= MOST_ROWS else loop
+
+
+def _stores_past_caches(part: Node) -> bool:
+    return any(isinstance(node, RegisterTile) and node.past_caches for node in walk_nodes(part))
 
 
 def _parts(node: Node) -> Iterator[Node]:

@@ -17,6 +17,14 @@ _DEFINITIONS = {
                            "(unsigned short)(v_ != v_ ? u_ >> 16 | 64 : (u_ + 0x7fff + (u_ >> 16 & 1)) >> 16); })"),
     "value_floormod": ("(n, d)", "((n) % (d) + ((n) % (d) != 0 && ((n) < 0) != ((d) < 0) ? (d) : 0))"),
 }
+# Definitions for some machines, and for all others.
+_BY_MACHINE = {
+    "store_past_caches_64": ("__AVX512F__", "(to, x)", '__asm__ volatile("vmovntps %1, %0" : "=m"(to) : "v"(x))',
+                             "((to) = (x))"),
+    "store_past_caches_32": ("__AVX__", "(to, x)", '__asm__ volatile("vmovntps %1, %0" : "=m"(to) : "x"(x))',
+                             "((to) = (x))"),
+    "fence": ("__SSE__", "()", '__asm__ volatile("sfence" : : : "memory")', "((void)0)"),
+}
 
 
 class HelperMacros:
@@ -27,7 +35,7 @@ class HelperMacros:
         self._names: dict[str, str] = {}
 
     def use(self, kind: str) -> str:
-        """The name of the macro of this kind (a key of the table above, or `threads`), from now on defined."""
+        """The name of the macro of this kind (a key of the tables above, or `threads`), from now on defined."""
         if kind not in self._names:
             self._names[kind] = self._taken.fresh(f"polysched_{kind}")
         return self._names[kind]
@@ -40,6 +48,10 @@ class HelperMacros:
         """One `#define` per used macro, in a fixed order."""
         lines = [f"#define {self._names[k]}{args} {body}" for k, (args, body) in _DEFINITIONS.items()
                  if k in self._names]
+        for kind, (machine, args, body, elsewhere) in _BY_MACHINE.items():
+            if kind in self._names:
+                head = f"#define {self._names[kind]}{args}"
+                lines += [f"#ifdef {machine}", f"{head} {body}", "#else", f"{head} {elsewhere}", "#endif"]
         if "threads" in self._names:
             lines += ["#ifdef _OPENMP", "int omp_get_max_threads(void);",
                       f"#define {self._names['threads']}() omp_get_max_threads()", "#else",
@@ -48,4 +60,4 @@ class HelperMacros:
 
     def undefinitions(self) -> list[str]:
         """One `#undef` per used macro."""
-        return [f"#undef {self._names[k]}" for k in (*_DEFINITIONS, "threads") if k in self._names]
+        return [f"#undef {self._names[k]}" for k in (*_DEFINITIONS, *_BY_MACHINE, "threads") if k in self._names]

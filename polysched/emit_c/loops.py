@@ -85,6 +85,7 @@ class For:
     depth : schedule dimension that the loop enumerates.
     guard : a further condition on continuing that is no upper bound; such a loop is not canonical.
     forgets : compilers keep no element of memory in a register from one iteration to the next.
+    fences : an iteration ends when all its stores past the caches are in memory.
     """
 
     variable: str
@@ -96,6 +97,7 @@ class For:
     depth: int = 0
     guard: Condition | None = None
     forgets: bool = False
+    fences: bool = False
 
     @property
     def is_canonical(self) -> bool:
@@ -317,6 +319,7 @@ class RegisterTile:
     within : per edge, the first point that is an instance and one past the last; empty where all points are. A tile
         with such an edge is computed in full on a copy of what it sums up, and only instances are kept.
     fetched : rows that are fetched into the cache meanwhile, as many elements as the only edge has.
+    past_caches : an array whose vectors are stored to memory past the caches; "" for none.
     copied_from : the first point along the first edge of a copy that several tiles share; None where a tile that is
         computed on a copy has it to itself.
     """
@@ -331,6 +334,7 @@ class RegisterTile:
     within: tuple[tuple[Linear, Linear], ...] = ()
     fetched: tuple[FetchedRow, ...] = ()
     copied_from: Linear | None = None
+    past_caches: str = ""
 
 
 @dataclass(frozen=True)

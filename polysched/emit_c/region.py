@@ -171,6 +171,7 @@ class RegionPrinter:
         flag = None if wanted or loop.mark.parallel else exit_test(loop, lambda leaf: self._printer(leaf, Point(())))
         body += [] if flag is None else [f"if (!{flag})", f"{INDENT}break;"]
         body += ['__asm__("" ::: "memory");'] if loop.forgets else []
+        body += [f"{self.index.macros.use('fence')}();"] if loop.fences else []
         return [*comment, *with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
                                         simd=self.options.simd, index=self.index)]
 

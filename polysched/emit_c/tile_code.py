@@ -290,7 +290,8 @@ class TileCode:
                 held = registers | parts.at_point(number) | self._moved(registers, instance, point, read)
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
                                         edge=self._edge, scope=replace(scope, registers=held), math=self.math,
-                                        shares_divisors=shares_divisors, reads_once=self._reads_once())
+                                        shares_divisors=shares_divisors, reads_once=self._reads_once(),
+                                        past_caches=self.tile.past_caches)
                 add_statements(self.scop.statement(instance.statement).body, printer)
         return scope.lines
 

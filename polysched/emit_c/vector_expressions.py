@@ -55,6 +55,7 @@ class VectorPrinter:
     scope : elements held in registers, and values that were computed before.
     math : declares functions of math.h on vectors; None leaves calls to the C library, and their loops scalar.
     shares_divisors : what is the same in all lanes divides many vectors, and the divider is what they wait for.
+    past_caches : an array whose vectors lie at boundaries and are stored past the caches; "" for none.
     """
 
     scalar: ExpressionPrinter
@@ -65,6 +66,7 @@ class VectorPrinter:
     math: VectorMath | None = None
     shares_divisors: bool = False
     reads_once: bool = False
+    past_caches: str = ""
 
     @property
     def scop(self) -> Scop:

@@ -120,4 +120,7 @@ def _stored(access: Access, where: Reach, held: Piece | None, new: Piece, printe
     if new.vector and where.lanes is Lanes.UNIFORM:
         raise NotVectorised("lanes write one element")
     place = held.text if held else printer.memory(access, where, new.dtype)
+    if not held and new.vector and access.array == printer.past_caches:
+        store = printer.scalar.index.macros.use(f"store_past_caches_{printer.lanes * new.dtype.bytes}")
+        return [f"{store}({place}, {new.text.at(Level.ASSIGNMENT)});"]
     return [f"{place} = {new.text.at(Level.ASSIGNMENT)};"]
