@@ -9,12 +9,17 @@ construct that is inside as a whole. A loop that the threads of a surrounding `p
 from __future__ import annotations
 
 import itertools
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from operator import itemgetter
 
 from pycparser import c_ast
 
 from polysched.errors import SourceLocation, UnsupportedScopError
 from polysched.scop.c_frontend.parse import SyntaxRegion
+from polysched.scop.c_frontend.text_scan import Scanner
 
 _OF_LOOPS = {"GCC": {"ivdep", "unroll"}, "clang": {"loop"}, "unroll": set(), "ivdep": set(), "vector": set(),
              "simd": set(), "nounroll": set()}
@@ -31,23 +36,51 @@ def goes_with_loop(pragma: c_ast.Node) -> bool:
     return second is not None and (not second or (words[1:2] != [] and words[1] in second))
 
 
-def check_directives(path: str, region: SyntaxRegion) -> None:
+def check_directives(path: str, text: str, region: SyntaxRegion) -> None:
     """Refuse a region that is a part of what a pragma governs.
+
+    Parameters
+    ----------
+    text : of the file, as it stands.
 
     Raises
     ------
-    UnsupportedScopError : a pragma in front of the region governs its first statement, threads from outside meet in
-        it, or another device executes it.
+    UnsupportedScopError : a pragma in front of the region governs its first statement, be it one that the preprocessor
+        leaves out and the compiler may see; threads from outside meet in it; or another device executes it.
     """
     if region.before and _governs(before := region.before[-1]):
         raise _refusal(path, before, "a pragma in front of the region governs its first statement",
                        "move it into the region, where it is replaced together with its loop"
                        if goes_with_loop(before) else _HINT)
+    for line, pragma in _directly_in_front(text, region):
+        if _governs(pragma):
+            raise UnsupportedScopError(
+                "a pragma under conditional compilation governs the first statement of the region",
+                where=SourceLocation(path, line), witness=f"#pragma {pragma.string}",
+                hint="leave it out: the region says by itself what runs in parallel" if goes_with_loop(pragma)
+                else _HINT)
     for pragma in _shared_with_others(region.items):
         raise _refusal(path, pragma, "threads that the region does not start meet in it", _HINT)
     for pragma in _around(region.path):
         if {"target", "teams", "acc"} & set(_words(pragma)):
             raise _refusal(path, pragma, "the region belongs to another device", "leave it out")
+
+
+def _directly_in_front(text: str, region: SyntaxRegion) -> Iterator[tuple[int, c_ast.Pragma]]:
+    """The pragmas of the file's own text between the statement before the region and the region, with their lines."""
+    tokens = _scanned(text).tokens
+    for kind, start, end, line in reversed(tokens[:bisect_right(tokens, region.text_region.start, key=itemgetter(2))]):
+        if kind != "#":
+            return
+        words = re.sub(r"\\\r?\n", " ", text[start:end]).replace("#", " ", 1).split(maxsplit=1)
+        if words[:1] == ["pragma"]:
+            yield line, c_ast.Pragma(" ".join(words[1:]))
+
+
+@lru_cache(maxsize=1)
+def _scanned(text: str) -> Scanner:
+    """The tokens of a file, all of whose regions are looked at one after the other."""
+    return Scanner(text)
 
 
 def _refusal(path: str, pragma: c_ast.Node, problem: str, hint: str) -> UnsupportedScopError:

@@ -164,7 +164,7 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure: frozenset[str],
              identifiers: frozenset[str], *, whole_loops: bool = True) -> Scop:
-    check_directives(source.path, region)
+    check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     kept = outliving(source.path, scope, region)

@@ -40,6 +40,15 @@ def test_what_other_threads_or_devices_take_part_in_is_left_alone(body: str) -> 
         found(body)
 
 
+@pytest.mark.parametrize("pragma", ["omp for", "omp parallel for private(i)", "omp \\\n parallel for"])
+def test_a_pragma_that_only_the_compiler_sees_keeps_its_loop(pragma: str) -> None:
+    """What replaces the region would stand behind it."""
+    with pytest.raises(UnsupportedScopError, match="under conditional compilation"):
+        found(f"b[0] = 1;\n#ifdef _OPENMP\n#pragma {pragma}\n#endif\n// the loop\n{LOOP}")
+    assert found(f"#ifdef _OPENMP\n#pragma {pragma}\n#endif\ngetchar();\n{LOOP}") == [LOOP.strip()]
+    assert found(f"#ifdef _OPENMP\n#pragma omp barrier\n#endif\n{LOOP}") == [LOOP.strip()]
+
+
 def test_a_construct_that_is_inside_as_a_whole_goes() -> None:
     (text,) = found("#pragma omp parallel for\nfor (i = 0; i < n; i++) {\n#pragma omp critical\na[0] += b[i];\n}\n")
     assert "omp critical" in text
