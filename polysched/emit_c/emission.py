@@ -33,7 +33,6 @@ from polysched.emit_c.loop_generation import generate_loops
 from polysched.emit_c.loops import If, Node, Packed, Panel, loop_names, walk_nodes
 from polysched.emit_c.names import TakenNames, identifier_of, local_array_names, name_loops, taken_names
 from polysched.emit_c.neighbour_rows import NeighbourRows, neighbours_in_step
-from polysched.emit_c.overlapping_reads import LINE_BYTES
 from polysched.emit_c.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
 from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.partial_results import OPERATORS
@@ -225,8 +224,7 @@ def _with_register_tiles(loops: Node, facts: Facts, printer: RegionPrinter, *, o
 
 def _in_vectors(loops: Node, facts: Facts, printer: RegionPrinter, dependences: Dependences) -> Node:
     """What is no register tile, in vectors where it has such a form, reductions too."""
-    if printer.options.vector_bits < 8 * LINE_BYTES:
-        loops = neighbours_in_step(loops, facts, NeighbourRows(dependences=dependences, taken=printer.taken))
+    loops = neighbours_in_step(loops, facts, NeighbourRows(dependences=dependences, taken=printer.taken))
     vectors = Vectorisation(
         taken=printer.taken, width=printer.vector_width, calls=printer.has_vector_calls,
         overlaps=printer.reads_overlap, anchor=partial(anchor, printer.scop, printer.local_names))

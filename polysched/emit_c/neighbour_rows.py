@@ -5,10 +5,11 @@ Rewrite:  for i: { for j: b[i][j] = f(a[i - 1][j], a[i][j]);  if (i > 1) for j: 
           for i > 1 by 2: for j: { c[i - 1][j] = ...;  c[i][j] = ...; }
 
 Several loops over columns are distributed first, where no row of an earlier one needs a row before of a later one.
+Between the rows and the columns there may be further loops, over the rows of a plane: planes then go side by side, and
+what two planes share comes from the second cache once for both, where the first one does not hold a plane.
 The loops over columns become vectors afterwards (`vector_loops`).  Every number is computed as before.
 
-Where vectors are narrower than a cache line, most stencils wait for loads.  Vectors as wide as a line save loads along
-the row instead (`overlapping_reads`), and gained nothing from rows side by side.
+Vectors as wide as a line save loads along the row beside it (`overlapping_reads`).
 
 Source: unroll-and-jam; S. Carr, K. Kennedy, "Improving the ratio of memory operations to floating-point operations in
 loops", TOPLAS 16(6), 1994; loop distribution, R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures",
@@ -24,7 +25,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.carried import carried_pairs
 from polysched.emit_c.expressions import linear_form
-from polysched.emit_c.facts import Facts, depends_on, map_inside
+from polysched.emit_c.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.index import (
     Comparison,
     Condition,
@@ -64,11 +65,17 @@ class NeighbourRows:
 
 @dataclass(frozen=True)
 class _Part:
-    """A loop over the columns of a row, and when it runs: conditions on the row, and others."""
+    """A loop over the columns of a row, the loops between it and the rows, and when it runs: conditions on the row, on
+    these loops, and others.
+    """
 
     row: For
-    on_row: tuple[Comparison, ...] = ()
-    others: tuple[Condition, ...] = ()
+    between: tuple[For, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    def on(self, *names: str) -> tuple[Condition, ...]:
+        """The conditions on the first variable, and not on any of the others, whose loops stand inside of its loop."""
+        return tuple(c for c in self.conditions if names[0] in variables(c) and variables(c).isdisjoint(names[1:]))
 
 
 def neighbours_in_step(node: Node, facts: Facts, how: NeighbourRows) -> Node:
@@ -77,54 +84,102 @@ def neighbours_in_step(node: Node, facts: Facts, how: NeighbourRows) -> Node:
 
 
 def _rewritten(node: Node, facts: Facts, how: NeighbourRows, leaves: tuple[Leaf, ...], depth: int) -> Node:
-    changed = _in_step(node, how, leaves, depth) if isinstance(node, For) else None
+    changed = _in_step(node, facts, how, leaves, depth) if isinstance(node, For) else None
     below = depth + len(variables_set_by(node))
     return changed or map_inside(node, facts, lambda child, inside: _rewritten(child, inside, how, leaves, below))
 
 
-def _in_step(loop: For, how: NeighbourRows, leaves: tuple[Leaf, ...], depth: int) -> Node | None:
+def _in_step(loop: For, facts: Facts, how: NeighbourRows, leaves: tuple[Leaf, ...], depth: int) -> Node | None:
     if loop.mark.role is not Role.POINT or not _is_plain(loop) or loop.mark.simd:
         return None
-    children = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
-    found = [_part(child, loop.variable) for child in children]
-    parts = [part for part in found if part is not None]
-    if not parts or len(parts) < len(found) or not all(
-            _shares(part.row, loop.variable, how.dependences.scop) for part in parts):
+    found = _parts(loop.body)
+    if not found or not all(_shares(part.row, loop.variable, how.dependences.scop) for part in found):
         return None
-    own = [[leaf for leaf in leaves if any(leaf.instance is i for i in instances(part.row))] for part in parts]
+    parts = [_apart(loop, part, facts) for part in found]
+    if None in parts:
+        return None
+    own = [[leaf for leaf in leaves if any(leaf.instance is i for i in instances(part.row))] for part in found]
     together = [leaf for some in own for leaf in some]
     if len(together) != len(list(instances(loop))) or any(leaf.instance.temporaries for leaf in together):
         return None
     if any(_orders(together, source, sink, depth, how.dependences)
            for k, source in enumerate(own) for sink in own[:k + 1]):
         return None
-    loops = [_of_part(loop, part) for part in parts]
-    return None if None in loops else block(tuple(
-        _blocks(made, part, how.taken) for made, part in zip(loops, parts, strict=True) if made is not None))
+    inner = range(depth + 1, depth + 1 + max(len(part.between) for part in found))
+    if any(_orders(together, source, sink, level, how.dependences)
+           for level in inner for k, source in enumerate(own) for sink in own[:k]):
+        return None
+    return block(tuple(_blocks(*part, how.taken) for part in parts if part is not None))
 
 
 def _is_plain(loop: For) -> bool:
     return loop.step == 1 and loop.is_canonical and not (loop.mark.parallel or loop.mark.register)
 
 
-def _part(node: Node, name: str) -> _Part | None:
-    """A loop over columns that are the same for all rows, below conditions or not."""
-    conditions: list[Condition] = []
-    while isinstance(node, If) and node.otherwise is None:
-        joined = not isinstance(node.condition, Comparison) and node.condition.op == "&&"
-        conditions += node.condition.arms if joined and not isinstance(node.condition, Comparison) else (
-            node.condition,)
-        node = node.then
-    if not isinstance(node, For) or not _is_plain(node) or not node.mark.simd or any(
-            depends_on(bound, frozenset({name})) for bound in (node.lower, node.upper)):
+def _parts(node: Node) -> list[_Part] | None:
+    """Loops over columns below conditions and further loops; None where there is anything else."""
+    match node:
+        case Block():
+            below = [_parts(child) for child in node.children]
+            return None if None in below else [part for some in below for part in some or ()]
+        case If(otherwise=None):
+            inner = _parts(node.then)
+            joined = not isinstance(node.condition, Comparison) and node.condition.op == "&&"
+            arms = node.condition.arms if joined and not isinstance(node.condition, Comparison) else (node.condition,)
+            return None if inner is None else [replace(p, conditions=(*arms, *p.conditions)) for p in inner]
+        case For() if _is_plain(node) and node.mark.simd:
+            plain = straight(node.body)
+            return None if plain is None or plain[1] else [_Part(node)]
+        case For() if _is_plain(node) and node.mark.role is Role.POINT:
+            inner = _parts(node.body)
+            return None if inner is None else [replace(p, between=(node, *p.between)) for p in inner]
+        case _:
+            return None
+
+
+def _apart(loop: For, part: _Part, facts: Facts) -> tuple[For, _Part] | None:
+    """The rows of one part alone, and the part with limits in place of its conditions; None where it has no such form.
+
+    The loops inside are the same for all rows: what else bounds them follows from the limits of the rows.
+    """
+    names = [inner.variable for inner in part.between]
+    rows = _limited(loop, part.on(loop.variable, *names))
+    if rows is None:
         return None
-    plain = straight(node.body)
-    if plain is None or plain[1]:
+    place, between = facts.inside(rows), []
+    for level, inner in enumerate(part.between):
+        limited = _limited(inner, part.on(*names[level:]))
+        lower = None if limited is None else _for_all_rows(limited.lower, "max", loop.variable, place)
+        upper = None if limited is None else _for_all_rows(limited.upper, "min", loop.variable, place)
+        if limited is None or lower is None or upper is None:
+            return None
+        between.append(replace(limited, lower=lower, upper=upper))
+        place = place.inside(between[-1])
+    if any(depends_on(bound, frozenset({loop.variable})) for bound in (part.row.lower, part.row.upper)):
         return None
-    on_row = [c for c in conditions if name in variables(c)]
-    ordered = [_at_least(c) for c in on_row if isinstance(c, Comparison) and c.op != "=="]
-    others = tuple(c for c in conditions if name not in variables(c))
-    return _Part(node, tuple(ordered), others) if len(ordered) == len(on_row) else None
+    others = tuple(c for c in part.conditions if variables(c).isdisjoint((loop.variable, *names)))
+    return rows, _Part(part.row, tuple(between), others)
+
+
+def _limited(loop: For, conditions: Sequence[Condition]) -> For | None:
+    """A loop that runs where inequalities on its variable alone hold; None where there are others."""
+    ordered = [_at_least(c) for c in conditions if isinstance(c, Comparison) and c.op != "=="]
+    limits = limits_of(loop.variable, ordered) if len(ordered) == len(conditions) else None
+    if limits is None:
+        return None
+    lowers, uppers = limits
+    return replace(loop, lower=extreme("max", (loop.lower, *lowers)), upper=extreme("min", (loop.upper, *uppers)))
+
+
+def _for_all_rows(bound: Linear, kind: str, name: str, facts: Facts) -> Linear | None:
+    """The bound without what depends on the row, where another one of its values decides in every row."""
+    arms = arms_of(bound, kind)
+    kept = [arm for arm in arms if not depends_on(arm, frozenset({name}))]
+    op = ">=" if kind == "max" else "<="
+    if not kept or not all(any(facts.imply(Comparison(op, other, arm)) for other in kept)
+                           for arm in arms if depends_on(arm, frozenset({name}))):
+        return None
+    return extreme(kind, kept)
 
 
 def _at_least(condition: Comparison) -> Comparison:
@@ -171,27 +226,25 @@ def _orders(own: Sequence[Leaf], sources: Sequence[Leaf], sinks: Sequence[Leaf],
     return any(True for _ in carried_pairs(own, depth, dependences, sources=sources, sinks=sinks))
 
 
-def _of_part(loop: For, part: _Part) -> For | None:
-    """The rows of one part."""
-    limits = limits_of(loop.variable, part.on_row)
-    if limits is None:
-        return None
-    lowers, uppers = limits
-    return replace(loop, lower=extreme("max", (loop.lower, *lowers)), upper=extreme("min", (loop.upper, *uppers)),
-                   body=part.row)
-
-
 def _blocks(loop: For, part: _Part, taken: TakenNames) -> Node:
     """Several rows at a time, and the last ones one by one."""
-    bounds = named_bounds(loop, taken)
+    bounds = named_bounds(replace(loop, body=_around(part, part.row)), taken)
     length = bounds.upper - bounds.lower
     together = block(tuple(substitute_node(part.row.body, {loop.variable: variable(loop.variable) + k})
                            for k in range(ROWS)))
     node: Node = replace(loop, lower=bounds.lower, upper=bounds.upper - (ROWS - 1), step=ROWS,
-                         body=replace(part.row, body=together))
+                         body=_around(part, replace(part.row, body=together)))
     if not (length.is_constant and length.constant % ROWS == 0):   # C's remainder of a negative length is negative too
         rest = replace(loop, lower=bounds.upper - of_atom(Remainder(length, ROWS)), upper=bounds.upper,
-                       body=substitute_node(part.row, {}))
+                       body=_around(part, replace(part.row, body=substitute_node(part.row.body, {}))))
         node = block((node, rest))
     node = bounds.around(node)
-    return If(junction("&&", part.others), node) if part.others else node
+    return If(junction("&&", part.conditions), node) if part.conditions else node
+
+
+def _around(part: _Part, row: For) -> Node:
+    """A row inside of the loops between it and the others."""
+    node: Node = row
+    for loop in reversed(part.between):
+        node = replace(loop, body=node)
+    return node

@@ -24,6 +24,16 @@ SIDE_BY_SIDE = {
     "a star": STAR,
     "rows below only": STAR.replace("A[i - 1][j]", "A[i][j]").replace("B[i - 1][j]", "B[i][j]"),
 }
+CUBE_STEP = """for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) for (int k = 1; k < n - 1; k++)
+        B[i][j][k] = 0.1 * (A[i][j][k] + A[i - 1][j][k] + A[i + 1][j][k] + A[i][j - 1][k] + A[i][j + 1][k]
+                            + A[i][j][k - 1] + A[i][j][k + 1]);
+    """
+SWAPPED = CUBE_STEP.replace("A[", "C[").replace("B[", "A[").replace("C[", "B[")
+CUBES = {
+    "star": (CUBE_STEP + SWAPPED, True),
+    "rows from plane to plane only": ((CUBE_STEP + SWAPPED).replace("[j - 1]", "[j]").replace("[j + 1]", "[j]"), True),
+    "triangle of rows": ((CUBE_STEP + SWAPPED).replace("j < n - 1", "j <= i"), False),
+}
 ALONE = {
     "in place": """for (int t = 0; t < steps; t++)
     for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)
@@ -38,10 +48,11 @@ def _text(body: str, vector_bits: int) -> str:
         vector_bits=vector_bits, tile=(3, 8, 16))).text
 
 
+@pytest.mark.parametrize("bits", [256, 512])
 @pytest.mark.parametrize("case", [*SIDE_BY_SIDE, *ALONE])
-def test_neighbours_go_side_by_side(case: str, tmp_path: Path) -> None:
+def test_neighbours_go_side_by_side(case: str, bits: int, tmp_path: Path) -> None:
     body = {**SIDE_BY_SIDE, **ALONE}[case]
-    text = _text(body, 256)
+    text = _text(body, bits)
     assert ("i += 2" in text) is (case in SIDE_BY_SIDE), text
     new = load(HEAD.replace("#pragma scop\n", "") + text + "}\n", tmp_path)
     old = load(HEAD + body + TAIL, tmp_path)
@@ -56,5 +67,23 @@ def test_neighbours_go_side_by_side(case: str, tmp_path: Path) -> None:
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_vectors_as_wide_as_a_line_keep_rows_alone() -> None:
-    assert "i += 2" not in _text(STAR, 512)
+@pytest.mark.parametrize("bits", [256, 512])
+@pytest.mark.parametrize("case", CUBES)
+def test_planes_go_side_by_side(case: str, bits: int, tmp_path: Path) -> None:
+    """At sizes around the edges of tiles; where rows are no box for all planes, planes stay alone."""
+    body, together = CUBES[case]
+    head = HEAD.replace("n][n]", "n][n][n]")
+    program = head + "for (int t = 0; t < steps; t++) {\n    " + body + "}" + TAIL
+    text = polysched.optimize(from_c_text(program), polysched.PipelineOptions(
+        vector_bits=bits, tile=(3, 6, 8, 16))).text
+    assert ("i += 2" in text) is together, text
+    new, old = load(head.replace("#pragma scop\n", "") + text + "}\n", tmp_path), load(program, tmp_path)
+    for n, steps in ((2, 2), (3, 1), (4, 3), (5, 4), (6, 5), (7, 3), (8, 6), (9, 2), (15, 4), (17, 3), (26, 7)):
+        results = []
+        for library in (new, old):
+            random = np.random.default_rng(n)
+            arrays = [random.random((n, n, n)), random.random((n, n, n))]
+            library.f(ctypes.c_int(n), ctypes.c_int(steps), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays)
+        for mine, theirs in zip(*results, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
