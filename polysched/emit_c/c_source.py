@@ -27,7 +27,7 @@ class EmitOptions:
     packing : copy operands of register tiles into contiguous panels where a loop reuses them.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
-    last_cache_bytes : size of the last cache; arrays that no cache holds are stored past it. 0 where nothing is known.
+    last_cache_bytes : size of the last cache; arrays may be stored past it (`past_caches`). 0 where nothing is known.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
     """
 

@@ -32,10 +32,10 @@ OTHERWISE = {
 }
 
 
-def emitted(body: str, head: str, *, bits: int, cache: int, simd: bool = True):
+def emitted(body: str, head: str, *, bits: int = 512, cache: int = LEAST, simd: bool = True, degrees: int = 1):
     text = f"void f({head}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
-    tiled = tile(original(analyse(from_c_text(text))),
-                 TilingOptions(target=Target(vector_bits=bits, cores=2), sizes="off", simd=simd))
+    tiled = tile(original(analyse(from_c_text(text))), TilingOptions(
+        target=Target(vector_bits=bits, cores=2), sizes="off", simd=simd, parallel_degrees=degrees))
     source = emit(tiled, options=EmitOptions(vector_bits=bits, last_cache_bytes=cache))
     return text, source
 
@@ -43,7 +43,7 @@ def emitted(body: str, head: str, *, bits: int, cache: int, simd: bool = True):
 @pytest.mark.parametrize("offset", [0, 4, 60])
 @pytest.mark.parametrize("bits", [256, 512])
 def test_the_source_is_computed_wherever_rows_begin(bits: int, offset: int, tmp_path: Path) -> None:
-    text, source = emitted(SCALE, HEAD, bits=bits, cache=LEAST)
+    text, source = emitted(SCALE, HEAD, bits=bits)
     assert f"polysched_store_past_caches_{bits // 8}(" in source.text
     assert "polysched_fence();" in source.text
     x = np.random.default_rng(0).random((ROWS, COLUMNS), dtype=np.float32)
@@ -58,14 +58,44 @@ def test_the_source_is_computed_wherever_rows_begin(bits: int, offset: int, tmp_
 
 @pytest.mark.parametrize("why", OTHERWISE)
 def test_nothing_is_stored_so_that_is_used_again_or_in_pieces(why: str) -> None:
-    assert "store_past" not in emitted(*OTHERWISE[why], bits=512, cache=LEAST)[1].text
+    assert "store_past" not in emitted(*OTHERWISE[why])[1].text
 
 
-@pytest.mark.parametrize("cache", [0, 4 * LEAST])
-def test_nothing_is_stored_so_that_a_cache_holds(cache: int) -> None:
-    assert "store_past" not in emitted(SCALE, HEAD, bits=512, cache=cache)[1].text
+@pytest.mark.parametrize("cache", [0, LEAST + 1, 2 * LEAST, 4 * LEAST])
+def test_nothing_is_stored_so_half_of_which_a_cache_holds(cache: int) -> None:
+    assert "store_past" not in emitted(SCALE, HEAD, cache=cache)[1].text
 
 
 def test_other_vectors_and_scalar_code_have_no_such_stores() -> None:
-    assert "store_past" not in emitted(SCALE, HEAD, bits=128, cache=LEAST)[1].text
-    assert "store_past" not in emitted(SCALE, HEAD, bits=512, cache=LEAST, simd=False)[1].text
+    assert "store_past" not in emitted(SCALE, HEAD, bits=128)[1].text
+    assert "store_past" not in emitted(SCALE, HEAD, simd=False)[1].text
+
+
+CUBE_HEAD = "float y[4][5][1030], const float x[4][5][1030]"
+CUBE = ("for (int i = 0; i < 4; i++) for (int j = 0; j < 5; j++) for (int k = 0; k < 1030; k++) "
+        "y[i][j][k] = 3 * x[i][j][k];")
+
+
+@pytest.mark.parametrize("degrees", [1, 2])
+def test_loops_that_share_a_team_of_threads_stay_nested(degrees: int, tmp_path: Path) -> None:
+    """OpenMP 4.5, section 2.7.1: nothing, no fence either, stands between loops that are collapsed."""
+    text, source = emitted(CUBE, CUBE_HEAD, degrees=degrees)
+    assert ("collapse(2)" in source.text) is (degrees == 2)
+    assert source.text.count("polysched_fence();") == 1
+    assert "store_past" in source.text
+    x = np.random.default_rng(0).random((4, 5, COLUMNS), dtype=np.float32)
+    y = np.zeros_like(x)
+    load(splice(text, [source]), tmp_path, strict=False).f(*(ctypes.c_void_p(a.ctypes.data) for a in (y, x)))
+    np.testing.assert_array_equal(y, np.float32(3) * x)
+
+
+def test_each_thread_waits_for_its_own_stores() -> None:
+    """The team starts inside of the loop over time, whose end the threads do not see."""
+    body = ("for (int t = 0; t < 4; t++) { for (int j = 0; j < 500; j++) for (int k = 0; k < 1030; k++) "
+            "y[t][j][k] = z[j][k]; for (int j = 0; j < 500; j++) for (int k = 0; k < 1030; k++) z[j][k] += 1; }")
+    _, source = emitted(body, "float y[4][500][1030], float z[500][1030]", cache=1 << 20)
+    lines = source.text.splitlines()
+    at = next(n for n, line in enumerate(lines) if "polysched_fence();" in line)
+    team = max(n for n, line in enumerate(lines[:at]) if "omp parallel for" in line)
+    assert "store_past" in "".join(lines[team:at])
+    assert source.text.count("polysched_fence();") == 1
