@@ -167,8 +167,10 @@ def tile_edges(text: str, *, least: int = 1) -> int | tuple[int, ...]:
         edges = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number or a list like 32,32,64") from None
-    if any(edge < least for edge in edges) or not any(edges):
-        raise argparse.ArgumentTypeError(f"{text!r}: a tile size is at least 1")
+    if any(edge < least for edge in edges):
+        raise argparse.ArgumentTypeError(f"{text!r}: a tile size is at least {least}")
+    if not any(edges):
+        raise argparse.ArgumentTypeError(f"{text!r}: no loop has a tile size")
     return edges if len(edges) > 1 else edges[0]
 
 

@@ -243,7 +243,9 @@ class _Planner:
                        order=tuple(k for k in plan.order if edges[k] is not None))
 
     def with_outer_level(self, plan: BandPlan, inner: TileProblem) -> BandPlan:
-        """The plan with tiles of tiles for the next cache out, where they save traffic from memory, copies included.
+        """The plan with tiles of tiles for the next cache out, or in steps, where that saves traffic from memory.
+
+        Copies count, too.
 
         Only for nests that are not skewed, and not around a wavefront: there the tiles of the next level would
         start one after the other.

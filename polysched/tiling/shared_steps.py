@@ -42,7 +42,7 @@ def in_steps(plan: BandPlan, problem: TileProblem) -> Iterator[BandPlan]:
 
 
 def lost_by_steps(plan: BandPlan, line_bytes: int) -> int:
-    """Bytes that move because a stepping sum leaves no place for start values and last steps in its tiles."""
+    """Bytes that start values and last steps move, if any: a stepping sum has no place for them in its tiles."""
     if not plan.in_steps or plan.shape is None or not set(plan.outer[0].order) & set(plan.shape.inner):
         return 0
     return PASS * sum(footprint_bytes(r, plan.nest.extents, line_bytes) for r in plan.nest.references if r.writes)

@@ -28,32 +28,26 @@ EDGES = (16, 48, 8)
 OUTER = ((32, 96, 16),)
 STEPS = ((0, 0, 16),)
 SUM = "for (int i = 0; i < n; i++) for (int j = 0; j < {m}; j++) for (int k = 0; k < l; k++) {body}"
+LAYER = (
+    "float Y[n][m], float X[n][l], float W[l][m], float b[m]", "float P[n][m];",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) P[i][j] = b[j];"
+    + SUM.format(m="m", body="P[i][j] += X[i][k] * W[k][j];")
+    + "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) Y[i][j] = P[i][j] > 0.0f ? P[i][j] : 0.0f;",
+    ("_panel", "cut off"))
+TRIANGLE = ("double C[n][n], double A[n][l]", "", SUM.format(m="i + 1", body="C[i][j] -= A[i][k] * A[j][k];"),
+            ("register tile of 4 x 6",))
 # Arrays with their extents, temporaries, the statements, what the emitted text must hold, further options.
 PROGRAMS = {
     "second operand transposed, two levels": (
         "float C[n][m], float A[n][l], float B[m][l]", "", SUM.format(m="m", body="C[i][j] += A[i][k] * B[j][k];"),
         ("A_panel", "B_panel", "cut off"), {"outer_sizes": OUTER}),
-    "start values and last steps in the tiles": (
-        "float Y[n][m], float X[n][l], float W[l][m], float b[m]", "float P[n][m];",
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) P[i][j] = b[j];"
-        + SUM.format(m="m", body="P[i][j] += X[i][k] * W[k][j];")
-        + "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) Y[i][j] = P[i][j] > 0.0f ? P[i][j] : 0.0f;",
-        ("_panel", "cut off"), {}),
+    "start values and last steps in the tiles": (*LAYER, {}),
+    "start values and last steps around steps": (*LAYER, {"outer_sizes": STEPS}),
     "steps of the sum, then threads": (
         "double C[n][m], double A[n][l], double B[l][m]", "", SUM.format(m="m", body="C[i][j] += A[i][k] * B[k][j];"),
         ("packed once for all threads", "for (long k_tile = 0", "cut off"), {"outer_sizes": STEPS}),
-    "start values and last steps around steps": (
-        "float Y[n][m], float X[n][l], float W[l][m], float b[m]", "float P[n][m];",
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) P[i][j] = b[j];"
-        + SUM.format(m="m", body="P[i][j] += X[i][k] * W[k][j];")
-        + "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) Y[i][j] = P[i][j] > 0.0f ? P[i][j] : 0.0f;",
-        ("_panel", "cut off"), {"outer_sizes": STEPS}),
-    "lower triangle in steps": (
-        "double C[n][n], double A[n][l]", "", SUM.format(m="i + 1", body="C[i][j] -= A[i][k] * A[j][k];"),
-        ("register tile of 4 x 6",), {"outer_sizes": STEPS}),
-    "lower triangle": (
-        "double C[n][n], double A[n][l]", "", SUM.format(m="i + 1", body="C[i][j] -= A[i][k] * A[j][k];"),
-        ("register tile of 4 x 6",), {}),
+    "lower triangle": (*TRIANGLE, {}),
+    "lower triangle in steps": (*TRIANGLE, {"outer_sizes": STEPS}),
 }
 
 
