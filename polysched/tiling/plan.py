@@ -225,7 +225,7 @@ class _Planner:
         packs = shape is not None and nest.is_box     # panels need a tile around the loop that reads them again
         saves = _traffic(plan, problem, sets) < (1 - LEAST_GAIN) * before
         if packs or saves:
-            return self.with_outer_level(plan, problem)
+            return self.with_outer_level(plan, problem, free)
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
                                nest=nest, candidate=plan, level=level)
 
@@ -242,7 +242,7 @@ class _Planner:
         return replace(plan, edges=edges, outer=outer, in_steps=_is_in_steps(outer, free),
                        order=tuple(k for k in plan.order if edges[k] is not None))
 
-    def with_outer_level(self, plan: BandPlan, inner: TileProblem) -> BandPlan:
+    def with_outer_level(self, plan: BandPlan, inner: TileProblem, free: tuple[int, ...]) -> BandPlan:
         """The plan with tiles of tiles for the next cache out, or in steps, where that saves traffic from memory.
 
         Copies count, too.
@@ -271,7 +271,7 @@ class _Planner:
             return _traffic(p, problem) + lost_by_steps(p, inner.line_bytes) + packing_bytes(
                 p, shares=inner.shares, line_bytes=inner.line_bytes)
 
-        best = min((plan, *larger, *in_steps(plan, inner)), key=moved)
+        best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
         return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polysched.scop.points import fix_parameters
-from polysched.scop.scop import Access, Array, Scop, Statement
+from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 from polysched.tiling.strides import LARGEST_STEP, Stride
 
 UNBOUNDED = 1 << 20
@@ -45,6 +45,9 @@ class Reference:
     places : elements at different distances that one iteration touches.
     cyclic : the dimensions whose subscripts go round.
     row_elements : elements from one row of the array to the next; 0 when unknown.
+    elsewhere : statements of other nests access the array, too.
+    temporary : nothing outside of the region sees the array, and those statements have fewer loops, as start values
+        and last steps of sums have.
     """
 
     array: str
@@ -59,6 +62,8 @@ class Reference:
     places: int = 1
     cyclic: frozenset[int] = frozenset()
     row_elements: int = 0
+    elsewhere: bool = False
+    temporary: bool = False
 
     def moves_with(self, loop: int) -> bool:
         """Another iteration of the loop touches other elements."""
@@ -90,7 +95,16 @@ def nest_references(scop: Scop, statements: tuple[str, ...], path: tuple[isl.Uni
             if not scop.array(access.array).is_scalar:
                 _add(groups, timed_relation(statement, access, path), _box(access, parameters),
                      reference_of(scop.array(access.array), statement, access, path, parameters, first))
-    return tuple(group.closed() for group in groups)
+    return tuple(_in_program(group.closed(), scop, statements) for group in groups)
+
+
+def _in_program(reference: Reference, scop: Scop, statements: tuple[str, ...]) -> Reference:
+    """The reference of a nest of these statements with what the others do with its array."""
+    others = [s for s in scop.statements if s.name not in statements
+              and any(access.array == reference.array for access in s.accesses)]
+    depth = max(scop.statement(name).depth for name in statements)
+    return replace(reference, elsewhere=bool(others), temporary=(
+        scop.array(reference.array).storage is Storage.LOCAL and all(s.depth < depth for s in others)))
 
 
 def reference_of(array: Array, statement: Statement, access: Access, path: tuple[isl.UnionPwAff, ...],

@@ -18,31 +18,48 @@ from polysched.tiling.band_plan import BandPlan, TileLevel
 from polysched.tiling.tile_problem import TileProblem
 from polysched.tiling.traffic import footprint_bytes
 
+MOST_SHARES = 8   # of a loop in steps: more of them fetch and store the result too often
 PASS = 3   # transfers of what is written, where start values or last steps are a nest of their own
 
 
-def in_steps(plan: BandPlan, problem: TileProblem) -> Iterator[BandPlan]:
+def in_steps(plan: BandPlan, problem: TileProblem, free: tuple[int, ...]) -> Iterator[BandPlan]:
     """The plan with one of its tile loops, or one over larger tiles of the same loop, outside the threads.
 
     Nothing where threads share no panels, or tiles for a further cache are there already.
+
+    Parameters
+    ----------
+    free : loops that can run on threads: outside of the others they would.
     """
     if plan.shape is None or plan.outer or not problem.shares:
         return
-    for loop in plan.order[1:]:
-        edge, extent = plan.edges[loop], plan.nest.extents[loop]
-        step = edge or extent
-        while step < extent:
+    for loop in (k for k in plan.order[1:] if k not in free):
+        edge, extent = plan.edges[loop] or plan.nest.extents[loop], plan.nest.extents[loop]
+        shares = (_even_share(extent, count, problem.granules[loop]) for count in range(2, MOST_SHARES + 1))
+        for step in sorted({edge, *shares, *_doubled(edge, extent)}):
             level = TileLevel(tuple(step if k == loop else None for k in range(plan.nest.depth)), (loop,))
-            if step == edge:
-                yield replace(plan, outer=(level,), in_steps=True, order=tuple(k for k in plan.order if k != loop),
-                              edges=tuple(None if k == loop else e for k, e in enumerate(plan.edges)))
-            else:
-                yield replace(plan, outer=(level,), in_steps=True)
-            step *= 2
+            parts = -(-step // edge)
+            inside = _even_share(step, parts, problem.granules[loop]) if parts > 1 else None
+            if step < extent:
+                yield replace(plan, outer=(level,), in_steps=True,
+                              order=tuple(k for k in plan.order if k != loop or inside is not None),
+                              edges=tuple(inside if k == loop else e for k, e in enumerate(plan.edges)))
+
+
+def _even_share(extent: int, count: int, granule: int) -> int:
+    """Whole granules of a loop in so many pieces."""
+    return -(-extent // (count * granule)) * granule
+
+
+def _doubled(edge: int, extent: int) -> Iterator[int]:
+    while 2 * edge < extent:
+        edge *= 2
+        yield edge
 
 
 def lost_by_steps(plan: BandPlan, line_bytes: int) -> int:
     """Bytes that start values and last steps move, if any: a stepping sum has no place for them in its tiles."""
     if not plan.in_steps or plan.shape is None or not set(plan.outer[0].order) & set(plan.shape.inner):
         return 0
-    return PASS * sum(footprint_bytes(r, plan.nest.extents, line_bytes) for r in plan.nest.references if r.writes)
+    return PASS * sum(footprint_bytes(r, plan.nest.extents, line_bytes) for r in plan.nest.references
+                      if r.writes and r.elsewhere)

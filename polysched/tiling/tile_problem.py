@@ -28,7 +28,7 @@ CONTENDED = 4           # how much slower than alone a core is served by a cache
 HIDDEN = 0.6            # share of a step's arithmetic behind which rows of a panel come from the second cache
 MOST_ROUNDS = 8          # tiles per thread for which even shares are tried
 FEWEST_BLOCKS = 8       # of rows in a tile, so that the panel of its columns is read that often
-FEWEST_COLUMNS = 4      # blocks of columns in a tile; start values and last steps keep the panel of its rows inside
+FEWEST_LINES = 4        # in a row of a tile of the result, or two blocks: last steps keep the panel of its rows inside
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 LARGEST_NUMBER = 1 << 58
 
@@ -52,6 +52,7 @@ class TileProblem:
     wavefront : the first two loops are skewed, so both need enough tiles.
     cache : what a tile shall fit; None where its sets are of no matter.
     streams : rows of operands in lanes come from the second cache as fast as a register block uses them up.
+    streams_both : so do its rows of the other operand beside them.
     shares : operands that the first loop of an order leaves alone are packed once for all its tiles.
     """
 
@@ -69,6 +70,7 @@ class TileProblem:
     work_lines: float = 0.0
     cache: CacheLevel | None = None
     streams: bool = False
+    streams_both: bool = False
     shares: bool = False
 
 
@@ -103,16 +105,18 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
             nest, parallel if not wavefront else (), twins),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
         cache=None if shape is None else cache, shares=shape is not None and nest.is_box and bool(parallel),
-        streams=shape is not None and nest.is_box and _streams(nest, shape, target),
+        streams=shape is not None and nest.is_box and _streams(nest, shape, target, shape.column_count),
+        streams_both=shape is not None and nest.is_box and _streams(
+            nest, shape, target, shape.column_count + shape.row_count),
         work_lines=0.0 if shape is None else
         nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / contended)
 
 
-def _streams(nest: Nest, shape: RegisterShape, target: Target) -> bool:
-    """Whether the vectors of a step of a register block's loop arrive from the second cache behind its arithmetic."""
+def _streams(nest: Nest, shape: RegisterShape, target: Target, elements: int) -> bool:
+    """Whether so many elements arrive from the second cache behind the arithmetic of a step of a block's loop."""
     if target.cache(2) is None:
         return False
-    arrival = shape.column_count * nest.element_bytes * target.frequency_hz / target.bandwidth(2)
+    arrival = elements * nest.element_bytes * target.frequency_hz / target.bandwidth(2)
     operations = shape.row_count * shape.column_count / target.lanes(8 * nest.element_bytes)
     return arrival <= HIDDEN * operations / target.ports.fma_pipes
 
@@ -207,7 +211,8 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
         least = min(FEWEST_BLOCKS * granule, _rows_side_by_side(problem) // granule * granule)
         edges = [edge for edge in edges if edge >= least] or edges[-1:]
     if problem.streams and problem.shape is not None and loop == problem.shape.columns:
-        edges = [edge for edge in edges if edge >= FEWEST_COLUMNS * granule] or edges[-1:]
+        fewest = max(2 * granule, FEWEST_LINES * problem.line_bytes // problem.nest.element_bytes)
+        edges = [edge for edge in edges if edge >= fewest] or edges[-1:]
     pairs = [(edge, -(-extent // edge)) for edge in edges]
     shared = order[:2] if problem.wavefront else order[:1]
     if problem.threads > 1 and loop in shared:

@@ -106,7 +106,7 @@ class _Builder:
     def limits(self) -> list[tuple[str, Any, int]]:
         """Post the capacity limits: name, lines used, lines available."""
         line = self.problem.line_bytes
-        limits = [("capacity of the tile's cache", self.all_footprints(self.edges),
+        limits = [("capacity of the tile's cache", self.working_set(self.edges),
                    self.problem.capacity_bytes // line)]
         if self.problem.shape is not None:
             shape = self.problem.shape
@@ -125,16 +125,25 @@ class _Builder:
         return limits
 
     def is_streamed(self, reference: Reference) -> bool:
-        """Whether an operand comes from its panel in vectors that need not stay in the first cache."""
-        shape = self.problem.shape
-        return (self.problem.streams and shape is not None and not reference.writes and not reference.whole
-                and reference.moves_with(shape.columns) and not reference.moves_with(shape.rows))
+        """Whether an operand comes from its panel as fast as it is used, and need not stay in the first cache."""
+        shape, problem = self.problem.shape, self.problem
+        if shape is None or reference.writes or reference.whole:
+            return False
+        columns, rows = reference.moves_with(shape.columns), reference.moves_with(shape.rows)
+        return (problem.streams and columns and not rows) or (problem.streams_both and rows and not columns)
 
     def is_shared(self, reference: Reference) -> bool:
         """Whether an operand whose vectors are streamed is packed once for all tiles of the first loop."""
-        written = {r.array for r in self.problem.nest.references if r.writes}
-        return (self.problem.shares and self.is_streamed(reference) and reference.array not in written
+        written, shape = {r.array for r in self.problem.nest.references if r.writes}, self.problem.shape
+        return (self.problem.shares and shape is not None and reference.moves_with(shape.columns)
+                and self.is_streamed(reference) and reference.array not in written
                 and not reference.moves_with(self.order[0]))
+
+    def is_packed(self, reference: Reference) -> bool:
+        """Whether a register block reads an operand from panels, which lie in one piece."""
+        written, shape = {r.array for r in self.problem.nest.references if r.writes}, self.problem.shape
+        return (shape is not None and self.problem.nest.is_box and not reference.whole
+                and reference.array not in written and any(reference.moves_with(loop) for loop in shape.inner))
 
     def rows_in_sets(self) -> list[tuple[str, Any, int]]:
         """The rows of what is written, which no panel holds, against the sets that they share."""
@@ -146,16 +155,19 @@ class _Builder:
             most = most_rows(reference, cache) if cache and reference.writes and not reference.whole else None
             if most is not None:
                 rows, fewest = (self.product(self.lengths(reference, e)[:-1]) for e in (self.edges, least))
-                limits.append((f"sets of the tile's cache for rows of {reference.array}", rows.value,
-                               max(most, fewest.most)))
+                limits.append((f"sets of the tile's cache for rows of {reference.array}", self.unless_kept(
+                    reference, rows).value, max(most, fewest.most)))
         return limits
 
     def lengths(self, reference: Reference, edges: list[_Quantity]) -> list[_Quantity]:
         return [self.capped(_length(row, span, edges), most)
                 for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
 
-    def all_footprints(self, edges: list[_Quantity]) -> Any:
-        return sum(self.footprint(r, edges).value for r in self.problem.nest.references)
+    def working_set(self, edges: list[_Quantity]) -> Any:
+        """Lines that a tile keeps; a panel that it fills itself and what it fills it from."""
+        panels = [r for r in self.problem.nest.references if self.is_packed(r)]
+        return (sum((1 if self.is_shared(r) else 2) * self.packed(r, edges).value for r in panels)
+                + sum(self.footprint(r, edges).value for r in self.problem.nest.references if r not in panels))
 
     def packed(self, reference: Reference, edges: list[_Quantity]) -> _Quantity:
         """Lines of a contiguous copy of what a tile of these edges touches; what is written is not copied."""
@@ -176,9 +188,24 @@ class _Builder:
         moved = sum(transfers(r) * self.fetched(r).value for r in self.problem.nest.references)
         return moved + overhead + self.waiting()
 
+    def unless_kept(self, reference: Reference, lines: _Quantity) -> _Quantity:
+        """Nothing for sums of a temporary array that a tile finishes: it holds them in a piece of its own size.
+
+        A tile finishes its sums where no loop of theirs is cut, or the cut ones run inside all that move them.
+        """
+        shape = self.problem.shape
+        if shape is None or not self.problem.nest.is_box or not (reference.temporary and reference.writes):
+            return lines
+        last = max((at for at, loop in enumerate(self.order) if reference.moves_with(loop)), default=-1)
+        cut = [self.tiles[loop] for at, loop in enumerate(self.order) if loop in shape.inner and at < last]
+        if not cut:
+            return _Quantity(0, 0)
+        further = self.product(cut)
+        return self.product([lines, self.least(_Quantity(further.value - 1, further.most - 1), _Quantity(1, 1))])
+
     def fetched(self, reference: Reference) -> _Quantity:
         """Lines of one reference for which a thread waits."""
-        moved = self.moved(reference)
+        moved = self.unless_kept(reference, self.moved(reference))
         if not self.is_shared(reference):
             return moved
         whole = [_Quantity(extent, extent) for extent in self.problem.nest.extents]

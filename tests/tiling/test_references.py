@@ -5,6 +5,7 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
+from polysched.scop.expression import axis, build, compute, placeholder, sum
 from polysched.scop.scop import Scop
 from polysched.tiling.references import nest_references
 from polysched.tiling.strides import Stride
@@ -42,6 +43,24 @@ def test_loops_outside_the_nest_have_no_column():
     scop = kernels.product()
     found = nest_references(scop, ("S",), path_of(scop, "S", "i", "j", "k"), {"N": 100}, first=1)
     assert {r.array: r.coefficients for r in found}["A"] == ((0, 0), (0, 1))
+
+
+@pytest.mark.parametrize(("last", "temporary"), [
+    (lambda p, w, q: compute((32, 48), lambda i, j: 2.0 * p[i, j], name="Y"), True),
+    (lambda p, w, q: compute((32, 64), lambda i, j: sum(p[i, q] * w[q, j], over=q), name="Y"), False),
+])
+def test_what_else_a_program_does_with_an_array(last, temporary):
+    """Start values and last steps have fewer loops than a sum; a second sum reads whole rows of the first one."""
+    k = axis("k")
+    x, w = placeholder("X", (32, 64), "float64"), placeholder("W", (64, 48), "float64")
+    p = compute((32, 48), lambda i, j: sum(x[i, k] * w[k, j], over=k), name="P")
+    scop = build(last(p, placeholder("V", (48, 64), "float64"), axis("q")), name="f")
+    statement = next(s for s in scop.statements if s.depth == 3 and any(a.array == "X" for a in s.accesses))
+    i, j, k = statement.iterators
+    found = {r.array: r for r in nest_references(scop, (statement.name,), path_of(scop, statement.name, i, j, k), {})}
+    (sums,) = (r for r in found.values() if r.writes)
+    assert (sums.elsewhere, sums.temporary) == (True, temporary)
+    assert (found["X"].elsewhere, found["X"].temporary) == (False, False)
 
 
 def test_an_access_that_is_not_exact_may_touch_everything():

@@ -23,6 +23,7 @@ from polysched.tiling.band_plan import TileLevel
 from polysched.tiling.explain import explain_text, explanations
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.repacking import packing_bytes
+from polysched.tiling.shared_steps import in_steps, lost_by_steps
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.scop_builder import build_scop
@@ -356,6 +357,30 @@ def test_what_threads_share_comes_in_steps_that_the_shared_cache_holds():
     assert not small.bands[0].plan.outer
     alone = tile(scheduled(square_product(2048)), plain(sizes="auto", register=True, parallel=False, target=machine))
     assert not alone.bands[0].plan.in_steps
+
+
+def test_steps_are_of_loops_that_threads_do_not_run_and_cut_evenly():
+    machine = Target(vector_bits=512, vector_registers=32, cores=2)
+    plan = tile(scheduled(square_product(2048)), plain(sizes="auto", register=True, target=machine)).bands[0].plan
+    plan = replace(plan, outer=(), in_steps=False, edges=(64, 96, 768), order=(0, 2, 1))
+    found = list(in_steps(plan, plan.problem, (0, 1)))
+    assert {level.order for p in found for level in p.outer} == {(2,)}
+    steps = {p.outer[0].edges[2]: p.edges[2] for p in found}
+    assert [steps[256], steps[768], steps[1024]] == [None, None, 512]
+    assert all(inside is None or -(-step // inside) == -(-step // 768) for step, inside in steps.items())
+    assert (2,) in {level.order for p in in_steps(plan, plan.problem, (0,)) for level in p.outer}
+    assert (1,) in {level.order for p in in_steps(plan, plan.problem, (0,)) for level in p.outer}
+
+
+def test_steps_lose_a_pass_only_where_sums_have_start_values_or_last_steps():
+    level = TileLevel((None, None, 512), (2,))
+    n, edges = 64, (64, 96, None)
+    plan = tile(scheduled(square_product(n)), plain(sizes=(8, 24, 8), register=True)).bands[0].plan
+    stepping = replace(plan, outer=(level,), in_steps=True, edges=edges)
+    assert lost_by_steps(stepping, 64) == 0
+    nest = replace(plan.nest, references=tuple(replace(r, elsewhere=True) for r in plan.nest.references))
+    assert lost_by_steps(replace(stepping, nest=nest), 64) > 3 * n * n * 8
+    assert lost_by_steps(replace(stepping, nest=nest, in_steps=False), 64) == 0
 
 
 @pytest.mark.parametrize(("sizes", "wanted"), [((0, 0, 16), ["tile2", "tile0p"]), ((0, 16, 0), ["tile1p", "tile0"]),

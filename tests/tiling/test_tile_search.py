@@ -59,6 +59,41 @@ def test_a_register_block_sets_the_granules():
     assert found.order[0] == 0
 
 
+def test_panels_that_stream_into_a_block_need_no_room_in_the_first_cache():
+    nest = product_nest(1024)
+    shape = next(s for s in register_shapes(nest, "S", SMALL) if s.row_count == 5)
+    search = replace(tile_problem(nest, SMALL, shape=shape, innermost=1, level=2, parallel=(0,), wavefront=False,
+                                  threads=2), streams=True, panel_bytes=1024)
+    kept, streamed = (
+        shape.row_count * (choose_tile(replace(search, streams_both=both)).edges[2] + shape.column_count) for both in (
+            False, True))
+    assert kept * nest.element_bytes <= search.panel_bytes < streamed * nest.element_bytes
+
+
+def test_a_panel_that_a_tile_fills_stands_beside_what_it_is_filled_from():
+    nest = product_nest(1024)
+    shape = register_shapes(nest, "S", SMALL)[0]
+    search = tile_problem(nest, SMALL, shape=shape, innermost=1, level=2, parallel=(), wavefront=False, threads=1)
+    rows, columns, steps = choose_tile(search).edges
+    size = nest.element_bytes
+    assert size * (rows * columns + 2 * rows * steps + 2 * steps * columns) <= search.capacity_bytes
+    assert search.capacity_bytes < 2 * size * (rows * columns + 2 * rows * steps + 2 * steps * columns)
+
+
+def test_sums_that_a_tile_finishes_are_not_moved_where_their_array_is_temporary():
+    nest = product_nest(1024)
+    shape = register_shapes(nest, "S", SMALL)[0]
+    kept = replace(nest, references=tuple(replace(r, temporary=r.writes) for r in nest.references))
+    (loop,) = shape.inner
+    costs = []
+    for given in (nest, kept):
+        search = replace(tile_problem(given, SMALL, shape=shape, innermost=1, level=2, parallel=(), wavefront=False,
+                                      threads=1), orders=((0, 1, loop),), row_lines=lambda edge: 0.0)
+        costs.append(choose_tile(search).cost_lines)
+    written = 2 * 1024 * 1024 * nest.element_bytes // 64
+    assert costs[0] - written * 1.2 <= costs[1] <= costs[0] - written
+
+
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_tiles_of_the_parallel_loop_share_out_evenly(threads):
     search = tile_problem(product_nest(1024), SMALL, shape=None, innermost=1, level=2, parallel=(0,), wavefront=False,
