@@ -105,8 +105,8 @@ def _rows(scop: Scop, array: Array, touched: isl.Set, pointers: int, *, written:
     def visit(indices: list[str]) -> list[str]:
         leading, low, high = indices[:-2], indices[-2], indices[-1]
         return [
-            f"const char *{here} = (const char *)&{_row(array, [*leading, low])};",
-            f"const char *{behind} = (const char *)(&{_row(array, [*leading, high])} + 1);",
+            f"{here} = (const char *)&{_row(array, [*leading, low])};",
+            f"{behind} = (const char *)(&{_row(array, [*leading, high])} + 1);",
             f"{begin} = !{begin} || {here} < {begin} ? {here} : {begin};",
             f"{end} = {behind} > {end} ? {behind} : {end};",
             *(in_order if written else ()),
@@ -116,6 +116,6 @@ def _rows(scop: Scop, array: Array, touched: isl.Set, pointers: int, *, written:
     if loops is None:
         return None
     kept = f", *{first} = 0, *{last} = 0" if written else ""
-    before = (f"const char *{begin} = 0, *{end} = 0{kept};", *([order] if written else ()),
+    before = (f"const char *{begin} = 0, *{end} = 0, *{here}, *{behind}{kept};", *([order] if written else ()),
               *loops)
     return MemoryRange(begin=begin, end=end, before=before, rows_apart=f"{up} || {down}" if written else "")

@@ -1,0 +1,57 @@
+"""The memory of rows behind pointers: ranges as long as the rows, and one declaration for all cases."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+
+from polysched.pipeline import transform_file
+from polysched.pipeline_options import PipelineOptions
+from tests.emit_c.compiled import load
+
+SWAP = """
+typedef struct { unsigned int m, n; double **me; } matrix;
+void exchange(matrix *A, int i, int j)
+{
+  double tmp;
+  int k, n = A->n;
+  for (k = j + 1; k < n; k++) {
+    tmp = A->me[j][k];
+    A->me[j][k] = A->me[i][k];
+    A->me[i][k] = tmp;
+  }
+  for (k = i + 1; k < j; k++) {
+    tmp = A->me[k][j];
+    A->me[k][j] = A->me[i][k];
+    A->me[i][k] = tmp;
+  }
+}
+"""
+
+
+class Matrix(ctypes.Structure):
+    _fields_ = [("m", ctypes.c_uint), ("n", ctypes.c_uint),
+                ("me", ctypes.POINTER(ctypes.POINTER(ctypes.c_double)))]
+
+
+def exchanged(library: ctypes.CDLL, n: int, i: int, j: int) -> np.ndarray:
+    values = np.random.default_rng(0).random((n, n))
+    rows = (ctypes.POINTER(ctypes.c_double) * n)(*(row.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+                                                  for row in values))
+    library.exchange(ctypes.byref(Matrix(n, n, rows)), i, j)
+    return values
+
+
+def test_rows_in_several_pieces_are_no_longer_than_their_elements(tmp_path: Path) -> None:
+    """Pieces of a row on both sides of a column: their simple hull is as wide as the bounds of an int are apart."""
+    source = tmp_path / "exchange.c"
+    source.write_text(SWAP)
+    text = transform_file(source, PipelineOptions(autodetect=True)).text
+    assert "polysched_A_me_here" in text
+    assert not re.search(r"\d{9}", text)
+    given, made = load(SWAP, tmp_path, strict=False), load(text, tmp_path, strict=False)
+    for n, i, j in ((9, 2, 5), (9, 0, 8), (9, 3, 4), (2, 0, 1), (40, 7, 31)):
+        np.testing.assert_array_equal(exchanged(made, n, i, j), exchanged(given, n, i, j))
