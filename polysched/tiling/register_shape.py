@@ -115,6 +115,13 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
     return shapes
 
 
+def panel_operands(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
+    """What a block reads from panels: operands along its inner loops, of arrays that the nest does not write."""
+    written = {r.array for r in nest.references if r.writes}
+    return tuple(r for r in nest.references if r.array not in written and not r.whole
+                 and any(r.moves_with(loop) for loop in shape.inner))
+
+
 def block_parts(shape: RegisterShape, rows: int, columns: int, lanes: int) -> list[tuple[int, int]]:
     """The blocks of one tile, cut off at its end: rows and vectors of each.
 

@@ -6,6 +6,7 @@ from math import prod
 
 from polysched.tiling.band_plan import BandPlan, TileLevel
 from polysched.tiling.references import Reference
+from polysched.tiling.register_shape import panel_operands
 from polysched.tiling.tile_search import PACKING_TRANSFERS
 from polysched.tiling.traffic import footprint_bytes
 
@@ -23,11 +24,8 @@ def packing_bytes(plan: BandPlan, *, shares: bool, line_bytes: int) -> int:
     shape, nest = plan.shape, plan.nest
     if shape is None:
         return 0
-    written = {r.array for r in nest.references if r.writes}
-    operands = [r for r in nest.references if r.array not in written and not r.whole
-                and any(r.moves_with(loop) for loop in shape.inner)]
     return sum(PACKING_TRANSFERS * _copies(plan, r, shares=shares) * footprint_bytes(r, nest.extents, line_bytes)
-               for r in operands)
+               for r in panel_operands(nest, shape))
 
 
 def _copies(plan: BandPlan, reference: Reference, *, shares: bool) -> int:

@@ -105,17 +105,16 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
             nest, parallel if not wavefront else (), twins),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
         cache=None if shape is None else cache, shares=shape is not None and nest.is_box and bool(parallel),
-        streams=shape is not None and nest.is_box and _streams(nest, shape, target, shape.column_count),
-        streams_both=shape is not None and nest.is_box and _streams(
-            nest, shape, target, shape.column_count + shape.row_count),
+        streams=_streams(nest, shape, target, both=False), streams_both=_streams(nest, shape, target, both=True),
         work_lines=0.0 if shape is None else
         nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / contended)
 
 
-def _streams(nest: Nest, shape: RegisterShape, target: Target, elements: int) -> bool:
-    """Whether so many elements arrive from the second cache behind the arithmetic of a step of a block's loop."""
-    if target.cache(2) is None:
+def _streams(nest: Nest, shape: RegisterShape | None, target: Target, *, both: bool) -> bool:
+    """Whether the columns of a step of a block's loop, or both operands, arrive from L2 behind its arithmetic."""
+    if shape is None or not nest.is_box or target.cache(2) is None:
         return False
+    elements = shape.column_count + (shape.row_count if both else 0)
     arrival = elements * nest.element_bytes * target.frequency_hz / target.bandwidth(2)
     operations = shape.row_count * shape.column_count / target.lanes(8 * nest.element_bytes)
     return arrival <= HIDDEN * operations / target.ports.fma_pipes

@@ -20,6 +20,7 @@ from typing import Any
 from polysched.tiling.balance import uneven_share
 from polysched.tiling.conflicts import most_rows
 from polysched.tiling.references import Reference
+from polysched.tiling.register_shape import panel_operands
 from polysched.tiling.tile_problem import LARGEST_NUMBER, TileProblem, candidate_edges
 from polysched.tiling.traffic import coupled, transfers
 
@@ -93,6 +94,7 @@ class _Builder:
 
     def __init__(self, model: Any, problem: TileProblem, order: tuple[int, ...]) -> None:
         self.model, self.problem, self.order = model, problem, order
+        self.panels = panel_operands(problem.nest, problem.shape) if problem.shape and problem.nest.is_box else ()
         self.edges: list[_Quantity] = []
         self.tiles: list[_Quantity] = []
         for loop in range(problem.nest.depth):
@@ -134,16 +136,10 @@ class _Builder:
 
     def is_shared(self, reference: Reference) -> bool:
         """Whether an operand whose vectors are streamed is packed once for all tiles of the first loop."""
-        written, shape = {r.array for r in self.problem.nest.references if r.writes}, self.problem.shape
-        return (self.problem.shares and shape is not None and reference.moves_with(shape.columns)
-                and self.is_streamed(reference) and reference.array not in written
+        shape = self.problem.shape
+        return (self.problem.shares and shape is not None and reference in self.panels
+                and reference.moves_with(shape.columns) and self.is_streamed(reference)
                 and not reference.moves_with(self.order[0]))
-
-    def is_packed(self, reference: Reference) -> bool:
-        """Whether a register block reads an operand from panels, which lie in one piece."""
-        written, shape = {r.array for r in self.problem.nest.references if r.writes}, self.problem.shape
-        return (shape is not None and self.problem.nest.is_box and not reference.whole
-                and reference.array not in written and any(reference.moves_with(loop) for loop in shape.inner))
 
     def rows_in_sets(self) -> list[tuple[str, Any, int]]:
         """The rows of what is written, which no panel holds, against the sets that they share."""
@@ -165,9 +161,8 @@ class _Builder:
 
     def working_set(self, edges: list[_Quantity]) -> Any:
         """Lines that a tile keeps; a panel that it fills itself and what it fills it from."""
-        panels = [r for r in self.problem.nest.references if self.is_packed(r)]
-        return (sum((1 if self.is_shared(r) else 2) * self.packed(r, edges).value for r in panels)
-                + sum(self.footprint(r, edges).value for r in self.problem.nest.references if r not in panels))
+        return (sum((1 if self.is_shared(r) else 2) * self.packed(r, edges).value for r in self.panels)
+                + sum(self.footprint(r, edges).value for r in self.problem.nest.references if r not in self.panels))
 
     def packed(self, reference: Reference, edges: list[_Quantity]) -> _Quantity:
         """Lines of a contiguous copy of what a tile of these edges touches; what is written is not copied."""
