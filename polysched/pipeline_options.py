@@ -36,6 +36,7 @@ class PipelineOptions:
         None lets the model choose.
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
     parallel_degrees : how many loops of a nest are made parallel.
+    split_tiles : tiles of stencils over time as trapezoids and the gaps between them, as `TilingOptions.split` has it.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
         None takes this machine's.
     math : functions of math.h in vector loops: `vector` for own code within 4 units in the last place, `libm` for calls
@@ -68,6 +69,7 @@ class PipelineOptions:
     register_block: tuple[int, int] | None = None
     parallel: bool = True
     parallel_degrees: int = 1
+    split_tiles: bool | None = None
     vector_bits: int | None = None
     math: Literal["vector", "libm"] = "vector"
     collapse: bool = True
@@ -99,7 +101,7 @@ class PipelineOptions:
         target = self.target()
         return TilingOptions(sizes=self.tile, outer_sizes=self.outer_tiles, order=self.tile_order,
                              point_order=self.point_order, outer_orders=self.outer_orders, parallel=self.parallel,
-                             parallel_degrees=self.parallel_degrees,
+                             parallel_degrees=self.parallel_degrees, split=self.split_tiles,
                              register=bool(target.vector_bits) and (self.register_block or True), target=target)
 
     @property
@@ -154,6 +156,8 @@ class PipelineOptions:
             given["outer_orders"] = [list(order) for order in self.outer_orders]
         if self.register_block:
             given["register_block"] = list(self.register_block)
+        if self.split_tiles is not None:
+            given["split_tiles"] = self.split_tiles
         return given
 
 

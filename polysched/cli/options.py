@@ -94,6 +94,10 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
     group.add_argument("--parallel-degrees", type=positive, default=1, metavar="N",
                        help="how many loops of a nest are parallel, by wavefronts of so many dimensions where no loop "
                             "is free of dependences (default: %(default)s)")
+    group.add_argument("--split-tiles", action=argparse.BooleanOptionalAction, default=None,
+                       help="tiles of stencils over time as trapezoids of a piece of space per thread, with the gaps "
+                            "between them, where space has a known size, instead of wavefronts (default: by the model, "
+                            "where it chooses the tiles)")
 
 
 def add_instructions(parser: argparse.ArgumentParser) -> None:
@@ -271,7 +275,7 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
                    tile_order=arguments.tile_order, point_order=arguments.point_order,
                    outer_orders=tuple(arguments.outer_order), register_block=arguments.register_block,
                    parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
-                   collapse=arguments.collapse)
+                   split_tiles=arguments.split_tiles, collapse=arguments.collapse)
 
 
 def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:

@@ -88,7 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"band {band.band}: " + (f"tiles {' x '.join(map(str, band.sizes))}" if band.sizes else "no tiles")
                   + (f", in strips of {band.strip} shared with its neighbours" if band.strip else "")
                   + (f", register block {' x '.join(map(str, band.register))}" if band.register else "")
-                  + (", wavefront" if band.wavefront else ""))
+                  + (", wavefront" if band.wavefront else "")
+                  + (f", split into {band.pieces} pieces and the gaps between them" if band.pieces else ""))
         if arguments.explain:
             print(*(explain_text(band) for band in found), sep="\n")
     if arguments.json:

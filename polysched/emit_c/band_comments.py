@@ -24,6 +24,8 @@ class BandComments:
     def before(self, loop: For, *, above: tuple[For, ...]) -> list[str]:
         """The comment lines in front of a loop; empty unless it is the first of its band and role."""
         mark = loop.mark
+        if mark.gaps:
+            return ["/* the gaps between the pieces, which have grown meanwhile: step by step */"]
         if mark.role is Role.LOOP or any((o.mark.band, o.mark.role) == (mark.band, mark.role) for o in above):
             return []
         if mark.role is Role.WAVEFRONT:
@@ -32,9 +34,10 @@ class BandComments:
             return ["/* tiles of one wavefront */"]
         if mark.role is Role.POINT:
             return ["/* points of one tile */"]
-        sizes = self.bands[mark.band].sizes if mark.band in self.bands else ()
-        shape = f" of {' x '.join(map(str, sizes))}" if sizes else ""
-        return [f"/* band {mark.band}: tiles{shape} */"]
+        done = self.bands.get(mark.band)
+        shape = f" of {' x '.join(map(str, done.sizes))}" if done and done.sizes else ""
+        split = f" in {done.pieces} pieces of space, which shrink from step to step" if done and done.pieces else ""
+        return [f"/* band {mark.band}: tiles{shape}{split} */"]
 
 
 def band_comments(tiled: TiledSchedule) -> BandComments:

@@ -41,6 +41,8 @@ class LoopMark:
     register : one edge of a register tile: the loop has at most `unroll` iterations, is innermost but for other
         loops of the same tile, and is unrolled into registers; the one that is also `simd` becomes vectors.
         Only for loops that may be blocked with any length: of a permutable band, or with independent iterations.
+    pieces : the loop goes over so many pieces of space that start together, of split tiles; 0 for other loops.
+    gaps : the loop goes over the time steps of the gaps between such pieces.
     strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
     """
 
@@ -53,6 +55,8 @@ class LoopMark:
     least_iterations: int = 1
     least_work: int = 1
     register: bool = False
+    pieces: int = 0
+    gaps: bool = False
     strip: int = 0
 
     PREFIX = "polysched"
@@ -84,4 +88,6 @@ class LoopMark:
             least_iterations=int(values.get("least_iterations", 1)),
             least_work=int(values.get("least_work", 1)),
             register=bool(int(values.get("register", 0))),
+            pieces=int(values.get("pieces", 0)),
+            gaps=bool(int(values.get("gaps", 0))),
         )

@@ -45,6 +45,8 @@ def _words(band: BandTiling) -> list[str]:
         words.append(f"register block {' × '.join(map(str, band.register))}")
     if band.wavefront:
         words.append("wavefront")
+    if band.pieces:
+        words.append(f"split into {band.pieces} pieces and the gaps between them")
     if band.parallel_member is not None:
         words.append(f"member {band.parallel_member} parallel")
     return words

@@ -47,6 +47,7 @@ class BandExplanation:
     levels : the traffic of the plan into each cache.
     untiled : why there are no tiles of its own; None where there are.
     strip : iterations in each of the strips that the band shares with its neighbours; 0 where it shares none.
+    pieces : of split tiles; 0 where tiles are not split.
     """
 
     band: int
@@ -54,6 +55,7 @@ class BandExplanation:
     levels: tuple[LevelExplanation, ...] = ()
     untiled: Untiled | None = None
     strip: int = 0
+    pieces: int = 0
 
     def to_json(self) -> dict[str, object]:
         """Plain values, for scripts; tiles that were only compared with none are `candidate`."""
@@ -72,6 +74,7 @@ class BandExplanation:
             "band": self.band, "loops": list(plan.nest.loops), "extents": list(plan.nest.extents),
             "parameters": dict(plan.nest.parameters), **tiles,
             "register": [plan.shape.row_count, plan.shape.column_count] if plan.shape else None,
+            **({"pieces": self.pieces} if self.pieces else {}),
             "binding": list(choice.binding) if choice else [], "optimal": choice.optimal if choice else None,
             "levels": [{"level": e.level, "capacity_bytes": e.capacity_bytes, "untiled_bytes": e.untiled_bytes,
                         "tiled_bytes": e.tiled_bytes, "lower_bound_bytes": e.bound.bytes} for e in self.levels],
@@ -89,7 +92,7 @@ def _explanation(band: BandTiling, target: Target) -> BandExplanation:
     plan = band.plan if untiled is None else untiled.candidate
     if plan is None and untiled is not None and untiled.nest is not None:
         plan = BandPlan(nest=untiled.nest, edges=(None,) * untiled.nest.depth, order=())
-    return BandExplanation(band=band.band, plan=plan, untiled=untiled, strip=band.strip,
+    return BandExplanation(band=band.band, plan=plan, untiled=untiled, strip=band.strip, pieces=band.pieces,
                            levels=() if plan is None else _levels(plan, target))
 
 
@@ -147,6 +150,9 @@ def explain_text(explanation: BandExplanation) -> str:
         lines.append(f"  in strips of {explanation.strip} iterations that it shares with its neighbours: threads keep "
                      "them from one nest to the next, and from step to step of the loop around")
     lines += _tile_lines(plan, untiled)
+    if explanation.pieces:
+        lines.append(f"  split: {explanation.pieces} pieces of space, one per thread, which start together in every row "
+                     "of tiles over time; then the gaps between them; data stay with their thread")
     if plan.shape is not None:
         lines.append(f"  register block: {plan.shape.row_count} rows of {nest.loops[plan.shape.rows]} by "
                      f"{plan.shape.column_count} columns of {nest.loops[plan.shape.columns]}, around "

@@ -33,6 +33,9 @@ class TilingOptions:
         together.  Loops that form a box share a team of threads; of others, the outermost runs on threads.
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
     diamond : tile stencils over time in diamonds, all tiles of a row starting at once; else in skewed boxes.
+    split : tiles of stencils over time as trapezoids, one for each core of `target`, with the gaps between them
+        (`split_tiles`), where space has a known size; None lets the model choose between them and wavefronts where it
+        chooses `sizes`.
     nested : tile bands inside tiled bands too.
     register : keep blocks of accumulators in vector registers where a nest has such reuse; rows and columns, in
         elements, of the only block that may be used; False for none.
@@ -49,6 +52,7 @@ class TilingOptions:
     parallel_degrees: int = 1
     simd: bool = True
     diamond: bool = False
+    split: bool | None = None
     nested: bool = False
     register: bool | tuple[int, int] = True
     parameters: Mapping[str, int] = field(default_factory=dict)

@@ -24,6 +24,7 @@ from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.shared_steps import in_steps, lost_by_steps
 from polysched.tiling.skewed_tiles import choose_skewed_tile
+from polysched.tiling.split_tiles import faces_of, pieces_of
 from polysched.tiling.temporary_rows import rows_of_temporaries
 from polysched.tiling.tile_problem import (
     USABLE,
@@ -33,7 +34,7 @@ from polysched.tiling.tile_problem import (
     is_skewed,
     tile_problem,
 )
-from polysched.tiling.tile_search import choose_tile
+from polysched.tiling.tile_search import TileChoice, choose_tile
 from polysched.tiling.traffic import traffic_bytes
 
 WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
@@ -113,6 +114,7 @@ class _Planner:
                 reason="tiles were not asked for, and no register block pays", nest=nest)
         given, edges = _given_levels(options, count), _stretched(options.sizes, count)
         return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
+                                     split=options.target.cores if options.split and not given else 0,
                                      in_steps=threads and _is_in_steps(given, _free(band, position)), shape=shape),
                             options)
 
@@ -180,15 +182,16 @@ class _Planner:
         rows = rows_of_temporaries(self.scop, position, band.members) if shape is None else frozenset()
         private = [c.level for c in self.options.target.caches if c.shared_by == 1]
         levels = sorted(private or [self.options.target.caches[0].level], reverse=True)
-        found: BandPlan | Untiled = self.search_level(nest, shape, levels[0], free, position, rows, threads=threads)
+        found: BandPlan | Untiled = self.search_level(nest, shape, levels[0], free, band, position, rows,
+                                                      threads=threads)
         if isinstance(found, Untiled) and has_columns(nest):
             # Lines of which a row of iterations takes one element are there for the next rows only in a nearer cache.
-            nearer = (self.search_level(nest, shape, level, free, position, rows, threads=threads)
+            nearer = (self.search_level(nest, shape, level, free, band, position, rows, threads=threads)
                       for level in levels[1:])
             found = next((plan for plan in nearer if isinstance(plan, BandPlan)), found)
         return found
 
-    def search_level(self, nest: Nest, shape: RegisterShape | None, level: int, free: tuple[int, ...],
+    def search_level(self, nest: Nest, shape: RegisterShape | None, level: int, free: tuple[int, ...], band: Band,
                      position: Position, whole: frozenset[int], *, threads: bool) -> BandPlan | Untiled:
         """Edges for tiles that fit one cache.
 
@@ -206,7 +209,7 @@ class _Planner:
         if sets is not None:
             problem = replace(problem, cache=sets)
         skewed = problem.wavefront and is_skewed(nest) and shape is None
-        choice = choose_skewed_tile(problem, target) if skewed else choose_tile(problem)
+        choice = self.skewed_tile(problem, band, position) if skewed else choose_tile(problem)
         if choice is None and self.options.outer_sizes:
             return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
         if choice is None:
@@ -215,6 +218,7 @@ class _Planner:
         edges = tuple(None if (skewed or nest.fixed[loop] or loop in whole) and edge >= nest.extents[loop] else edge
                       for loop, edge in enumerate(choice.edges))
         plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
+                                     split=choice.split,
                                      order=tuple(loop for loop in choice.order if edges[loop] is not None)),
                             self.options)
         needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
@@ -228,6 +232,17 @@ class _Planner:
             return self.with_outer_level(plan, problem, free)
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
                                nest=nest, candidate=plan, level=level)
+
+    def skewed_tile(self, problem: TileProblem, band: Band, position: Position) -> TileChoice | None:
+        """The edges for tiles over time, which are split where that is quicker, and where space can be cut so."""
+        target = self.options.target
+        may_split = self.options.split is not False and not self.options.outer_sizes and not self.options.diamond
+        faces = faces_of(position, band.members) if may_split and problem.threads > 1 else None
+        choice = choose_skewed_tile(problem, target, faces)
+        if choice is None or faces is None or not choice.split or pieces_of(
+                position.domain, band.members[0], faces, steps=choice.edges[0], count=choice.split):
+            return choice
+        return choose_skewed_tile(problem, target)
 
     def with_given_levels(self, plan: BandPlan, free: tuple[int, ...]) -> BandPlan:
         """The plan inside the levels of tiles that the user wants; its own edges count where they are smaller."""

@@ -1,4 +1,4 @@
-"""Tiles of skewed nests: every combination of edges, priced by the projected model and by how wavefronts fill threads.
+"""Tiles of skewed nests: every combination of edges, priced by the projected model and by how tiles fill threads.
 
 The bounds of skewed tiles tie the loops together, so the volume that moves is no product that an integer program
 takes well; there are few combinations, though, since edges are powers of two.  The innermost loop may stay whole: then
@@ -9,7 +9,10 @@ Where the number of time steps is known, so are its even shares: 50 steps are 2 
 a thread waiting for the others on every wavefront.  The loops beside the rows then have multiples of what the tiles
 move on by, so that edges divide each other.
 
-Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`.
+Wavefronts of tiles leave threads waiting at their ends; split tiles need a space of several times what a row of tiles
+moves on by, and go through the gaps between pieces without the reuse of tiles.  Whichever takes less time is taken.
+
+Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`, for the others `split_tiles`.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.nest import Nest
+from polysched.tiling.split_tiles import Faces
 from polysched.tiling.tile_problem import USABLE, TileProblem, candidate_edges, unskewed_extent, waiting_cycles
 from polysched.tiling.tile_search import TileChoice
 from polysched.tiling.traffic import working_set_bytes
@@ -44,6 +48,10 @@ MOST_ROWS = 1024
 ROW_CYCLES = 40
 """What a row costs beside its iterations: bounds, a first and a last vector that repeat iterations of others."""
 
+HANDED_OVER = 0.7
+"""Of the bandwidth of memory: what another core wrote last (26 beside 38 GB/s between two cores of a Zen 4 in different
+halves of its shared cache; what the core itself wrote comes at 78)."""
+
 FEW_STEPS = 64
 """Iterations of a loop of unknown length that make the wavefronts: its tiles have to occupy threads then, too."""
 
@@ -51,11 +59,15 @@ TEAM_SECONDS = 5e-6
 """Start and end of a team of threads: two barriers of a few cores."""
 
 
-def choose_skewed_tile(problem: TileProblem, target: Target) -> TileChoice | None:
+def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None = None) -> TileChoice | None:
     """The edges with the least projected time on all threads; None when no tile fits the cache.
 
     An edge as long as the loop's extent leaves the loop without tiles; a shorter one is shorter than a row of the data.
     The first of equal choices is the one with the shorter edges.
+
+    Parameters
+    ----------
+    faces : of split tiles; None where there shall be wavefronts.
     """
     model = Projected(target=replace(target, caches=tuple(
         replace(cache, size_bytes=int(cache.size_bytes * USABLE)) for cache in target.caches)))
@@ -68,18 +80,49 @@ def choose_skewed_tile(problem: TileProblem, target: Target) -> TileChoice | Non
         plan = BandPlan(nest=problem.nest, edges=tuple(
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
-        seconds = wavefront_seconds(plan, full_tiles_seconds(plan, model), problem.threads)
+        alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1)
+        ways = [(wavefront_seconds(plan, alone, problem.threads), 0)]
+        split = None if faces is None else split_seconds(plan, faces, model, problem.threads)
+        ways += [] if split is None else [(split, problem.threads)]
+        seconds, pieces = min(ways)
         if best is None or seconds < best[0]:
             lines = int(seconds * target.bandwidth(0) / problem.line_bytes)
-            best = seconds, TileChoice(edges=edges, order=order, cost_lines=lines, binding=(), optimal=True)
+            best = seconds, TileChoice(edges=edges, order=order, cost_lines=lines, binding=(), optimal=True,
+                                       split=pieces)
     return None if best is None else best[1]
 
 
-def full_tiles_seconds(plan: BandPlan, model: Projected) -> float:
+def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) -> float | None:
+    """The time of a nest on all threads in split tiles; None where pieces would be too narrow.
+
+    The gaps are shared out evenly, step by step; the widest piece keeps its thread busy longest.  The half of a gap is
+    a tile of its own, as wide as what a row of tiles moves on by.
+    """
+    nest, steps = plan.nest, plan.edges[0]
+    if threads < 2 or steps is None or not (nest.fixed[0] and nest.fixed[faces.space]):
+        return None
+    side, reach = unskewed_extent(nest, faces.space), -(-steps * faces.multiple // 2)
+    width = (side + 2 * reach) / threads
+    if width < 2 * reach + 1:
+        return None
+    gaps = (threads - 1) * reach / side
+    widest = (width - (1.5 if threads == 2 else 1) * reach) / side
+    teams = -(-nest.extents[0] // steps) * (1 + steps * max(1, len(nest.deepest)))
+    half = replace(plan, edges=tuple(steps if loop == 0 else reach if loop == faces.space else None
+                                     for loop in range(nest.depth)), order=(0, faces.space))
+    return (full_tiles_seconds(plan, model) * widest + full_tiles_seconds(half, model) * gaps / threads
+            + teams * TEAM_SECONDS)
+
+
+def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = False) -> float:
     """The time of all iterations on one thread.
 
     At one value of the loop that skews the others a tile is a box, so one tile is projected as a nest of its own.  Its
     data come in anew from all caches that do not hold everything.
+
+    Parameters
+    ----------
+    handed_over : what a tile reads was written by another thread last, so it comes from the caches of another core.
     """
     nest = plan.nest
     extents = _box(nest, plan.edges)
@@ -88,9 +131,14 @@ def full_tiles_seconds(plan: BandPlan, model: Projected) -> float:
     structure = plan_structure(tile)
     tiles = nest.instances * nest.density / count / prod(extents)
     once = model.transfer_seconds(BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), ())
-    moved = sum(
-        whole if working_set_bytes(nest, nest.extents, cache.line_bytes) <= cache.size_bytes else tiles * one
-        for cache, one, whole in zip(model.target.caches, model.transfer_seconds(tile, structure), once, strict=True))
+    single = model.transfer_seconds(tile, structure)
+    times = [whole if working_set_bytes(nest, nest.extents, cache.line_bytes) <= cache.size_bytes else tiles * one
+             for cache, one, whole in zip(model.target.caches, single, once, strict=True)]
+    moved = sum(times)
+    if handed_over:
+        last, outer = last_private(model.target)
+        across = tiles * single[last] * model.target.bandwidth(outer) / (HANDED_OVER * model.target.bandwidth(0))
+        moved = sum(times[:last]) + max(across, sum(times[last:]))
     frequency = model.target.frequency_hz
     last = structure[-1].loop
     starts = prod(extents) / extents[last] * count * ROW_CYCLES
@@ -98,6 +146,12 @@ def full_tiles_seconds(plan: BandPlan, model: Projected) -> float:
     waits = prod(extents) * count * waiting_cycles(tile.nest, last, extents[last], model.target)
     return (max(tiles * arithmetic / frequency, tiles * loads / frequency + moved)
             + tiles * (starts + waits) / frequency)
+
+
+def last_private(target: Target) -> tuple[int, int]:
+    """The place of the last cache that a core has to itself, and the level beyond it; the first cache where none is."""
+    last = max((k for k, cache in enumerate(target.caches) if cache.shared_by == 1), default=0)
+    return last, target.caches[last + 1].level if last + 1 < len(target.caches) else 0
 
 
 def _box(nest: Nest, edges: tuple[int | None, ...]) -> tuple[int, ...]:

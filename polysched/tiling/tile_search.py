@@ -40,6 +40,7 @@ class TileChoice:
     cost_lines : the objective.
     binding : the limits that the choice fills to nine tenths or more.
     optimal : the search was finished within its time.
+    split : pieces of split tiles; 0 for wavefronts and for loops that need neither.
     """
 
     edges: tuple[int, ...]
@@ -47,6 +48,7 @@ class TileChoice:
     cost_lines: int
     binding: tuple[str, ...]
     optimal: bool
+    split: int = 0
 
 
 def choose_tile(problem: TileProblem) -> TileChoice | None:

@@ -21,6 +21,7 @@ class BandTiling:
     band : pre-order number of the band in the untiled tree.
     sizes : tile edge per member, in iterations; empty when the band was left untiled.
     wavefront : the tile band was skewed so that its second member is parallel.
+    pieces : pieces of space that start together in every row of tiles over time; 0 where tiles are not split.
     parallel_member : member of the outermost loops that got `parallel`; None when none did.
     register : rows and columns of the register block; empty when there is none.
     plan : how the edges came about, for explanations; None for an untiled band.
@@ -31,6 +32,7 @@ class BandTiling:
     band: int
     sizes: tuple[int, ...] = ()
     wavefront: bool = False
+    pieces: int = 0
     parallel_member: int | None = None
     register: tuple[int, ...] = ()
     plan: BandPlan | None = None

@@ -1,0 +1,173 @@
+"""Split tiles: every thread keeps its own piece of space over several time steps, then the gaps between are filled.
+
+Rewrite:  [t, s t + i, s t + j]
+      ->  [t//T] { piece of i (threads), (s t + i)//Ti, (s t + j)//Tj, t, s t + i, s t + j;     the trapezoids
+                   t { each statement: half of a gap (threads), s t + i, s t + j } }            the gaps
+
+In a row of tiles over time the pieces shrink from both sides as the dependences reach in, so all of them start
+together; the gaps between two pieces grow the other way and wait for both.  A gap goes step by step, its halves on
+threads.  Data stay with the thread whose piece they are from row to row, where wavefronts of tiles hand all of them on.
+
+Source: S. Krishnamoorthy, M. Baskaran, U. Bondhugula, J. Ramanujam, A. Rountev, P. Sadayappan, "Effective Automatic
+Parallelization of Stencil Computations", PLDI 2007; T. Grosser, A. Cohen, P. Kelly, J. Ramanujam, P. Sadayappan,
+S. Verdoolaege, "Split Tiling for GPUs: Automatic Parallelization Using Trapezoidal Tiles", GPGPU-6, 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.scheduling.loop_tree import Leaf, Node, Sequence
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.tiling.diamond import MOST_SKEW, diamond_faces
+from polysched.tiling.distribute import statement_groups
+from polysched.tiling.loops import Loop, enter, nest
+from polysched.tiling.position import Position, branch, is_independent
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Faces:
+    """What the pieces of a band are cut by.
+
+    Parameters
+    ----------
+    space : the member of the band that pieces cut.
+    right, left : grow along every dependence, with the place and against it.
+    multiple : of the time loop in the sum of both.
+    """
+
+    space: int
+    right: isl.UnionPwAff
+    left: isl.UnionPwAff
+    multiple: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pieces:
+    """The pieces of every row of tiles over time.
+
+    Parameters
+    ----------
+    upper, lower : a place in space, from the first piece's beginning on, as far up and down as dependences can have
+        led to it or from it since the row began.
+    width : of a piece and a gap together.
+    count : how many there are.
+    """
+
+    upper: isl.UnionPwAff
+    lower: isl.UnionPwAff
+    width: int
+    count: int
+
+    @property
+    def piece(self) -> isl.UnionPwAff:
+        """The number of a piece, where an instance is in one."""
+        return _divided(self.upper, self.width)
+
+    @property
+    def half(self) -> isl.UnionPwAff:
+        """The number of the half of a gap, where an instance is in one."""
+        return _divided(self.upper.add(self.lower), self.width)
+
+    @property
+    def across(self) -> isl.UnionPwAff:
+        """Zero for an instance in a piece, one for an instance in the gap in front of it."""
+        return self.piece.sub(_divided(self.lower, self.width))
+
+
+def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...]) -> Faces | None:
+    """The faces of a band whose first loop skews another one; None where dependences leave none.
+
+    Source: as for `diamond.diamond_faces`.
+    """
+    found = diamond_faces(position, tuple(Loop(function=member, mark=LoopMark(member=number))
+                                          for number, member in enumerate(members)))
+    if found is None:
+        return None
+    right, left = (face.function for face in found)
+    for multiple in range(1, MOST_SKEW + 1):
+        rest = _range(position.domain, right.add(left).sub(members[0].scale_val(_value(multiple))))
+        if rest is not None and 0 <= rest[0] and rest[1] <= multiple:
+            return Faces(space=found[0].mark.member, right=right, left=left, multiple=multiple)
+    return None
+
+
+def pieces_of(domain: isl.UnionSet, time: isl.UnionPwAff, faces: Faces, *, steps: int, count: int) -> Pieces | None:
+    """So many pieces; None where the space has no known size, or is too small.
+
+    Parameters
+    ----------
+    time, steps : the time loop, and its iterations in a row of tiles.
+    """
+    row = _divided(time, steps).scale_val(_value(steps))
+    drift = faces.multiple // 2
+    upper = faces.right.sub(row.scale_val(_value(drift)))
+    lower = row.scale_val(_value(faces.multiple - drift)).sub(faces.left)
+    low, high, grown = _range(domain, lower), _range(domain, upper), _range(domain, upper.sub(lower))
+    if count < 2 or low is None or high is None or grown is None:
+        return None
+    reach = -(-grown[1] // 2)
+    width = -(-(high[1] - low[0] + 1) // count)
+    if width < 2 * reach + 1:
+        return None
+    origin = _constant(domain, low[0])
+    return Pieces(upper=upper.sub(origin), lower=lower.sub(origin), width=width, count=count)
+
+
+def split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], pieces: Pieces, space: int,
+          points: Callable[[Position], Node]) -> Node | None:
+    """The nest of a band in split tiles; None where the statements of a time step order each other in a circle.
+
+    Parameters
+    ----------
+    loops : the band's own, the time loop first.
+    tiles : its tile loops, that of the time loop first.
+    space : the member that the pieces cut.
+    points : makes the loops inside of one tile.
+    """
+    row, *others = tiles
+    below = enter(position, (row,))
+    own, gaps = (branch(below, position.domain.intersect(
+        pieces.across.sub(_constant(position.domain, across)).zero_union_set())) for across in (0, 1))
+    mark = replace(loops[space].mark, role=Role.TILE)
+    piece = Loop(function=pieces.piece, mark=replace(mark, pieces=pieces.count))
+    inside = (piece, *others)
+    filled = _gaps(gaps, loops, Loop(function=pieces.half, mark=mark))
+    if filled is None or not is_independent(own, piece.function):
+        return None
+    return nest((row,), Sequence(branches=(
+        (own.domain, nest(inside, points(enter(own, inside)))), (gaps.domain, filled))))
+
+
+def _gaps(position: Position, loops: tuple[Loop, ...], half: Loop) -> Node | None:
+    """One time step after the other, one statement after the other."""
+    time = replace(loops[0], mark=replace(loops[0].mark, role=Role.TILE, gaps=True))
+    groups = statement_groups(enter(position, (time,)))
+    if groups is None:
+        return None
+    rows = nest((half, *loops[1:]), Leaf())
+    return nest((time,), Sequence(branches=tuple((keep, rows) for _, keep in groups)) if len(groups) > 1 else rows)
+
+
+def _divided(function: isl.UnionPwAff, by: int) -> isl.UnionPwAff:
+    return function.scale_down_val(_value(by)).floor()
+
+
+def _constant(domain: isl.UnionSet, value: int) -> isl.UnionPwAff:
+    return isl.UnionPwAff.val_on_domain(domain.universe(), _value(value))
+
+
+def _value(number: int) -> isl.Val:
+    return isl.Val.int_from_si(isl.DEFAULT_CONTEXT, number)
+
+
+def _range(domain: isl.UnionSet, function: isl.UnionPwAff) -> tuple[int, int] | None:
+    """The least and the largest value of a function; None where they are not known."""
+    values = isl.UnionMap.from_union_pw_aff(function).intersect_domain(domain).range()
+    if values.is_empty():
+        return None
+    least, most = (end(isl.Set.from_union_set(values), 0) for end in (isl.Set.dim_min_val, isl.Set.dim_max_val))
+    return (int(least.to_python()), int(most.to_python())) if least.is_int() and most.is_int() else None

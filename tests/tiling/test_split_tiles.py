@@ -1,0 +1,185 @@
+"""Split tiles: pieces of space that start together, the gaps between them, and the same numbers as before."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import islpy as isl
+import pytest
+
+from polysched import PipelineOptions
+from polysched.dependence import analyse
+from polysched.emit_c import emit
+from polysched.scheduling import pluto
+from polysched.scheduling.loop_tree import from_isl
+from polysched.scop import from_c_text
+from polysched.tiling import TilingOptions, tile
+from polysched.tiling.cost_models import Projected
+from polysched.tiling.explain import explain_text, explanations
+from polysched.tiling.position import top
+from polysched.tiling.skewed_tiles import choose_skewed_tile, full_tiles_seconds, split_seconds
+from polysched.tiling.split_tiles import faces_of, pieces_of
+from tests.emit_c.compiled import load
+from tests.tiling import kernels
+from tests.tiling.test_skewed_tiles import SMALL, STENCIL, schedule_of
+from tests.tiling.test_stencil_edges import arrays_of, run
+from tests.tiling.test_tile_bands import MACHINE, assert_legal, plain, scheduled, shape
+
+
+def cut_of(schedule, *, steps, count):
+    tree = from_isl(schedule.tree)
+    position = top(schedule.dependences, tree.domain)
+    faces = faces_of(position, tree.root.members)
+    return tree.domain, pieces_of(tree.domain, tree.root.members[0], faces, steps=steps, count=count)
+
+
+def values(function, domain):
+    found = isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(function).intersect_domain(domain).range())
+    return found.dim_min_val(0).to_python(), found.dim_max_val(0).to_python(), found.count_val().to_python()
+
+
+def test_a_row_of_tiles_is_pieces_on_threads_and_then_gaps_step_by_step():
+    tiled = tile(schedule_of(60, 20), plain(sizes=(4, 8, 16), split=True))
+    assert_legal(tiled)
+    assert shape(tiled) == ["tile0", "tile1p", "tile1", "tile2", "point0", "point1", "point2s", "point2s",
+                            "tile0", "tile1p", "point1", "point2s", "tile1p", "point1", "point2s"]
+    assert tiled.bands[0].pieces == 2
+    assert not tiled.bands[0].wavefront
+
+
+@pytest.mark.parametrize("cores", [2, 3, 4])
+@pytest.mark.parametrize("steps", [1, 3, 5])
+def test_every_instance_is_in_one_of_so_many_pieces_or_in_a_gap(cores, steps):
+    domain, pieces = cut_of(schedule_of(97, 12), steps=steps, count=cores)
+    across = values(pieces.across, domain)
+    assert across == (0, 1, 2)
+    inside = domain.intersect(pieces.across.zero_union_set())
+    assert values(pieces.piece, inside) == (0, cores - 1, cores)
+    assert values(pieces.half, domain.subtract(inside))[2] == 2 * (cores - 1)
+
+
+def test_two_pieces_have_equally_many_instances():
+    domain, pieces = cut_of(schedule_of(100, 12), steps=3, count=2)
+    counts = [isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(pieces.piece).intersect_domain(
+        domain.intersect(pieces.across.zero_union_set())).intersect_range(isl.UnionSet(f"{{ [{k}] }}")).domain(
+        ).intersect(isl.UnionSet("{ S0[t, i, j] }"))).count_val().to_python() for k in (0, 1)]
+    assert abs(counts[0] - counts[1]) <= 0.1 * sum(counts)
+
+
+def test_space_too_small_for_pieces_has_none():
+    assert cut_of(schedule_of(20, 40), steps=10, count=2)[1] is None
+    assert cut_of(schedule_of(60, 40), steps=10, count=4)[1] is None
+    assert cut_of(schedule_of(60, 40), steps=10, count=2)[1] is not None
+
+
+@pytest.mark.parametrize("kernel", [kernels.gauss_seidel, kernels.jacobi])
+def test_sweeps_in_place_and_space_of_unknown_size_stay_wavefronts(kernel):
+    tiled = tile(scheduled(kernel()), plain(sizes=8, split=True))
+    assert_legal(tiled)
+    assert shape(tiled)[0].startswith("wavefront")
+
+
+@pytest.mark.parametrize(("options", "split"), [({}, True), ({"split": False}, False), ({"diamond": True}, False)])
+def test_the_model_splits_where_nobody_forbids_it(options, split):
+    """Data that one core's caches hold: a wavefront of tiles would hand all of them to the other thread."""
+    tiled = tile(schedule_of(200, 60), TilingOptions(target=SMALL, **options))
+    assert_legal(tiled)
+    assert (not tiled.bands[0].wavefront) == split
+    assert bool(tiled.bands[0].pieces) == split
+    (explained,) = explanations(tiled, SMALL)
+    assert ("split: 2 pieces of space" in explain_text(explained)) == split
+    assert ("pieces" in explained.to_json()) == split
+
+
+def test_edges_by_hand_are_in_wavefronts_unless_asked_for():
+    assert shape(tile(schedule_of(60, 20), plain(sizes=(4, 8, 16))))[0] == "wavefront0"
+
+
+def test_the_model_knows_narrow_pieces_and_wide_gaps():
+    schedule = schedule_of(120, 60)
+    tree = from_isl(schedule.tree)
+    faces = faces_of(top(schedule.dependences, tree.domain), tree.root.members)
+    plan = tile(schedule, TilingOptions(target=SMALL)).bands[0].plan
+    model = Projected(target=SMALL)
+    few, many, too_many = (split_seconds(replace(plan, edges=(steps, 16, None)), faces, model, 2)
+                           for steps in (4, 12, 40))
+    assert few is not None
+    assert many is not None
+    assert too_many is None, "pieces would overlap"
+    assert split_seconds(plan, faces, model, 1) is None
+    assert full_tiles_seconds(plan, model) <= full_tiles_seconds(plan, model, handed_over=True)
+    assert choose_skewed_tile(plan.problem, SMALL).split == 0, "without faces there are wavefronts"
+
+
+def test_the_option_reaches_the_tiles():
+    assert PipelineOptions(split_tiles=False).tiling_options().split is False
+    assert PipelineOptions().tiling_options().split is None
+    assert PipelineOptions(split_tiles=True).chosen()["split_tiles"] is True
+
+
+def computed(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: Path, sizes: tuple[int, ...]):
+    """What split tiles and the source compute, with the tiled schedule in front."""
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(
+        sizes=edges, split=True, target=replace(MACHINE, cores=cores, vector_bits=bits)))
+    head = text[:text.index("#pragma")]
+    ours = load(f"{head}{emit(tiled).text}}}\n", folder, flags=("-O1", "-fopenmp")).f
+    heads = head[head.index("(") + 1:head.index(")")]
+    arrays = arrays_of(heads, sizes)
+    return tiled, run(ours, arrays, ()), run(load(text, folder, strict=False).f, arrays, ())
+
+
+@pytest.mark.parametrize(("n", "steps", "edges", "cores"), [
+    (n, steps, (4, 8, 16), cores) for n, cores in ((18, 2), (34, 2), (35, 2), (49, 3), (66, 4), (67, 4))
+    for steps in (3, 4, 5, 9)])
+def test_around_every_edge_the_source_is_computed(n, steps, edges, cores, tmp_path):
+    text = STENCIL.format(n=n, steps=steps)
+    _, ours, source = computed(text, edges, cores, 256, tmp_path, (n, n, n))
+    assert ours == source
+
+
+def random_stencil(source: random.Random) -> tuple[str, tuple[int, ...]]:
+    """Arrays that are computed from each other in turn, with reads at random distances; their extents."""
+    dimensions = source.choice((1, 1, 2, 2, 3))
+    reach = source.choice((1, 1, 2))
+    sizes = tuple(source.randint(*((30, 90), (20, 44), (14, 20))[dimensions - 1]) for _ in range(dimensions))
+    names = "ABC"[:source.randint(2, 3)]
+    loops = " ".join(f"for (int {i} = {reach}; {i} < {n} - {reach}; {i}++)"
+                     for i, n in zip("ijk", sizes, strict=False))
+    lines = []
+    for number, name in enumerate(names):
+        before = names[number - 1]
+        reads = []
+        for _ in range(source.randint(2, 4)):
+            other = before if source.random() < 0.8 or before == names[0] else names[0]
+            place = "".join(f"[{i} + {source.randint(-reach, reach)}]" for i, _ in zip("ijk", sizes, strict=False))
+            reads.append(f"0.{source.randint(1, 4)} * {other}{place}")
+        lines.append(f"{loops} {name}{''.join(f'[{i}]' for i, _ in zip('ijk', sizes, strict=False))} = "
+                     f"{' + '.join(reads)};")
+    heads = ", ".join(f"double {name}{''.join(f'[{n}]' for n in sizes)}" for name in names)
+    steps = source.randint(3, 12)
+    return (f"void f({heads}) {{\n#pragma scop\nfor (int t = 0; t < {steps}; t++) {{\n" + "\n".join(lines)
+            + "\n}\n#pragma endscop\n}\n", sizes)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_stencils_compute_what_the_source_does(seed, tmp_path):
+    source = random.Random(seed)
+    text, sizes = random_stencil(source)
+    edges = (source.randint(1, 4), *(source.randint(3, 16) for _ in sizes))
+    tiled, ours, expected = computed(text, edges, source.randint(2, 4), source.choice((128, 256, 512)), tmp_path,
+                                     (*sizes, 1, 1)[:3])
+    assert ours == expected, f"{text}\n{shape(tiled)}"
+
+
+def test_random_stencils_are_split_often_enough():
+    split = 0
+    for seed in range(16):
+        source = random.Random(seed)
+        text, sizes = random_stencil(source)
+        edges = (source.randint(1, 4), *(source.randint(3, 16) for _ in sizes))
+        tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(
+            sizes=edges, split=True, target=replace(MACHINE, cores=source.randint(2, 4))))
+        split += shape(tiled)[0] == "tile0"
+    assert split >= 6
