@@ -151,8 +151,8 @@ def explain_text(explanation: BandExplanation) -> str:
                      "them from one nest to the next, and from step to step of the loop around")
     lines += _tile_lines(plan, untiled)
     if explanation.pieces:
-        lines.append(f"  split: {explanation.pieces} pieces of space, one per thread, which start together in every row "
-                     "of tiles over time; then the gaps between them; data stay with their thread")
+        lines.append(f"  split: {explanation.pieces} pieces of space, one per thread, which start together in every "
+                     "row of tiles over time; then the gaps between them; data stay with their thread")
     if plan.shape is not None:
         lines.append(f"  register block: {plan.shape.row_count} rows of {nest.loops[plan.shape.rows]} by "
                      f"{plan.shape.column_count} columns of {nest.loops[plan.shape.columns]}, around "
