@@ -65,6 +65,8 @@ def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: in
 def _ladder(tiled: TiledSchedule) -> Iterator[tuple[str, isl.Schedule]]:
     """What to give up and the tree without it, each made only when those before it were of no use."""
     yield "", tiled.tree
+    if tiled.options is not None and any(band.pieces for band in tiled.bands):
+        yield ("tiles were not split after all", tile(tiled.schedule, replace(tiled.options, split=False)).tree)
     if tiled.options is not None and tiled.options.parallel_degrees > 1:
         yield ("all parallel loops of a nest but one were given up",
                tile(tiled.schedule, replace(tiled.options, parallel_degrees=1)).tree)

@@ -70,8 +70,11 @@ def _sharing_team(loop: For) -> tuple[For, ...]:
 def _schedule_clause(loop: For) -> str:
     """Iterations are handed out one after the other where that evens out the work, else in equal parts.
 
-    Some do more than others, or each is long: cores that share their machine are not equally fast.
+    Some do more than others, or each is long: cores that share their machine are not equally fast.  Pieces of space
+    stay with their threads, whose caches hold them.
     """
+    if loop.mark.pieces:
+        return " schedule(static)"
     if _is_long(loop):
         return " schedule(dynamic)"
     if not work_varies(loop):

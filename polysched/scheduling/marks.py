@@ -41,7 +41,8 @@ class LoopMark:
     register : one edge of a register tile: the loop has at most `unroll` iterations, is innermost but for other
         loops of the same tile, and is unrolled into registers; the one that is also `simd` becomes vectors.
         Only for loops that may be blocked with any length: of a permutable band, or with independent iterations.
-    pieces : the loop goes over so many pieces of space that start together, of split tiles; 0 for other loops.
+    pieces : the loop goes over the pieces of split tiles, so many, or over the halves of the gaps between them; its
+        iterations stay with their threads. 0 for other loops.
     gaps : the loop goes over the time steps of the gaps between such pieces.
     strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
     """

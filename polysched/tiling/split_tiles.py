@@ -132,8 +132,8 @@ def split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], 
     below = enter(position, (row,))
     own, gaps = (branch(below, position.domain.intersect(
         pieces.across.sub(_constant(position.domain, across)).zero_union_set())) for across in (0, 1))
-    mark = replace(loops[space].mark, role=Role.TILE)
-    piece = Loop(function=pieces.piece, mark=replace(mark, pieces=pieces.count))
+    mark = replace(loops[space].mark, role=Role.TILE, pieces=pieces.count)
+    piece = Loop(function=pieces.piece, mark=mark)
     inside = (piece, *others)
     filled = _gaps(gaps, loops, Loop(function=pieces.half, mark=mark))
     if filled is None or not is_independent(own, piece.function):

@@ -48,6 +48,9 @@ from polysched.tiling.split_tiles import faces_of, pieces_of, split
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
 
+NO_PIECES = ("tiles were not split: that takes two threads, a space of known size that is several times as wide as what "
+             "a row of tiles moves on by, and dependences that reach no further to one side than steps of time allow")
+
 THREAD_STRIP = 256
 """Iterations of a strip: some pages of a row, and few enough for many strips."""
 
@@ -84,7 +87,8 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
         found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
                             seconds=TILING_SECONDS)
         if found is not None:
-            return replace(found, fallbacks=tuple(fallbacks))
+            unsplit = options.split and not any(band.pieces for band in found.bands)
+            return replace(found, fallbacks=(*fallbacks, *([NO_PIECES] if unsplit else [])))
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
     untiled = _tiled(schedule, replace(options, parallel_degrees=1, sizes="off", register=False))
     return replace(untiled, fallbacks=(*fallbacks, "the loops were left without tiles"))

@@ -79,6 +79,7 @@ def test_sweeps_in_place_and_space_of_unknown_size_stay_wavefronts(kernel):
     tiled = tile(scheduled(kernel()), plain(sizes=8, split=True))
     assert_legal(tiled)
     assert shape(tiled)[0].startswith("wavefront")
+    assert "tiles were not split" in " ".join(tiled.fallbacks)
 
 
 @pytest.mark.parametrize(("options", "split"), [({}, True), ({"split": False}, False), ({"diamond": True}, False)])
