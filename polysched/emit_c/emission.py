@@ -228,7 +228,7 @@ def _in_vectors(loops: Node, facts: Facts, printer: RegionPrinter, dependences: 
         dependences=dependences, taken=printer.taken, vector_bits=printer.options.vector_bits))
     vectors = Vectorisation(
         taken=printer.taken, width=printer.vector_width, calls=printer.has_vector_calls,
-        overlaps=printer.reads_overlap, anchor=partial(anchor, printer.scop, printer.local_names))
+        beyond=printer.reads_beyond, anchor=partial(anchor, printer.scop, printer.local_names))
     loops = sum_rows(loops, facts, SummedRows(
         dependences=dependences, taken=printer.taken, promotes=printer.promotes, vectors=vectors))
     loops = vectorise_loops(loops, facts, vectors)

@@ -17,12 +17,24 @@ _DEFINITIONS = {
                            "(unsigned short)(v_ != v_ ? u_ >> 16 | 64 : (u_ + 0x7fff + (u_ >> 16 & 1)) >> 16); })"),
     "value_floormod": ("(n, d)", "((n) % (d) + ((n) % (d) != 0 && ((n) < 0) != ((d) < 0) ? (d) : 0))"),
 }
+
+
+def _aligned(letter: str, element: str, mask: str) -> tuple[str, str, str, str]:
+    """One vector of 64 bytes out of two, from a lane of the first one on: valignq, for which gcc takes vpermi2q."""
+    return ("defined __AVX512F__ && !defined __clang__", "(type, low, high, from, ...)",
+            f"({{ typedef {element} v_ __attribute__((vector_size(64))); (type)__builtin_ia32_align{letter}512_mask("
+            f"(v_)(high), (v_)(low), from, (v_)(low), ({mask})-1); }})",
+            "__builtin_shufflevector(low, high, __VA_ARGS__)")
+
+
 # Definitions for some machines, and for all others.
 _BY_MACHINE = {
     "store_past_caches_64": ("__AVX512F__", "(to, x)", '__asm__ volatile("vmovntps %1, %0" : "=m"(to) : "v"(x))',
                              "((to) = (x))"),
     "store_past_caches_32": ("__AVX__", "(to, x)", '__asm__ volatile("vmovntps %1, %0" : "=m"(to) : "x"(x))',
                              "((to) = (x))"),
+    "across_8": _aligned("q", "long long", "unsigned char"),
+    "across_4": _aligned("d", "int", "unsigned short"),
     "fence": ("__SSE__", "()", '__asm__ volatile("sfence" : : : "memory")', "((void)0)"),
 }
 
@@ -51,7 +63,8 @@ class HelperMacros:
         for kind, (machine, args, body, elsewhere) in _BY_MACHINE.items():
             if kind in self._names:
                 head = f"#define {self._names[kind]}{args}"
-                lines += [f"#ifdef {machine}", f"{head} {body}", "#else", f"{head} {elsewhere}", "#endif"]
+                test = f"#ifdef {machine}" if machine.isidentifier() else f"#if {machine}"
+                lines += [test, f"{head} {body}", "#else", f"{head} {elsewhere}", "#endif"]
         if "threads" in self._names:
             lines += ["#ifdef _OPENMP", "int omp_get_max_threads(void);",
                       f"#define {self._names['threads']}() omp_get_max_threads()", "#else",

@@ -34,15 +34,22 @@ class Operations:
     simple : additions, multiplications, choices.
     calls : functions of math.h.
     divisors : one per division.
+    products_added : additions of a product, which fused instructions compute together.
     """
 
     simple: int
     calls: int
     divisors: tuple[Expr, ...]
+    products_added: int = 0
 
     @property
     def total(self) -> int:
         return self.simple + self.calls + len(self.divisors)
+
+    @property
+    def contracted(self) -> int:
+        """All of them where a product and its addition are one."""
+        return self.total - self.products_added
 
 
 def operations(node: Node, scop: Scop) -> Operations:
@@ -54,7 +61,18 @@ def operations(node: Node, scop: Scop) -> Operations:
     divisors += [item.value for item in updates if item.op == "/" and item.dtype.is_float]
     calls = sum(isinstance(e, Call) for e in parts)
     found = sum(isinstance(e, Binary | Select) for e in parts) + len(updates)
-    return Operations(simple=found - len(divisors), calls=calls, divisors=tuple(divisors))
+    fused = sum(map(adds_product, parts))
+    fused += sum(item.op in ("+", "-") and item.dtype.is_float and is_product(item.value) for item in updates)
+    return Operations(simple=found - len(divisors), calls=calls, divisors=tuple(divisors), products_added=fused)
+
+
+def is_product(expr: Expr) -> bool:
+    return isinstance(expr, Binary) and expr.op == "*" and expr.dtype.is_float
+
+
+def adds_product(expr: Expr) -> bool:
+    """Whether a fused instruction can compute a sum and one of its products."""
+    return isinstance(expr, Binary) and expr.op in ("+", "-") and (is_product(expr.left) or is_product(expr.right))
 
 
 def waits_for_divider(tile: RegisterTile, scop: Scop) -> bool:

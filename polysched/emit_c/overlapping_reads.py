@@ -1,9 +1,14 @@
-"""Vectors that overlap the vector before: what was read for that one stays in a register.
+"""Vectors that overlap those before and behind them: what was read for these stays in registers.
 
-Rewrite:  for (j = a; j < b; j += W) y[j] = x[j - 1] + x[j];                          (in vectors of W lanes)
-      ->  if (a < b) { before = x at a - 1, turned so that its first lane comes last;
-                       for (j = a; j < b; j += W) { here = x[j]; back = last lane of before, then all of here but its
-                                                    last lane; y[j] = back + here; before = here; } }
+Rewrite:  for (j = a; j < b; j += W) y[j] = x[j - 1] + x[j] + x[j + 1];               (in vectors of W lanes)
+      ->  if (a < b') { before = x at a - 1, turned so that its first lane comes last;  here = x[a];
+                        for (j = a; j < b'; j += W) { next = x[j + W];
+                                                      back = last lane of before, then all of here but its last lane;
+                                                      front = all of here but its first lane, then first lane of next;
+                                                      y[j] = back + here + front;  before = here;  here = next; } }
+          for (j = the next one; j < b; j += W) y[j] = x[j - 1] + x[j] + x[j + 1];
+
+where b' is less than b, so that no element is read which the program does not read.
 
 A vector as wide as a cache line lies on two lines unless it starts on one, and takes two loads; here it takes none, but
 an operation, so it is done where loads are what the loop waits for.
@@ -19,11 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from polysched.emit_c.accumulators import TileAccess
 from polysched.emit_c.c_text import CText
 from polysched.emit_c.facts import distance
-from polysched.emit_c.index import Linear, substitute
+from polysched.emit_c.helper_macros import HelperMacros
+from polysched.emit_c.index import Linear, substitute, variable
 from polysched.emit_c.loops import RegisterTile
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.operations import operations
@@ -34,7 +41,8 @@ from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.scop.scop import Scop
 
 LINE_BYTES = 64
-MOST_ROWS = 8    # that are carried from vector to vector; each takes two registers
+MOST_CARRIED = 16              # registers that go from vector to vector
+OPERATIONS_PER_LOAD = 2        # on vectors as wide as a line, in the time that a load of one line takes (Zen 4)
 
 
 @dataclass(frozen=True)
@@ -45,16 +53,24 @@ class Row:
     ----------
     here : the vector where the loop writes its own.
     behind : vectors that start some elements before it, fewer than it has lanes, with how many.
+    ahead : vectors that start some elements after it.
     """
 
     here: Reach
-    behind: tuple[tuple[Reach, int], ...]
+    behind: tuple[tuple[Reach, int], ...] = ()
+    ahead: tuple[tuple[Reach, int], ...] = ()
+
+    @property
+    def registers(self) -> int:
+        """How many go from vector to vector."""
+        return 1 + bool(self.behind) + bool(self.ahead)
 
 
 def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: int, scop: Scop) -> tuple[Row, ...]:
     """The rows of which vector after vector is read, and vectors that start between them.
 
     None where the processor has more operations than loads to do: each vector from two others is one operation more.
+    Vectors behind alone, or ahead too: what takes the least time.
     """
     if not _is_row_of_vectors(tile, lanes):
         return ()
@@ -65,16 +81,34 @@ def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: 
                                and a.generic.lanes is Lanes.UNIT and a.generic.subscripts
                                and has_vectors(scop.array(a.generic.array).dtype)
                                and scop.array(a.generic.array).dtype.bytes * lanes >= LINE_BYTES))
-    rows = []
-    for here in reads:
-        if any(distance(end, _last(here)) == 0 for end in ends):
-            gaps = [(other, _steps_back(here, other)) for other in reads]
-            behind = tuple((other, gap) for other, gap in gaps if gap is not None and 0 < gap < lanes)
-            if behind:
-                rows.append(Row(here, behind))
-    straddling = sum(all(distance(end, _last(read)) != 0 for end in ends) for read in reads)
-    waits = len(reads) + straddling > operations(tile, scop).total
-    return tuple(rows[:MOST_ROWS]) if waits else ()
+    loads = {read: 1 if any(distance(end, _last(read)) == 0 for end in ends) else 2 for read in reads}
+    both = [row for here in reads if loads[here] == 1 and (row := _row(here, reads, lanes)).registers > 1]
+    behind = [replace(row, ahead=()) for row in both if row.behind]
+    computed = operations(tile, scop).contracted
+
+    def slots(rows: tuple[Row, ...]) -> tuple[int, int]:
+        made = [read for row in rows for read, _ in (*row.behind, *row.ahead)]
+        left = sum(n for read, n in loads.items() if read not in made)
+        return max(OPERATIONS_PER_LOAD * left, computed + len(made)), len(made)
+
+    return min(((), _carried(behind), _carried(both)), key=slots)
+
+
+def _row(here: Reach, reads: Sequence[Reach], lanes: int) -> Row:
+    gaps = [(other, gap) for other in reads if (gap := _steps_back(here, other)) is not None]
+    return Row(here, behind=tuple((other, gap) for other, gap in gaps if 0 < gap < lanes),
+               ahead=tuple((other, -gap) for other, gap in gaps if -lanes < gap < 0))
+
+
+def _carried(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """As many rows, from the first one, as there are registers for."""
+    totals = accumulate(row.registers for row in rows)
+    return tuple(row for row, total in zip(rows, totals, strict=True) if total <= MOST_CARRIED)
+
+
+def read_beyond(rows: Sequence[Row], lanes: int) -> int:
+    """How many elements behind those that its iterations read one vector of the loop reads."""
+    return max((lanes - max(steps for _, steps in row.ahead) for row in rows if row.ahead), default=0)
 
 
 def _is_row_of_vectors(tile: RegisterTile, lanes: int) -> bool:
@@ -108,6 +142,7 @@ class OverlappingReads:
     tile, rows : the loop, and what is read of which rows.
     place : the C text of an element.
     in_use : names of the loop variables around and inside the tile.
+    macros : defines how vectors are taken out of two.
     """
 
     tile: RegisterTile
@@ -118,34 +153,47 @@ class OverlappingReads:
     taken: TakenNames
     in_use: frozenset[str]
     place: Callable[[Reach], CText]
+    macros: HelperMacros
 
     def beginnings(self) -> list[str]:
-        """In front of the loop, which runs: the elements behind its first vector, in the last lanes.
+        """In front of the loop, which runs: its first vectors, and the elements behind them in the last lanes.
 
-        They are read as part of a vector that the first iteration reads as well.
+        They are read as part of vectors that the first iteration reads as well.
         """
         lines = []
         for number, row in enumerate(self.rows):
-            furthest, steps = max(row.behind, key=lambda pair: pair[1])
-            first = {self.tile.loops[0].variable: self.tile.loops[0].lower}
-            start = replace(furthest, subscripts=tuple(substitute(f, first) for f in furthest.subscripts or ()))
-            kind, first_name = self._kind(row), self._name(row, "first", number)
-            turned = ", ".join(str((lane + steps) % self.lanes) for lane in range(self.lanes))
-            lines += [f"const {kind} {first_name} = {vector_at(self.place(start), kind)};",
-                      f"{kind} {self._name(row, 'before', number)} = "
-                      f"__builtin_shufflevector({first_name}, {first_name}, {turned});"]
+            kind = self._kind(row)
+            if row.behind:
+                furthest, steps = max(row.behind, key=lambda pair: pair[1])
+                first = self._name(row, "first", number)
+                turned = ", ".join(str((lane + steps) % self.lanes) for lane in range(self.lanes))
+                lines += [f"const {kind} {first} = {self._vector(furthest, self.tile.loops[0].lower, kind)};",
+                          f"{kind} {self._name(row, 'before', number)} = "
+                          f"__builtin_shufflevector({first}, {first}, {turned});"]
+            if row.ahead:
+                lines.append(f"{kind} {self._name(row, 'here', number)} = "
+                             f"{self._vector(row.here, self.tile.loops[0].lower, kind)};")
         return lines
 
     def loads(self) -> list[str]:
-        """At the start of an iteration: one load per row, and what it shares with the vector before."""
+        """At the start of an iteration: one load per row, and what it shares with the vectors beside it."""
         lines = []
         for number, row in enumerate(self.rows):
-            kind, here, before = self._kind(row), self._name(row, "here", number), self._name(row, "before", number)
-            lines.append(f"const {kind} {here} = {vector_at(self.place(row.here), kind)};")
-            for _, steps in row.behind:
-                lanes = ", ".join(str(self.lanes - steps + lane) for lane in range(self.lanes))
-                lines.append(f"const {kind} {self._name(row, f'back_{steps}', number)} = "
-                             f"__builtin_shufflevector({before}, {here}, {lanes});")
+            kind, here = self._kind(row), self._name(row, "here", number)
+            loaded = self._name(row, "next", number) if row.ahead else here
+            at = variable(self.tile.loops[0].variable) + (self.lanes if row.ahead else 0)
+            lines.append(f"const {kind} {loaded} = {self._vector(row.here, at, kind)};")
+            before = self._name(row, "before", number)
+            between = [(f"back_{steps}", before, here, self.lanes - steps) for _, steps in row.behind]
+            between += [(f"front_{steps}", here, loaded, steps) for _, steps in row.ahead]
+            for role, first, second, start in between:
+                lanes = ", ".join(str(start + lane) for lane in range(self.lanes))
+                size = self.scop.array(row.here.array).dtype.bytes
+                across = "__builtin_shufflevector("
+                if size in (4, 8):
+                    across = f"{self.macros.use(f'across_{size}')}({kind}, "
+                    lanes = f"{start}, {lanes}"
+                lines.append(f"const {kind} {self._name(row, role, number)} = {across}{first}, {second}, {lanes});")
         return lines
 
     def registers(self) -> dict[Reach, Piece]:
@@ -153,14 +201,22 @@ class OverlappingReads:
         held: dict[Reach, Piece] = {}
         for number, row in enumerate(self.rows):
             names = {row.here: "here"} | {other: f"back_{steps}" for other, steps in row.behind}
+            names |= {other: f"front_{steps}" for other, steps in row.ahead}
             dtype = self.scop.array(row.here.array).dtype
             held |= {where: Piece(CText(self._name(row, name, number)), dtype, True) for where, name in names.items()}
         return held
 
     def ends(self) -> list[str]:
         """At the end of an iteration."""
-        return [f"{self._name(row, 'before', number)} = {self._name(row, 'here', number)};"
-                for number, row in enumerate(self.rows)]
+        return [f"{self._name(row, to, number)} = {self._name(row, source, number)};"
+                for number, row in enumerate(self.rows)
+                for to, source, wanted in (("before", "here", row.behind), ("here", "next", row.ahead)) if wanted]
+
+    def _vector(self, read: Reach, at: Linear, kind: str) -> CText:
+        """What is read where the variable of the loop has some value."""
+        values = {self.tile.loops[0].variable: at}
+        return vector_at(self.place(replace(read, subscripts=tuple(
+            substitute(form, values) for form in read.subscripts or ()))), kind)
 
     def _kind(self, row: Row) -> str:
         return self.types.name(self.scop.array(row.here.array).dtype, self.lanes)

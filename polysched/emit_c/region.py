@@ -228,9 +228,12 @@ class RegionPrinter:
         """Lanes of the vectors of a tile that has a form."""
         return self._tile_code(tile, Facts(context=self.scop.context)).lanes
 
-    def reads_overlap(self, tile: RegisterTile) -> bool:
-        """Whether a loop over vectors, which has a form, shares reads from one vector to the next."""
-        return self._tile_code(tile, Facts(context=self.scop.context)).reads_overlap()
+    def reads_beyond(self, tile: RegisterTile) -> int | None:
+        """How many elements behind its own a loop over vectors, which has a form, reads for the next vector.
+
+        None where vectors share no reads.
+        """
+        return self._tile_code(tile, Facts(context=self.scop.context)).reads_beyond()
 
     def promotes(self, tile: RegisterTile, facts: Facts) -> bool:
         """Whether a tile has a form that holds an element in a register around all its loops."""

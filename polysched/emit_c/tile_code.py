@@ -30,7 +30,7 @@ from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import For, Panel, Partial, RegisterTile, StatementInstance, Temporary, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.operations import waits_for_divider
-from polysched.emit_c.overlapping_reads import OverlappingReads, overlapping_rows
+from polysched.emit_c.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
 from polysched.emit_c.partial_results import PartialResults
 from polysched.emit_c.shared_rows import SharedRows, shared_rows
 from polysched.emit_c.statements import braced
@@ -354,11 +354,12 @@ class TileCode:
     def _overlap(self, accesses: Sequence[TileAccess]) -> OverlappingReads:
         return OverlappingReads(tile=self.tile, rows=overlapping_rows(self.tile, accesses, self.lanes, self.scop),
                                 lanes=self.lanes, scop=self.scop, types=self.types, taken=self.taken,
-                                in_use=self.in_use, place=self._place)
+                                in_use=self.in_use, place=self._place, macros=self.index.macros)
 
-    def reads_overlap(self) -> bool:
-        """Whether the tile is a loop over vectors that shares reads from one to the next."""
-        return bool(overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop))
+    def reads_beyond(self) -> int | None:
+        """How far a loop over vectors reads for the next one; None where vectors share nothing."""
+        rows = overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop)
+        return read_beyond(rows, self.lanes) if rows else None
 
     def _unrolled(self, level: int) -> list[str]:
         """A pragma for short loops over which neighbouring points of the tile read the same elements."""

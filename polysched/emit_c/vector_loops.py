@@ -27,7 +27,9 @@ from polysched.emit_c.index import (
     Remainder,
     ToBoundary,
     constant,
+    extreme,
     of_atom,
+    remainder,
     substitute,
     variable,
 )
@@ -59,7 +61,8 @@ class Vectorisation:
     taken : names that must not be made up.
     width : iterations per vector step for a loop with this body and variable; 0 to leave the loop alone.
     calls : whether a body calls functions that have a vector form; single iterations then use the same form.
-    overlaps : whether the vectors that a loop over vectors reads overlap those of the iteration before.
+    beyond : how many elements a loop over vectors reads for its next one that its own iterations do not read; None
+        where the vectors that it reads do not overlap from one iteration to the next.
     anchor : how far the element that the loop writes at its variable is from the next vector's boundary; None where
         iterations must not run twice.
     """
@@ -67,7 +70,7 @@ class Vectorisation:
     taken: TakenNames
     width: Callable[[For, Facts], int]
     calls: Callable[[Node], bool]
-    overlaps: Callable[[RegisterTile], bool]
+    beyond: Callable[[RegisterTile], int | None]
     anchor: Callable[[For, int], ToBoundary | None]
 
 
@@ -109,7 +112,7 @@ def _repeated(loop: For, lower: Linear, upper: Linear, width: int, anchor: ToBou
     first = _tile(loop, Edge(variable=loop.variable, base=lower, count=width, simd=True))
     last = _tile(loop, Edge(variable=loop.variable, base=upper - width, count=width, simd=True))
     aligned = lower + substitute(of_atom(anchor), {loop.variable: lower})
-    between = _vectors(loop, aligned, upper - width, width, how)
+    between = _vectors(loop, aligned, upper - width, upper, width, how)
     length = upper - lower
     if length.is_constant and length.constant < width:
         return _cut(loop, lower, upper, width, how)
@@ -121,17 +124,25 @@ def _repeated(loop: For, lower: Linear, upper: Linear, width: int, anchor: ToBou
     return If(Comparison(">=", length, constant(width)), node, _cut(loop, lower, upper, width, how, short=True))
 
 
-def _vectors(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation) -> Node:
-    """One vector after the other; as one tile where what one reads of memory serves the next."""
+def _vectors(loop: For, lower: Linear, upper: Linear, end: Linear, width: int, how: Vectorisation) -> Node:
+    """One vector after the other; as one tile where what one reads of memory serves the next.
+
+    Where vectors read ahead, the last one that would do so beyond `end`, where all iterations end, stands alone.
+    """
     plain = replace(loop, lower=lower, upper=upper, step=width, mark=replace(loop.mark, simd=False))
     single = one_vector(loop, width)
-    row = replace(single, loops=(replace(plain, body=Block(())),))
-    if not how.overlaps(row):
+    beyond = how.beyond(replace(single, loops=(replace(plain, body=Block(())),)))
+    if beyond is None:
         return replace(plain, body=single)
-    if not any(isinstance(atom, ToBoundary) for atom, _ in lower.terms):
-        return row
+    named = any(isinstance(atom, ToBoundary) for atom, _ in lower.terms)
     name = how.taken.fresh(f"{loop.variable}_vectors", frozenset().union(*map(variables_of, walk_nodes(loop))))
-    return Let(name, lower, replace(row, loops=(replace(row.loops[0], lower=variable(name)),)))
+    start = variable(name) if named else lower
+    stop = end - (width + beyond - 1) if beyond else upper
+    node: Node = replace(single, loops=(replace(plain, lower=start, upper=stop, body=Block(())),))
+    if beyond:   # C's remainder of a negative length is negative too, and leaves less than the start
+        behind = stop + (width - 1) - remainder(stop + (width - 1) - start, width)
+        node = block((node, replace(plain, lower=extreme("max", (start, behind)), body=single)))
+    return Let(name, lower, node) if named else node
 
 
 def _cut(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation, *, short: bool = False) -> Node:
@@ -144,7 +155,7 @@ def _cut(loop: For, lower: Linear, upper: Linear, width: int, how: Vectorisation
     length = upper - lower
     if length.is_constant:
         return _cut_known(loop, lower, length.constant, width, how)
-    parts: list[Node] = [] if short else [_vectors(loop, lower, upper - (width - 1), width, how)]
+    parts: list[Node] = [] if short else [_vectors(loop, lower, upper - (width - 1), upper, width, how)]
     half = width // 2
     while half >= NARROWEST_TAIL:
         rest = of_atom(Remainder(length, 2 * half))
@@ -164,7 +175,7 @@ def _cut_known(loop: For, lower: Linear, length: int, width: int, how: Vectorisa
     if whole == 1:
         parts.append(_tile(loop, Edge(variable=loop.variable, base=lower, count=width, simd=True)))
     elif whole:
-        parts.append(_vectors(loop, lower, lower + done, width, how))
+        parts.append(_vectors(loop, lower, lower + done, lower + length, width, how))
     half = width // 2
     while half >= NARROWEST_TAIL:
         if length - done >= half:

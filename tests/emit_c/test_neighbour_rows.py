@@ -80,7 +80,7 @@ def test_planes_go_side_by_side(case: str, bits: int, tmp_path: Path) -> None:
     text = polysched.optimize(from_c_text(program), polysched.PipelineOptions(
         vector_bits=bits, tile=(3, 6, 8, 16))).text
     assert ("i += 2" in text) is together, text
-    assert ("j += 2" in text) is (not together or case == "star" and bits == 512), text
+    assert ("j += 2" in text) is (not together or (case == "star" and bits == 512)), text
     new, old = load(head.replace("#pragma scop\n", "") + text + "}\n", tmp_path), load(program, tmp_path)
     for n, steps in ((2, 2), (3, 1), (4, 3), (5, 4), (6, 5), (7, 3), (8, 6), (9, 2), (10, 3), (11, 5), (15, 4),
                      (17, 3), (18, 2), (19, 4), (20, 3), (25, 2), (26, 7), (27, 3), (28, 2)):

@@ -1,8 +1,9 @@
-"""Rows of vectors that keep what they read for the vector before."""
+"""Rows of vectors that keep what they read for the vectors before and behind."""
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,11 @@ BODIES = {
     "one step": "A[i][j + 3] = B[i][j + 2] + B[i][j + 3] * B[i][j + 4];",
     "several steps of two rows": "A[i][j + 3] = B[i][j] - B[i][j + 2] * B[i][j + 3] + C[i][j + 1] / C[i][j + 3];",
     "what is written is read too": "A[i][j + 3] = A[i][j + 3] * B[i][j + 3] - B[i][j + 2];",
+    "ahead only": "A[i][j] = B[i][j] + B[i][j + 1] * B[i][j + 3];",
+    "one row ahead, one behind": "A[i][j + 3] = B[i][j + 1] - B[i][j + 3] * C[i][j + 4] + C[i][j + 3];",
+    "ahead of what is written": "A[i][j + 2] = A[i][j + 2] - (B[i][j + 4] - B[i][j + 2]);",
 }
-SHUFFLE = "__builtin_shufflevector"
+SHUFFLE = "polysched_across_"
 
 
 def program(body: str, element: str) -> str:
@@ -49,12 +53,30 @@ def test_the_same_numbers_around_the_edges_of_vectors(name: str, element: str, d
 
 @pytest.mark.parametrize(("bits", "body"), [
     (256, BODIES["one step"]),                                   # two of their vectors lie on a line
-    (512, "A[i][j + 3] = B[i][j + 3] + B[i][j + 4];"),           # nothing behind
     (512, "A[i][j + 3] = B[i][j + 2] + B[i][j + 4];"),           # no vector where the loop writes
     (512, "A[i][j + 3] = B[i][j + 3] + C[i][j + 2];"),           # two rows
-    (512, "A[i][j + 3] = (B[i][j + 3] + B[i][j + 2]) / 2 + B[i][j + 3] * B[i][j + 2] * 3;"),   # more operations
+    (512, "A[i][j + 3] = (B[i][j + 3] + B[i][j + 2]) / (2 - B[i][j + 3]) * B[i][j + 2] * 3 * i;"),   # more operations
 ])
 def test_rows_without_overlap_keep_their_loads(bits: int, body: str) -> None:
     text = emit(marked(from_c_text(program(body, "double")), LOOPS), options=EmitOptions(vector_bits=bits)).text
     assert "vector_size" in text
     assert SHUFFLE not in text
+
+
+@pytest.mark.parametrize("name", ["one step", "ahead only", "ahead of what is written"])
+def test_nothing_is_read_that_the_program_does_not_read(name: str, tmp_path: Path) -> None:
+    """What stands behind the last element that is read may not be there."""
+    steps = max(k for k in range(5) if f"B[i][j + {k}]" in BODIES[name])
+    text = program(BODIES[name], "double").replace("[m + 5]", f"[m + {steps}]")
+    source = emit(marked(from_c_text(text), LOOPS), options=EmitOptions(vector_bits=512))
+    assert "_next" in source.text, source.text
+    ours, libc = load(splice(text, [source]), tmp_path).f, ctypes.CDLL(None)
+    page = mmap.PAGESIZE
+    pages = mmap.mmap(-1, 2 * page)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    assert libc.mprotect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), mmap.PROT_READ & 0) == 0
+    for m in range(1, 50):
+        others = [np.zeros((1, m + 5)) for _ in "AC"]
+        ours(1, m, ctypes.c_void_p(others[0].ctypes.data), ctypes.c_void_p(start + page - 8 * (m + steps)),
+             ctypes.c_void_p(others[1].ctypes.data))
+    assert libc.mprotect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), mmap.PROT_READ) == 0
