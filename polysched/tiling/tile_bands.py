@@ -48,8 +48,8 @@ from polysched.tiling.split_tiles import faces_of, pieces_of, split
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
 
-NO_PIECES = ("tiles were not split: that takes two threads, a space of known size that is several times as wide as what "
-             "a row of tiles moves on by, and dependences that reach no further to one side than steps of time allow")
+NO_PIECES = ("tiles were not split: that takes two threads, a space of known size that is several times as wide as "
+             "what a row of tiles moves on by, and dependences that reach no further to one side than steps of time allow")
 
 THREAD_STRIP = 256
 """Iterations of a strip: some pages of a row, and few enough for many strips."""
