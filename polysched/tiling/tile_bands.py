@@ -49,7 +49,7 @@ from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
 
 NO_PIECES = ("tiles were not split: that takes two threads, a space of known size that is several times as wide as "
-             "what a row of tiles moves on by, and dependences that reach no further to one side than steps of time allow")
+             "what a row of tiles moves on by, and dependences that reach no further aside than steps of time allow")
 
 THREAD_STRIP = 256
 """Iterations of a strip: some pages of a row, and few enough for many strips."""
