@@ -17,6 +17,7 @@ from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop.c_frontend.directives import goes_with_loop
+from polysched.scop.c_frontend.macro_marks import MacroMarks
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 from polysched.scop.c_frontend.preprocess import SourceFile
 from polysched.scop.c_frontend.regions import TextRegion
@@ -24,10 +25,10 @@ from polysched.scop.c_frontend.text_scan import Scanner
 from polysched.scop.scop import Scop
 
 
-def detect(source: SourceFile, tree: c_ast.FileAST, extract: Callable[[SyntaxRegion], Scop],
+def detect(source: SourceFile, preprocessed: str, tree: c_ast.FileAST, extract: Callable[[SyntaxRegion], Scop],
            usable: Callable[[Scop], bool]) -> tuple[tuple[Scop, ...], UnsupportedScopError | None]:
     """The Scops of every region that is found, in textual order, and the first refusal of an innermost loop."""
-    search = _Search(source, extract, usable)
+    search = _Search(source, preprocessed, extract, usable)
     functions = [(f, at) for at, f in enumerate(tree.ext)
                  if isinstance(f, c_ast.FuncDef) and f.coord and f.coord.file == source.path]
     for around in (_has_loop, _is_plain):
@@ -76,12 +77,13 @@ def _blocks_outermost(node: c_ast.Node, above: tuple[c_ast.Node, ...], own: _Lin
 class _Search:
     """What was found so far; blocks inside a region that was taken are left out."""
 
-    def __init__(self, source: SourceFile, extract: Callable[[SyntaxRegion], Scop],
+    def __init__(self, source: SourceFile, preprocessed: str, extract: Callable[[SyntaxRegion], Scop],
                  usable: Callable[[Scop], bool]) -> None:
         self.source = source
         self.extract = extract
         self.usable = usable
         self.scanner = Scanner(source.text)
+        self.marks = MacroMarks(source, preprocessed, self.scanner)
         self.found: list[Scop] = []
         self.taken: set[c_ast.Node] = set()
         self.refusal: UnsupportedScopError | None = None
@@ -138,6 +140,8 @@ class _Search:
         """Where the statements stand in the file; None when a macro or directive hides it."""
         start, end = (self._at(items, at) for at in (first, behind - 1))
         if start is None or end is None or self.scanner.has_directive(start[0], end[1]):
+            return None
+        if not self.marks.are_all_of((start[0], end[1]), items, first, behind):
             return None
         text = self.source.text
         before = text[text.rfind("\n", 0, start[0]) + 1:start[0]]

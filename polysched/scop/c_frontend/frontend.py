@@ -123,8 +123,9 @@ def _regions(source: SourceFile, pure: frozenset[str], usable: Callable[[Scop], 
     pure = pure | _declared_pure(tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     if autodetect:
-        found, refusal = detect(source, tree, lambda region: _extract(source, tree, region, pure, identifiers,
-                                                                      whole_loops=False), usable)
+        found, refusal = detect(
+            source, preprocessed, tree,
+            lambda region: _extract(source, tree, region, pure, identifiers, whole_loops=False), usable)
         if not found:
             raise _nothing_detected(source, refusal)
         return found

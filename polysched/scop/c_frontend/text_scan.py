@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Callable
 
+Token = tuple[str, int, int, int]
+"""Its text, or `#` for a directive, where it starts and ends, and its line."""
 _TOKEN = re.compile(r"""
       (?P<directive>(?:(?<=\n)|\A)[ \t]*\#(?:\\\r?\n|[^\n])*)
     | (?P<skip>\\\r?\n | //(?:\\\r?\n|[^\n])* | /\*.*?\*/ | \n | [^\S\n]+)
@@ -12,15 +15,16 @@ _TOKEN = re.compile(r"""
     | (?P<literal>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\.?[0-9](?:[eEpP][+-]|[\w.])*)
     | (?P<sign>.)
     """, re.X | re.S)
+_WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 
 class Scanner:
-    """The tokens of a file: (text, start, end, line), without comments."""
+    """The tokens of a file, without comments."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: list[tuple[str, int, int, int]] = []
+        self.tokens: list[Token] = []
         line = 1
         for match in _TOKEN.finditer(text):
             if not match["skip"]:
@@ -29,6 +33,18 @@ class Scanner:
             line += match[0].count("\n")
         self.lines = [t[3] for t in self.tokens]
 
+    def drop(self, unwanted: Callable[[Token], bool]) -> None:
+        """Leave out some tokens."""
+        self.tokens = [token for token in self.tokens if not unwanted(token)]
+        self.lines = [token[3] for token in self.tokens]
+
+    def whole_statements(self, first: int, behind: int) -> bool:
+        """Whether the tokens between two indices are one or more statements."""
+        at: int | None = first
+        while at is not None and at < behind:
+            at = self.behind_statement(at)
+        return first < behind and at == behind
+
     def statement_at(self, line: int, keyword: str) -> tuple[int, int] | None:
         """Start and end of the only statement of a line that begins with a keyword; None when there is not one."""
         first = bisect_left(self.lines, line)
@@ -36,7 +52,7 @@ class Scanner:
         found = [k for k in range(first, behind_line) if self.tokens[k][0] == keyword]
         if len(found) != 1:
             return None
-        behind = self._statement(found[0])
+        behind = self.behind_statement(found[0])
         if behind is None:
             return None
         return self.tokens[found[0]][1], self.tokens[behind - 1][2]
@@ -48,7 +64,7 @@ class Scanner:
             return None
         if first and self.tokens[first - 1][0] not in (";", "{", "}", "#"):
             return None
-        behind = self._statement(first)
+        behind = self.behind_statement(first)
         return None if behind is None else (self.tokens[first][1], self.tokens[behind - 1][2])
 
     def directive_at(self, line: int) -> tuple[int, int] | None:
@@ -61,12 +77,16 @@ class Scanner:
         start, end = self.tokens[at][1:3]
         return start + len(self.text[start:end]) - len(self.text[start:end].lstrip()), end
 
+    def behind_directives(self, start: int) -> int:
+        """Where the first token from an offset on starts that is no directive."""
+        return next((token[1] for token in self.tokens if token[1] >= start and token[0] != "#"), len(self.text))
+
     def has_directive(self, start: int, end: int) -> bool:
         """Whether a preprocessor directive other than a pragma stands between two offsets."""
         return any(t[0] == "#" and start <= t[1] < end and not self.text[t[1]:t[2]].lstrip(" \t#").startswith("pragma")
                    for t in self.tokens)
 
-    def _statement(self, at: int) -> int | None:
+    def behind_statement(self, at: int) -> int | None:
         """The index of the token behind the statement that begins at a token."""
         while at < len(self.tokens) and self.tokens[at][0] == "#":
             at += 1
@@ -75,10 +95,12 @@ class Scanner:
         word = self.tokens[at][0]
         if word == "{":
             return self._group(at)
-        if word in ("for", "while", "if"):
+        if _WORD.fullmatch(word) and at + 1 < len(self.tokens) and self.tokens[at + 1][0] == ":":
+            return self.behind_statement(at + 2)
+        if word in ("for", "while", "if", "switch"):
             return self._controlled(at, word)
         if word == "do":
-            body = self._statement(at + 1)
+            body = self.behind_statement(at + 1)
             return None if body is None else self._simple(body)
         return self._simple(at)
 
@@ -86,9 +108,9 @@ class Scanner:
         if at + 1 >= len(self.tokens) or self.tokens[at + 1][0] != "(":
             return None
         head = self._group(at + 1)
-        body = None if head is None else self._statement(head)
+        body = None if head is None else self.behind_statement(head)
         if body is not None and word == "if" and body < len(self.tokens) and self.tokens[body][0] == "else":
-            return self._statement(body + 1)
+            return self.behind_statement(body + 1)
         return body
 
     def _simple(self, at: int) -> int | None:
