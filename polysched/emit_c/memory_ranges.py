@@ -36,6 +36,10 @@ class MemoryRange:
         return f"{self.end} <= {other.begin} || {other.end} <= {self.begin}"
 
 
+NOTHING = MemoryRange(begin="(const char *)0", end="(const char *)0")
+"""Of an array that is named where no instance reads or writes it; it lies apart from everything."""
+
+
 def memory_of_value(spelling: str) -> MemoryRange:
     """The memory of an object that C can take the address of."""
     return MemoryRange(begin=f"(const char *)&({spelling})", end=f"(const char *)(&({spelling}) + 1)")
@@ -50,9 +54,11 @@ def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
     """
     if array.is_scalar:
         return memory_of_value(array.c_element)
-    touched = isl.Set.from_union_set(union_map(
-        a.relation for s in scop.statements for a in s.accesses if a.array == array.name).range())
-    touched = touched.intersect_params(scop.context)
+    anywhere = union_map(a.relation for s in scop.statements for a in s.accesses if a.array == array.name).range()
+    anywhere = anywhere.intersect_params(scop.context)
+    if anywhere.is_empty():
+        return NOTHING
+    touched = isl.Set.from_union_set(anywhere)
     pointers = max((k for k, extent in enumerate(array.c_extents) if extent is None), default=0)
     if any(not (touched.dim_has_lower_bound(isl.dim_type.set, k) and touched.dim_has_upper_bound(isl.dim_type.set, k))
            for k in range(pointers + 1)):

@@ -55,3 +55,13 @@ def test_rows_in_several_pieces_are_no_longer_than_their_elements(tmp_path: Path
     given, made = load(SWAP, tmp_path, strict=False), load(text, tmp_path, strict=False)
     for n, i, j in ((9, 2, 5), (9, 0, 8), (9, 3, 4), (2, 0, 1), (40, 7, 31)):
         np.testing.assert_array_equal(exchanged(made, n, i, j), exchanged(given, n, i, j))
+
+
+def test_an_array_that_no_instance_reads_is_apart_from_all(tmp_path: Path) -> None:
+    """The right side of `2 || never[i]` is not computed, so nothing of `never` is touched."""
+    source = tmp_path / "short.c"
+    source.write_text("void f(int n, int *a, int *b, int *never) {\n"
+                      "  for (int i = 0; i < n; i++)\n    a[i] = b[i] + (2 || never[i]);\n}\n")
+    (region,) = transform_file(source, PipelineOptions(autodetect=True)).regions
+    assert "&b[" in region.text
+    assert "&never[" not in region.text
