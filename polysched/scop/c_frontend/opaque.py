@@ -193,7 +193,7 @@ def bounds_depend_on_data(x: Extraction, node: c_ast.For) -> bool:
     """
     counter = stepped_name(node.next)
     heads = [node.init, node.cond] if isinstance(node.init, c_ast.Assignment | c_ast.DeclList) else [node.cond]
-    for head in heads:
+    for head in filter(None, heads):
         for part in _changing_parts(x, head):
             if isinstance(part, c_ast.ArrayRef) or (isinstance(part, c_ast.UnaryOp) and part.op == "*"):
                 return True
