@@ -225,8 +225,7 @@ def _with_register_tiles(loops: Node, facts: Facts, printer: RegionPrinter, *, o
 
 def _in_vectors(loops: Node, facts: Facts, printer: RegionPrinter, dependences: Dependences) -> Node:
     """What is no register tile, in vectors where it has such a form, reductions too."""
-    loops = neighbours_in_step(loops, facts, NeighbourRows(
-        dependences=dependences, taken=printer.taken, vector_bits=printer.options.vector_bits))
+    loops = neighbours_in_step(loops, facts, NeighbourRows(dependences=dependences, taken=printer.taken))
     vectors = Vectorisation(
         taken=printer.taken, width=printer.vector_width, calls=printer.has_vector_calls,
         beyond=printer.reads_beyond, anchor=partial(anchor, printer.scop, printer.local_names))

@@ -6,11 +6,7 @@ Rewrite:  for i: { for j: b[i][j] = f(a[i - 1][j], a[i][j]);  if (i > 1) for j: 
 
 Several loops over columns are distributed first, where no row of an earlier one needs a row before of a later one.
 Between the rows and the columns there may be further loops, over the rows of a plane: planes then go side by side, and
-what two planes share comes from the second cache once for both, where the first one does not hold a plane.  The rows of
-these planes go two by two as well, where they share reads and registers hold what is shared:
-
-          for i by 2: for j by 2: for k: { c[i][j][k] = ...;  c[i][j + 1][k] = ...;  the same of i + 1 }
-
+what two planes share comes from the second cache once for both, where the first one does not hold a plane.
 The loops over columns become vectors afterwards (`vector_loops`).  Every number is computed as before.
 
 Vectors as wide as a line save loads along the row beside it (`overlapping_reads`).
@@ -22,10 +18,8 @@ Morgan Kaufmann 2002, section 2.4.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.ast_reader import substitute_node
@@ -49,12 +43,10 @@ from polysched.emit_c.loops import Block, For, If, Node, block, instances, strai
 from polysched.emit_c.named_bounds import named_bounds
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.split_loops import limits_of
-from polysched.emit_c.vector_types import registers_of
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Scop
 
 ROWS = 2
-FREE_REGISTERS = 16    # of all, for sums, factors, what one row alone reads, and what goes from vector to vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,28 +57,21 @@ class NeighbourRows:
     ----------
     dependences : of the program.
     taken : names that must not be made up.
-    vector_bits : width of a vector register.
     """
 
     dependences: Dependences
     taken: TakenNames
-    vector_bits: int = 256
 
 
 @dataclass(frozen=True)
 class _Part:
     """A loop over the columns of a row, the loops between it and the rows, and when it runs: conditions on the row, on
     these loops, and others.
-
-    Parameters
-    ----------
-    by_blocks : whether the innermost of the loops between takes several steps at a time as well.
     """
 
     row: For
     between: tuple[For, ...] = ()
     conditions: tuple[Condition, ...] = ()
-    by_blocks: bool = False
 
     def on(self, *names: str) -> tuple[Condition, ...]:
         """The conditions on the first variable, and not on any of the others, whose loops stand inside of its loop."""
@@ -124,13 +109,7 @@ def _in_step(loop: For, facts: Facts, how: NeighbourRows, leaves: tuple[Leaf, ..
     if any(_orders(together, source, sink, level, how.dependences)
            for level in inner for k, source in enumerate(own) for sink in own[:k]):
         return None
-    made = []
-    for part, mine in zip((part for part in parts if part is not None), own, strict=True):
-        rows, apart = part
-        level = depth + len(apart.between)
-        free = _shares_in_blocks(loop, apart, how) and not _orders(together, mine, mine, level, how.dependences)
-        made.append(_blocks(rows, replace(apart, by_blocks=free), how.taken))
-    return block(tuple(made))
+    return block(tuple(_blocks(*part, how.taken) for part in parts if part is not None))
 
 
 def _is_plain(loop: For) -> bool:
@@ -229,24 +208,6 @@ def _shares(row: For, name: str, scop: Scop) -> bool:
     return False
 
 
-def _shares_in_blocks(loop: For, part: _Part, how: NeighbourRows) -> bool:
-    """Whether rows one behind the other share reads too, and registers hold what the rows of a block share."""
-    if not part.between or not _shares(part.row, part.between[-1].variable, how.dependences.scop):
-        return False
-    names = (loop.variable, part.between[-1].variable)
-    read = set(_forms(part.row, how.dependences.scop, writes=False))
-    readers = Counter((array, tuple(substitute(form, at) for form in forms))
-                      for at in _places(names) for array, forms in read)
-    shared = sum(count > 1 for count in readers.values())
-    return shared + FREE_REGISTERS <= registers_of(how.vector_bits)
-
-
-def _places(names: Sequence[str]) -> list[dict[str, Linear]]:
-    """The rows of a block: the values of the variables that number them, from those of its first row."""
-    return [{name: variable(name) + offset for name, offset in zip(names, offsets, strict=True)}
-            for offsets in product(range(ROWS), repeat=len(names))]
-
-
 def _forms(row: For, scop: Scop, *, writes: bool) -> Iterator[tuple[str, tuple[Linear, ...]]]:
     """The elements that a row reads or writes."""
     for instance in instances(row):
@@ -267,43 +228,23 @@ def _orders(own: Sequence[Leaf], sources: Sequence[Leaf], sinks: Sequence[Leaf],
 
 def _blocks(loop: For, part: _Part, taken: TakenNames) -> Node:
     """Several rows at a time, and the last ones one by one."""
-    blocks = (loop, part.between[-1]) if part.by_blocks else (loop,)
-    node = _by_blocks(blocks, part, (), taken)
+    bounds = named_bounds(replace(loop, body=_around(part, part.row)), taken)
+    length = bounds.upper - bounds.lower
+    together = block(tuple(substitute_node(part.row.body, {loop.variable: variable(loop.variable) + k})
+                           for k in range(ROWS)))
+    node: Node = replace(loop, lower=bounds.lower, upper=bounds.upper - (ROWS - 1), step=ROWS,
+                         body=_around(part, replace(part.row, body=together)))
+    if not (length.is_constant and length.constant % ROWS == 0):   # C's remainder of a negative length is negative too
+        rest = replace(loop, lower=bounds.upper - of_atom(Remainder(length, ROWS)), upper=bounds.upper,
+                       body=_around(part, replace(part.row, body=substitute_node(part.row.body, {}))))
+        node = block((node, rest))
+    node = bounds.around(node)
     return If(junction("&&", part.conditions), node) if part.conditions else node
 
 
-def _by_blocks(loops: Sequence[For], part: _Part, several: tuple[str, ...], taken: TakenNames) -> Node:
-    """The loops in steps of several iterations, and the last iterations one by one.
-
-    Parameters
-    ----------
-    loops : the loop over rows or planes, and the loop between that takes blocks as well, if there is one.
-    several : the variables of the loops around whose iterations are taken several at a time here.
-    """
-    loop, inner = loops[0], loops[1:]
-    kept = part.between[:-1] if part.by_blocks else part.between
-
-    def body(names: tuple[str, ...]) -> Node:
-        if inner:
-            return _around(kept, _by_blocks(inner, part, names, taken))
-        rows = block(tuple(substitute_node(part.row.body, at) for at in _places(names)))
-        row = replace(part.row, body=rows)
-        return row if part.by_blocks else _around(kept, row)
-
-    bounds = named_bounds(replace(loop, body=_around(part.between, part.row)), taken)
-    length = bounds.upper - bounds.lower
-    node: Node = replace(loop, lower=bounds.lower, upper=bounds.upper - (ROWS - 1), step=ROWS,
-                         body=body((*several, loop.variable)))
-    if not (length.is_constant and length.constant % ROWS == 0):   # C's remainder of a negative length is negative too
-        rest = replace(loop, lower=bounds.upper - of_atom(Remainder(length, ROWS)), upper=bounds.upper,
-                       body=body(several))
-        node = block((node, rest))
-    return bounds.around(node)
-
-
-def _around(between: Sequence[For], row: Node) -> Node:
+def _around(part: _Part, row: For) -> Node:
     """A row inside of the loops between it and the others."""
-    node = row
-    for loop in reversed(between):
+    node: Node = row
+    for loop in reversed(part.between):
         node = replace(loop, body=node)
     return node

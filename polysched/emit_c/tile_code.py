@@ -51,7 +51,7 @@ from polysched.emit_c.vector_dtypes import computed_dtypes
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_statements import add_statements
-from polysched.emit_c.vector_types import VectorTypes, has_vectors, registers_of
+from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.windows import Window, windows
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
@@ -395,7 +395,7 @@ class TileCode:
         reached = (self._reach(instance, access, Point(()), self.lanes) for instance in instances(self.tile.body)
                    for access in self.scop.statement(instance.statement).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
-                           registers=registers_of(self.vector_bits))
+                           registers=32 if self.vector_bits >= 512 else 16)
 
     @property
     def _rows(self) -> int:

@@ -20,11 +20,6 @@ def has_vectors(dtype: DType) -> bool:
     return dtype.kind in _LETTER and dtype.bits <= 64 and not (dtype.is_float and dtype.bits < 32)
 
 
-def registers_of(vector_bits: int) -> int:
-    """How many vector registers a target has whose vectors are so wide: AVX-512 has twice those of AVX2."""
-    return 32 if vector_bits >= 512 else 16
-
-
 @dataclass(frozen=True)
 class VectorTypes:
     """Collects the vector types of one region while it is printed."""
