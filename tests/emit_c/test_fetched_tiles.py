@@ -10,6 +10,7 @@ import pytest
 import polysched
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
+from tests.tiling.test_skewed_tiles import STENCIL
 from tests.tiling.test_stencil_edges import arrays_of, run
 
 FETCH = re.compile(r"__builtin_prefetch\(\(const char \*\)&(.*) \+ 0\);")
@@ -34,8 +35,8 @@ def emitted(text: str, *, bits: int = 512, **options: object) -> str:
 def test_every_vector_fetches_its_counterpart_in_the_next_tile(split: bool) -> None:
     text = emitted(program(60, 60, 60), tile=(2, 8, 12, 80), split_tiles=split)
     found = set(FETCH.findall(text))
-    assert {"A[i][j + 12][k]", "A[i + 1][j + 13][k]"} <= found
-    assert {"B[i - 1][j + 11][k]", "B[i][j + 12][k]"} <= found
+    assert {"A[i][j + 12][k]", "A[i + 1][j + 12][k]"} <= found
+    assert {"B[i - 1][j + 11][k]", "B[i][j + 11][k]"} <= found
     gaps = text.index("the gaps between") if split else len(text)
     assert not FETCH.search(text[gaps:]), "gaps have no tiles that follow each other"
 
@@ -49,6 +50,10 @@ def test_every_vector_fetches_its_counterpart_in_the_next_tile(split: bool) -> N
 ])
 def test_what_gains_nothing_is_not_fetched(text: str, options: dict[str, object]) -> None:
     assert not FETCH.search(emitted(text, **options))
+
+
+def test_rows_that_lie_one_behind_the_other_are_left_to_the_hardware() -> None:
+    assert not FETCH.search(emitted(STENCIL.format(n=500, steps=20), tile=(4, 16, 1024)))
 
 
 @pytest.mark.parametrize(("n", "m", "l"), [(57, 58, 51), (59, 50, 66)])
