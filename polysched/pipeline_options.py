@@ -45,7 +45,8 @@ class PipelineOptions:
         strategy nor an instruction is chosen by hand.
     expand : give temporaries that every iteration writes anew a copy per iteration, so that they order nothing; most
         copies become variables or small buffers again in the emitted loops.
-    reassociate : sums and products of floats may be computed in another order, and so be rounded differently.
+    reassociate : sums and products of floats may be computed in another order, with equal constant factors taken out
+        of sums, and so be rounded differently.
     guard : test at run time what the extraction assumes, with the original code as the other branch; None where loops
         were found by `autodetect`, for which nobody promised anything.
     safe : keep the original code of a region of a C file as an alternative, for where there is too little to do.

@@ -58,7 +58,8 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                             "of the C library, which keep a loop scalar (default: %(default)s)")
     add_instructions(parser)
     group.add_argument("--reassociate", action="store_true",
-                       help="allow sums and products of floats in another order, which rounds differently")
+                       help="allow sums and products of floats in another order, and equal constant factors taken "
+                            "out of sums, which rounds differently")
     group.add_argument("--guard", action=argparse.BooleanOptionalAction, default=None,
                        help="test at run time what the extraction assumes, with the original code as the other branch "
                             "(default: with --autodetect, which leaves loops as they are where no test can tell)")

@@ -23,7 +23,8 @@ class EmitOptions:
         scalar code, in which the compiler may find vectors by itself.
     math : `vector` computes functions of math.h on vectors by own code, to within 4 units in the last place; `libm`
         calls the C library, which keeps loops with calls out of vectors.
-    reassociate : sums and products of floats may be rounded in another order, so that lanes can have partial results.
+    reassociate : sums and products of floats may be rounded in another order, so that lanes can have partial results,
+        and equal constant factors be taken out of sums where fewer operations are left.
     packing : copy operands of register tiles into contiguous panels where a loop reuses them.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.

@@ -30,6 +30,7 @@ from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
 from polysched.emit_c.lagging_rows import LaggingRows, rows_behind_each_other
 from polysched.emit_c.lane_reductions import LaneReductions, reduce_in_lanes
+from polysched.emit_c.linear_combinations import collected
 from polysched.emit_c.loop_generation import generate_loops
 from polysched.emit_c.loops import If, Node, Packed, Panel, loop_names, walk_nodes
 from polysched.emit_c.names import TakenNames, identifier_of, local_array_names, name_loops, taken_names
@@ -156,6 +157,8 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
                          macros=macros)
     types = VectorTypes(taken)
     math = VectorMath(taken, types, options.vector_bits) if options.vector_bits and options.math == "vector" else None
+    if options.reassociate and options.trace is None:
+        scop = collected(scop, but={r.statement for r in find_reductions(scop)})
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
                             comments=band_comments(tiled), types=types, taken=taken,
                             loop_names=loop_names(loops), math=math)
