@@ -227,7 +227,9 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
 
 def _split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], plan: BandPlan, band: Band,
            place: _Place) -> Node | None:
-    """The band in split tiles; None where they do not apply."""
+    """The band in split tiles; None where they do not apply, as around further loops or a register block."""
+    if has_loops(band.child) or place.sunk or plan.shape is not None:
+        return None
     steps, faces = plan.edges[0], faces_of(position, band.members)
     if steps is None or faces is None:
         return None

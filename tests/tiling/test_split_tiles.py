@@ -94,6 +94,13 @@ def test_the_model_splits_where_nobody_forbids_it(options, split):
     assert ("pieces" in explained.to_json()) == split
 
 
+def test_bands_around_further_loops_are_not_split():
+    """Gaps are made of the band's own loops alone."""
+    tiled = tile(scheduled(kernels.time_with_two_products()), plain(sizes=8, split=True))
+    assert_legal(tiled)
+    assert all(band.pieces == 0 for band in tiled.bands)
+
+
 def test_edges_by_hand_are_in_wavefronts_unless_asked_for():
     assert shape(tile(schedule_of(60, 20), plain(sizes=(4, 8, 16))))[0] == "wavefront0"
 
@@ -120,10 +127,11 @@ def test_the_option_reaches_the_tiles():
     assert PipelineOptions(split_tiles=True).chosen()["split_tiles"] is True
 
 
-def computed(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: Path, sizes: tuple[int, ...]):
+def computed(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: Path, sizes: tuple[int, ...],
+             **options: bool):
     """What split tiles and the source compute, with the tiled schedule in front."""
     tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(
-        sizes=edges, split=True, target=replace(MACHINE, cores=cores, vector_bits=bits)))
+        sizes=edges, split=True, target=replace(MACHINE, cores=cores, vector_bits=bits), **options))
     head = text[:text.index("#pragma")]
     ours = load(f"{head}{emit(tiled).text}}}\n", folder, flags=("-O1", "-fopenmp")).f
     heads = head[head.index("(") + 1:head.index(")")]
@@ -137,6 +145,26 @@ def computed(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: P
 def test_around_every_edge_the_source_is_computed(n, steps, edges, cores, tmp_path):
     text = STENCIL.format(n=n, steps=steps)
     _, ours, source = computed(text, edges, cores, 256, tmp_path, (n, n, n))
+    assert ours == source
+
+
+def test_a_sum_beside_time_and_space_is_computed_in_pieces_and_gaps(tmp_path):
+    text = """void f(double A[200], double B[200], double W[5]) {
+#pragma scop
+  for (int t = 0; t < 30; t++) {
+    for (int i = 2; i < 198; i++) {
+      B[i] = 0;
+      for (int k = 0; k < 5; k++)
+        B[i] += 0.2 * W[k] * A[i + k - 2];
+    }
+    for (int i = 2; i < 198; i++)
+      A[i] = B[i];
+  }
+#pragma endscop
+}
+"""
+    tiled, ours, source = computed(text, (4, 16, 8), 2, 256, tmp_path, (200, 1, 1), register=False)
+    assert tiled.bands[0].pieces == 2
     assert ours == source
 
 
