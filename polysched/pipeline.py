@@ -92,6 +92,7 @@ class Optimized(Shown):
         bands = [f"band {b.band}: tiles {'x'.join(map(str, b.sizes)) or 'off'}"
                  f"{f', in strips of {b.strip}' if b.strip else ''}"
                  f"{', wavefront' if b.wavefront else ''}"
+                 f"{f', split into {b.pieces} pieces' if b.pieces else ''}"
                  f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
                  for b in self.tiled.bands]
         return (*self._alternatives(), f"schedule: {self.schedule.algorithm}",

@@ -8,6 +8,7 @@ is marked parallel or simd.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -47,6 +48,8 @@ from polysched.tiling.shared_strips import Strips, share_strips
 from polysched.tiling.split_tiles import faces_of, pieces_of, split
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
+
+_LOG = logging.getLogger(__name__)
 
 NO_PIECES = ("tiles were not split: that takes two threads, a space of known size that is several times as wide as "
              "what a row of tiles moves on by, and dependences that reach no further aside than steps of time allow")
@@ -88,6 +91,8 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
                             seconds=TILING_SECONDS)
         if found is not None:
             unsplit = options.split and not any(band.pieces for band in found.bands)
+            if unsplit:
+                _LOG.warning(NO_PIECES)
             return replace(found, fallbacks=(*fallbacks, *([NO_PIECES] if unsplit else [])))
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
     untiled = _tiled(schedule, replace(options, parallel_degrees=1, sizes="off", register=False))
