@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from polysched.errors import NoCompilerError, UsageError
+from polysched.errors import CompileError, NoCompilerError, UsageError
 from polysched.fuzz.configuration import Build
 from polysched.measure.building import Binary, compile_shared
 from polysched.measure.c_integers import evaluate
@@ -87,14 +88,28 @@ def compile_builds(versions: Sequence[Version], *, name: str, folder: Path, comp
             for build, chosen in builds.items() if chosen]
 
 
+PARALLEL_LOOP = """int sum(int n) {
+  int s = 0;
+  #pragma omp parallel for reduction(+ : s)
+  for (int i = 0; i < n; i++)
+    s += i;
+  return s;
+}
+"""
+
+
 @cache
 def _clang() -> Compiler | None:
-    """The first clang that this machine has."""
+    """The first clang of this machine that links OpenMP, whose library comes apart from it."""
     for command in CLANG_NAMES:
         try:
-            return find_compiler(command)
-        except NoCompilerError:
+            compiler = find_compiler(command)
+            with TemporaryDirectory(prefix="polysched-fuzz-") as folder:
+                compile_shared(PARALLEL_LOOP, name="openmp", folder=Path(folder), compiler=compiler,
+                               flags=BUILD_FLAGS[Build.CLANG])
+        except (NoCompilerError, CompileError):
             continue
+        return compiler
     return None
 
 
