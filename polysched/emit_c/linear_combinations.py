@@ -36,6 +36,7 @@ from polysched.scop.body import (
     children,
     rebuild,
     walk,
+    with_children,
 )
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 from polysched.scop.scop import Scop, Statement
@@ -79,27 +80,13 @@ def _in_expression(expr: Expr, same: Mapping[str, str]) -> Expr:
     """Every outermost linear combination below an expression, its values first."""
     if not _is_sum(expr):
         parts = tuple(_in_expression(child, same) for child in children(expr))
-        return _with_children(expr, parts)
+        return with_children(expr, parts)
     terms = _terms(expr, expr.dtype)
     if terms is None:
         return expr
     inner = [(_in_expression(value, same), factor) for value, factor in terms]
     found = _combination(inner, expr.dtype, same)
     return found if found is not None and _cost(found, same) < _cost(expr, same) else expr
-
-
-def _with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
-    match expr:
-        case Unary() | Cast():
-            return replace(expr, operand=parts[0])
-        case Binary():
-            return replace(expr, left=parts[0], right=parts[1])
-        case Select():
-            return replace(expr, condition=parts[0], then=parts[1], otherwise=parts[2])
-        case Call():
-            return replace(expr, arguments=parts)
-        case _:
-            return expr
 
 
 def _is_sum(expr: Expr) -> bool:

@@ -192,18 +192,23 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     old = children(expr)
     new = tuple([rebuild(child, change) for child in old])
     if any(a is not b for a, b in zip(old, new, strict=True)):   # else the tree itself stays, uncopied
-        match expr:
-            case Unary() | Cast():
-                expr = replace(expr, operand=new[0])
-            case Binary():
-                expr = replace(expr, left=new[0], right=new[1])
-            case Select():
-                expr = replace(expr, condition=new[0], then=new[1], otherwise=new[2])
-            case Call():
-                expr = replace(expr, arguments=new)
-            case _:
-                pass
+        expr = with_children(expr, new)
     return change(expr)
+
+
+def with_children(expr: Expr, new: tuple[Expr, ...]) -> Expr:
+    """The same node above other operands."""
+    match expr:
+        case Unary() | Cast():
+            return replace(expr, operand=new[0])
+        case Binary():
+            return replace(expr, left=new[0], right=new[1])
+        case Select():
+            return replace(expr, condition=new[0], then=new[1], otherwise=new[2])
+        case Call():
+            return replace(expr, arguments=new)
+        case _:
+            return expr
 
 
 def statement_expressions(body: tuple[BodyStatement, ...]) -> Iterator[Expr]:
