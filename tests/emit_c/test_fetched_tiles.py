@@ -16,12 +16,12 @@ from tests.tiling.test_stencil_edges import arrays_of, run
 FETCH = re.compile(r"__builtin_prefetch\(\(const char \*\)&(.*) \+ 0\);")
 STAR = ("0.5 * {x}[i][j][k] + 0.0625 * ({x}[i - 1][j][k] + {x}[i + 1][j][k]) + 0.125 * ({x}[i][j - 1][k] + "
         "{x}[i][j + 1][k]) + 0.0625 * ({x}[i][j][k - 1] + {x}[i][j][k + 1])")
-SPACE = "for (int i = 1; i < {n} - 1; i++) for (int j = 1; j < {m} - 1; j++) for (int k = 1; k < {l} - 1; k++)"
+SPACE = "for (int i = 1; i < {n} - 1; i++) for (int j = 1; j < {m} - 1; j++) for (int k = 1; k < {length} - 1; k++)"
 
 
-def program(n: int, m: int, l: int, *, steps: int = 5) -> str:    # noqa: E741
-    space = SPACE.format(n=n, m=m, l=l)
-    return (f"void f(double A[{n}][{m}][{l}], double B[{n}][{m}][{l}])\n{{\n#pragma scop\n"
+def program(n: int, m: int, length: int, *, steps: int = 5) -> str:
+    space = SPACE.format(n=n, m=m, length=length)
+    return (f"void f(double A[{n}][{m}][{length}], double B[{n}][{m}][{length}])\n{{\n#pragma scop\n"
             f"  for (int t = 0; t < {steps}; t++) {{\n    {space} B[i][j][k] = {STAR.format(x='A')};\n"
             f"    {space} A[i][j][k] = {STAR.format(x='B')};\n  }}\n#pragma endscop\n}}\n")
 
@@ -56,11 +56,11 @@ def test_rows_that_lie_one_behind_the_other_are_left_to_the_hardware() -> None:
     assert not FETCH.search(emitted(STENCIL.format(n=500, steps=20), tile=(4, 16, 1024)))
 
 
-@pytest.mark.parametrize(("n", "m", "l"), [(57, 58, 51), (59, 50, 66)])
-def test_the_source_is_computed(n: int, m: int, l: int, tmp_path: Path) -> None:    # noqa: E741
-    text = program(n, m, l)
+@pytest.mark.parametrize(("n", "m", "length"), [(57, 58, 51), (59, 50, 66)])
+def test_the_source_is_computed(n: int, m: int, length: int, tmp_path: Path) -> None:
+    text = program(n, m, length)
     ours = emitted(text, tile=(2, 8, 12, 80))
     assert FETCH.search(ours)
-    arrays = arrays_of(text[text.index("(") + 1:text.index(")")], (n, m, l))
+    arrays = arrays_of(text[text.index("(") + 1:text.index(")")], (n, m, length))
     results = [run(load(code, tmp_path, strict=False).f, arrays, ()) for code in (text, ours)]
     assert results[0] == results[1]
