@@ -117,6 +117,15 @@ class Target:
             return self.peak_flop_per_second[name]
         return 2.0 * self.lanes(element_bits) * self.ports.fma_pipes * self.frequency_hz
 
+    @property
+    def last_private(self) -> CacheLevel:
+        """The outermost cache that a core has to itself; the first one where none is."""
+        return max((c for c in self.caches if c.shared_by == 1), key=lambda c: c.level, default=self.caches[0])
+
+    def beyond(self, cache: CacheLevel) -> int:
+        """The level from which a cache is filled; 0 for memory."""
+        return cache.level + 1 if self.cache(cache.level + 1) else 0
+
     def bandwidth(self, level: int) -> float:
         """Bytes per second of one core out of a cache level, or out of memory (level 0).
 

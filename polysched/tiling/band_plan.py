@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from polysched.tiling.nest import Nest
 from polysched.tiling.register_shape import RegisterShape
+from polysched.tiling.split_tiles import Pieces
 from polysched.tiling.tile_problem import TileProblem, innermost_choice
 from polysched.tiling.tile_search import TileChoice
 from polysched.tiling.traffic import Level, structure_of
@@ -29,7 +30,7 @@ class BandPlan:
     edges : tile edge per member; None where the member gets no tile loop.
     order : the members that get tile loops, outermost first.
     outer : further levels of tiles around these, the outermost level first.
-    split : pieces into which space is cut, one per thread, in split tiles (`split_tiles`); 0 for other tiles.
+    pieces : into which space is cut in split tiles; None for other tiles.
     in_steps : the outermost level stays outside of the loop that runs on threads (`shared_steps`).
     shape : the register block inside; None for plain point loops.
     rows_first : the block loop of the rows stands outside that of the columns.
@@ -42,7 +43,7 @@ class BandPlan:
     edges: tuple[int | None, ...]
     order: tuple[int, ...]
     outer: tuple[TileLevel, ...] = ()
-    split: int = 0
+    pieces: Pieces | None = None
     in_steps: bool = False
     shape: RegisterShape | None = None
     rows_first: bool = True

@@ -6,7 +6,7 @@ sections 3 and 4.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -17,8 +17,31 @@ from polysched.tiling.position import Position, is_independent, runs_backwards
 MOST_SKEW = 8
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Faces:
+    """What tiles over time are cut by from both sides.
+
+    Parameters
+    ----------
+    space : the member of the band that they cut.
+    right, left : grow along every dependence, with the place and against it.
+    multiple : of the time loop in the sum of both, beside a constant per statement.
+    """
+
+    space: int
+    right: isl.UnionPwAff
+    left: isl.UnionPwAff
+    multiple: int
+
+
 def diamond_faces(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, Loop] | None:
-    """The two faces of diamond tiles: a skewed space loop, and its mirror image against time.
+    """The two faces of diamond tiles as loops: a skewed space loop, and its mirror image against time."""
+    found = faces_of(position, tuple(loop.function for loop in loops))
+    return None if found is None else (loops[found.space], Loop(function=found.left, mark=replace(loops[0].mark)))
+
+
+def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...]) -> Faces | None:
+    """A skewed space loop, and its mirror image against time.
 
     For loops [t, s t + i, ...] with dependences that reach as far to the right as to the left, the faces are
     s t + i and s t - i, found as the least multiple c of the time loop for which c t - (s t + i), shifted by a
@@ -28,17 +51,17 @@ def diamond_faces(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, Lo
 
     None when no multiple up to MOST_SKEW will do.
     """
-    time = loops[0]
-    if is_independent(position, time.function):
+    time = members[0]
+    if is_independent(position, time):
         return None
-    for space in loops[1:]:
-        if runs_backwards(position, space.function):
+    for space, function in enumerate(members[1:], 1):
+        if runs_backwards(position, function):
             continue
         for multiple in range(1, MOST_SKEW + 1):
             factor = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, multiple)
-            mirror = shifted(position, time.function.scale_val(factor).sub(space.function))
+            mirror = shifted(position, time.scale_val(factor).sub(function))
             if mirror is not None:
-                return space, Loop(function=mirror, mark=replace(time.mark))
+                return Faces(space=space, right=function, left=mirror, multiple=multiple)
     return None
 
 

@@ -15,6 +15,7 @@ from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel
 from polysched.tiling.balance import uneven_share
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
+from polysched.tiling.diamond import faces_of
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.loops import has_loops, loops_below
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
@@ -24,7 +25,7 @@ from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.shared_steps import in_steps, lost_by_steps
 from polysched.tiling.skewed_tiles import choose_skewed_tile
-from polysched.tiling.split_tiles import faces_of, pieces_of
+from polysched.tiling.split_tiles import Pieces, pieces_of
 from polysched.tiling.temporary_rows import rows_of_temporaries
 from polysched.tiling.tile_problem import (
     USABLE,
@@ -114,7 +115,8 @@ class _Planner:
                 reason="tiles were not asked for, and no register block pays", nest=nest)
         given, edges = _given_levels(options, count), _stretched(options.sizes, count)
         return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
-                                     split=options.target.cores if options.split and not given else 0,
+                                     pieces=self.pieces(band, position, edges[0]) if options.split and not given
+                                     and shape is None and threads else None,
                                      in_steps=threads and _is_in_steps(given, _free(band, position)), shape=shape),
                             options)
 
@@ -209,7 +211,11 @@ class _Planner:
         if sets is not None:
             problem = replace(problem, cache=sets)
         skewed = problem.wavefront and is_skewed(nest) and shape is None
-        choice = self.skewed_tile(problem, band, position) if skewed else choose_tile(problem)
+        pieces = None
+        if skewed:
+            choice, pieces = self.skewed_tile(problem, band, position)
+        else:
+            choice = choose_tile(problem)
         if choice is None and self.options.outer_sizes:
             return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
         if choice is None:
@@ -218,7 +224,7 @@ class _Planner:
         edges = tuple(None if (skewed or nest.fixed[loop] or loop in whole) and edge >= nest.extents[loop] else edge
                       for loop, edge in enumerate(choice.edges))
         plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
-                                     split=choice.split,
+                                     pieces=pieces,
                                      order=tuple(loop for loop in choice.order if edges[loop] is not None)),
                             self.options)
         needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
@@ -233,16 +239,23 @@ class _Planner:
         return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
                                nest=nest, candidate=plan, level=level)
 
-    def skewed_tile(self, problem: TileProblem, band: Band, position: Position) -> TileChoice | None:
+    def skewed_tile(self, problem: TileProblem, band: Band,
+                    position: Position) -> tuple[TileChoice | None, Pieces | None]:
         """The edges for tiles over time, which are split where that is quicker, and where space can be cut so."""
         target = self.options.target
         may_split = self.options.split is not False and not self.options.outer_sizes and not self.options.diamond
         faces = faces_of(position, band.members) if may_split and problem.threads > 1 else None
         choice = choose_skewed_tile(problem, target, faces)
-        if choice is None or faces is None or not choice.split or pieces_of(
-                position.domain, band.members[0], faces, steps=choice.edges[0], count=choice.split):
-            return choice
-        return choose_skewed_tile(problem, target)
+        if choice is None or faces is None or not choice.split:
+            return choice, None
+        pieces = pieces_of(position.domain, band.members[0], faces, steps=choice.edges[0], count=problem.threads)
+        return (choose_skewed_tile(problem, target), None) if pieces is None else (choice, pieces)
+
+    def pieces(self, band: Band, position: Position, steps: int) -> Pieces | None:
+        """One piece of space per thread, for tiles by hand; none around further loops."""
+        faces = None if has_loops(band.child) else faces_of(position, band.members)
+        return None if faces is None else pieces_of(position.domain, band.members[0], faces, steps=steps,
+                                                    count=self.options.target.cores)
 
     def with_given_levels(self, plan: BandPlan, free: tuple[int, ...]) -> BandPlan:
         """The plan inside the levels of tiles that the user wants; its own edges count where they are smaller."""
@@ -353,13 +366,12 @@ def _waiting_seconds(plan: BandPlan, options: TilingOptions) -> float:
     """What the data moved into the last private cache and the last iterations on threads cost."""
     shape, nest, target = plan.shape, plan.nest, options.target
     assert shape is not None
-    private = max((c for c in target.caches if c.shared_by == 1), key=lambda c: c.level, default=target.caches[0])
-    outside = private.level + 1 if target.cache(private.level + 1) else 0
+    private = target.last_private
     moved = sum(traffic_bytes(nest, plan_structure(plan), int(private.size_bytes * USABLE), private.line_bytes))
     first, edge = (shape.columns, shape.column_count) if plan.columns_outside else (shape.outer[0], 1)
     waits = 0.5 * edge / nest.extents[first] + uneven_share(nest.extents[first], edge, target.cores)
     cycles = nest.density * nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes)
-    return moved / target.bandwidth(outside) + waits * cycles * target.cores / target.frequency_hz
+    return moved / target.bandwidth(target.beyond(private)) + waits * cycles * target.cores / target.frequency_hz
 
 
 def _with_blocks(plan: BandPlan, options: TilingOptions) -> BandPlan:

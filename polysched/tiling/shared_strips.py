@@ -144,8 +144,7 @@ def _is_shared(member: isl.UnionPwAff, keep: isl.UnionSet, run: _Run) -> bool:
 
 def _width(run: _Run, position: Position, how: Strips) -> int:
     """Columns of a strip: as many as stay in the private cache and leave several strips; 0 where those are too few."""
-    private = max((c for c in how.target.caches if c.shared_by == 1), key=lambda c: c.level,
-                  default=how.target.caches[0])
+    private = how.target.last_private
     width = WIDEST
     for keep, band in run.branches:
         here = nest_of(how.scop, branch(position, keep), band.members, how.parameters)

@@ -27,8 +27,8 @@ import numpy as np
 from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
+from polysched.tiling.diamond import Faces
 from polysched.tiling.nest import Nest
-from polysched.tiling.split_tiles import Faces
 from polysched.tiling.tile_problem import USABLE, TileProblem, candidate_edges, unskewed_extent, waiting_cycles
 from polysched.tiling.tile_search import TileChoice
 from polysched.tiling.traffic import working_set_bytes
@@ -49,8 +49,8 @@ ROW_CYCLES = 40
 """What a row costs beside its iterations: bounds, a first and a last vector that repeat iterations of others."""
 
 HANDED_OVER = 0.7
-"""Of the bandwidth of memory: what another core wrote last (26 beside 38 GB/s between two cores of a Zen 4 in different
-halves of its shared cache; what the core itself wrote comes at 78)."""
+"""Of the bandwidth of memory: what another core wrote last (27 beside 38 GB/s between two virtual cores of a Zen 4;
+what the core itself wrote comes at 78)."""
 
 FEW_STEPS = 64
 """Iterations of a loop of unknown length that make the wavefronts: its tiles have to occupy threads then, too."""
@@ -81,14 +81,14 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
         alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1)
-        ways = [(wavefront_seconds(plan, alone, problem.threads), 0)]
-        split = None if faces is None else split_seconds(plan, faces, model, problem.threads)
-        ways += [] if split is None else [(split, problem.threads)]
-        seconds, pieces = min(ways)
+        ways = [(wavefront_seconds(plan, alone, problem.threads), False)]
+        in_pieces = None if faces is None else split_seconds(plan, faces, model, problem.threads)
+        ways += [] if in_pieces is None else [(in_pieces, True)]
+        seconds, split = min(ways)
         if best is None or seconds < best[0]:
             lines = int(seconds * target.bandwidth(0) / problem.line_bytes)
             best = seconds, TileChoice(edges=edges, order=order, cost_lines=lines, binding=(), optimal=True,
-                                       split=pieces)
+                                       split=split)
     return None if best is None else best[1]
 
 
@@ -106,6 +106,8 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) 
     if width < 2 * reach + 1:
         return None
     gaps = (threads - 1) * reach / side
+    # On average a side of a piece has moved in by half of the reach.  The first and the last piece, the only ones of
+    # two, have one such side, and the border of space a whole reach inside of their width.
     widest = (width - (1.5 if threads == 2 else 1) * reach) / side
     teams = -(-nest.extents[0] // steps) * (1 + steps * max(1, len(nest.deepest)))
     half = replace(plan, edges=tuple(steps if loop == 0 else reach if loop == faces.space else None
@@ -136,9 +138,10 @@ def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = 
              for cache, one, whole in zip(model.target.caches, single, once, strict=True)]
     moved = sum(times)
     if handed_over:
-        last, outer = last_private(model.target)
-        across = tiles * single[last] * model.target.bandwidth(outer) / (HANDED_OVER * model.target.bandwidth(0))
-        moved = sum(times[:last]) + max(across, sum(times[last:]))
+        private = model.target.last_private
+        place = model.target.caches.index(private)
+        slower = model.target.bandwidth(model.target.beyond(private)) / (HANDED_OVER * model.target.bandwidth(0))
+        moved = sum(times[:place]) + max(tiles * single[place] * slower, sum(times[place:]))
     frequency = model.target.frequency_hz
     last = structure[-1].loop
     starts = prod(extents) / extents[last] * count * ROW_CYCLES
@@ -146,12 +149,6 @@ def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = 
     waits = prod(extents) * count * waiting_cycles(tile.nest, last, extents[last], model.target)
     return (max(tiles * arithmetic / frequency, tiles * loads / frequency + moved)
             + tiles * (starts + waits) / frequency)
-
-
-def last_private(target: Target) -> tuple[int, int]:
-    """The place of the last cache that a core has to itself, and the level beyond it; the first cache where none is."""
-    last = max((k for k, cache in enumerate(target.caches) if cache.shared_by == 1), default=0)
-    return last, target.caches[last + 1].level if last + 1 < len(target.caches) else 0
 
 
 def _box(nest: Nest, edges: tuple[int | None, ...]) -> tuple[int, ...]:

@@ -21,28 +21,11 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polysched.scheduling.loop_tree import Leaf, Node, Sequence
-from polysched.scheduling.marks import LoopMark, Role
-from polysched.tiling.diamond import MOST_SKEW, diamond_faces
+from polysched.scheduling.marks import Role
+from polysched.tiling.diamond import Faces
 from polysched.tiling.distribute import statement_groups
 from polysched.tiling.loops import Loop, enter, nest
 from polysched.tiling.position import Position, branch, is_independent
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Faces:
-    """What the pieces of a band are cut by.
-
-    Parameters
-    ----------
-    space : the member of the band that pieces cut.
-    right, left : grow along every dependence, with the place and against it.
-    multiple : of the time loop in the sum of both.
-    """
-
-    space: int
-    right: isl.UnionPwAff
-    left: isl.UnionPwAff
-    multiple: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,12 +38,14 @@ class Pieces:
         led to it or from it since the row began.
     width : of a piece and a gap together.
     count : how many there are.
+    space : the member of the band that they cut.
     """
 
     upper: isl.UnionPwAff
     lower: isl.UnionPwAff
     width: int
     count: int
+    space: int
 
     @property
     def piece(self) -> isl.UnionPwAff:
@@ -76,23 +61,6 @@ class Pieces:
     def across(self) -> isl.UnionPwAff:
         """Zero for an instance in a piece, one for an instance in the gap in front of it."""
         return self.piece.sub(_divided(self.lower, self.width))
-
-
-def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...]) -> Faces | None:
-    """The faces of a band whose first loop skews another one; None where dependences leave none.
-
-    Source: as for `diamond.diamond_faces`.
-    """
-    found = diamond_faces(position, tuple(Loop(function=member, mark=LoopMark(member=number))
-                                          for number, member in enumerate(members)))
-    if found is None:
-        return None
-    right, left = (face.function for face in found)
-    for multiple in range(1, MOST_SKEW + 1):
-        rest = _range(position.domain, right.add(left).sub(members[0].scale_val(_value(multiple))))
-        if rest is not None and 0 <= rest[0] and rest[1] <= multiple:
-            return Faces(space=found[0].mark.member, right=right, left=left, multiple=multiple)
-    return None
 
 
 def pieces_of(domain: isl.UnionSet, time: isl.UnionPwAff, faces: Faces, *, steps: int, count: int) -> Pieces | None:
@@ -114,10 +82,10 @@ def pieces_of(domain: isl.UnionSet, time: isl.UnionPwAff, faces: Faces, *, steps
     if width < 2 * reach + 1:
         return None
     origin = _constant(domain, low[0])
-    return Pieces(upper=upper.sub(origin), lower=lower.sub(origin), width=width, count=count)
+    return Pieces(upper=upper.sub(origin), lower=lower.sub(origin), width=width, count=count, space=faces.space)
 
 
-def split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], pieces: Pieces, space: int,
+def split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], pieces: Pieces,
           points: Callable[[Position], Node]) -> Node | None:
     """The nest of a band in split tiles; None where the statements of a time step order each other in a circle.
 
@@ -125,14 +93,13 @@ def split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], 
     ----------
     loops : the band's own, the time loop first.
     tiles : its tile loops, that of the time loop first.
-    space : the member that the pieces cut.
     points : makes the loops inside of one tile.
     """
     row, *others = tiles
     below = enter(position, (row,))
     own, gaps = (branch(below, position.domain.intersect(
         pieces.across.sub(_constant(position.domain, across)).zero_union_set())) for across in (0, 1))
-    mark = replace(loops[space].mark, role=Role.TILE, pieces=pieces.count)
+    mark = replace(loops[pieces.space].mark, role=Role.TILE, pieces=pieces.count)
     piece = Loop(function=pieces.piece, mark=mark)
     inside = (piece, *others)
     filled = _gaps(gaps, loops, Loop(function=pieces.half, mark=mark))

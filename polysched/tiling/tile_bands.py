@@ -45,7 +45,7 @@ from polysched.tiling.position import Position, branch, is_independent, is_legal
 from polysched.tiling.register_tiles import block_of, register_nest
 from polysched.tiling.rotated_sums import rotate_sums
 from polysched.tiling.shared_strips import Strips, share_strips
-from polysched.tiling.split_tiles import faces_of, pieces_of, split
+from polysched.tiling.split_tiles import split
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
 
@@ -204,8 +204,10 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     steps: tuple[Loop, ...] = ()
     if plan.in_steps:
         steps, tiles, *inner = tiles, *inner
-    if plan.split and place.options.parallel and not place.parallel:
-        in_pieces = _split(position, loops, tiles, plan, band, replace(place, parallel=True))
+    if plan.pieces is not None and place.options.parallel and not place.parallel and not place.sunk:
+        time_first = tuple(sorted(tiles, key=lambda tile: tile.mark.member != 0))
+        in_pieces = split(position, loops, time_first, plan.pieces,
+                          lambda below: _order(loops, band, below, replace(place, parallel=True)))
         if in_pieces is not None:
             return in_pieces
     if tiles and place.options.parallel and not place.parallel:
@@ -228,22 +230,6 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     if not tiles:
         points = tuple(replace(loop, mark=replace(loop.mark, role=Role.LOOP)) for loop in points)
     return nest(tiles, _order(points, band, below, place))
-
-
-def _split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], plan: BandPlan, band: Band,
-           place: _Place) -> Node | None:
-    """The band in split tiles; None where they do not apply, as around further loops or a register block."""
-    if has_loops(band.child) or place.sunk or plan.shape is not None:
-        return None
-    steps, faces = plan.edges[0], faces_of(position, band.members)
-    if steps is None or faces is None:
-        return None
-    pieces = pieces_of(position.domain, loops[0].function, faces, steps=steps, count=plan.split)
-    if pieces is None:
-        return None
-    in_order = tuple(sorted(tiles, key=lambda tile: tile.mark.member != 0))
-    return split(position, loops, in_order, pieces, faces.space,
-                 lambda below: _order(loops, band, below, place))
 
 
 def _loops_below(band: Band, place: _Place) -> tuple[Loop, ...]:

@@ -40,7 +40,7 @@ class TileChoice:
     cost_lines : the objective.
     binding : the limits that the choice fills to nine tenths or more.
     optimal : the search was finished within its time.
-    split : pieces of split tiles; 0 for wavefronts and for loops that need neither.
+    split : tiles over time are split, instead of wavefronts of them.
     """
 
     edges: tuple[int, ...]
@@ -48,7 +48,7 @@ class TileChoice:
     cost_lines: int
     binding: tuple[str, ...]
     optimal: bool
-    split: int = 0
+    split: bool = False
 
 
 def choose_tile(problem: TileProblem) -> TileChoice | None:

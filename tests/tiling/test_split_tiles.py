@@ -17,10 +17,11 @@ from polysched.scheduling.loop_tree import from_isl
 from polysched.scop import from_c_text
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.cost_models import Projected
+from polysched.tiling.diamond import faces_of
 from polysched.tiling.explain import explain_text, explanations
 from polysched.tiling.position import top
 from polysched.tiling.skewed_tiles import choose_skewed_tile, full_tiles_seconds, split_seconds
-from polysched.tiling.split_tiles import faces_of, pieces_of
+from polysched.tiling.split_tiles import pieces_of
 from tests.emit_c.compiled import load
 from tests.tiling import kernels
 from tests.tiling.test_skewed_tiles import SMALL, STENCIL, schedule_of
@@ -118,7 +119,7 @@ def test_the_model_knows_narrow_pieces_and_wide_gaps():
     assert too_many is None, "pieces would overlap"
     assert split_seconds(plan, faces, model, 1) is None
     assert full_tiles_seconds(plan, model) <= full_tiles_seconds(plan, model, handed_over=True)
-    assert choose_skewed_tile(plan.problem, SMALL).split == 0, "without faces there are wavefronts"
+    assert choose_skewed_tile(plan.problem, SMALL).split is False, "without faces there are wavefronts"
 
 
 def test_the_option_reaches_the_tiles():
