@@ -14,7 +14,6 @@ from polysched.emit_c.contraction import contract, contracted
 from polysched.emit_c.dead_code import without_dead_code
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.fetched_rows import fetch_rows
-from polysched.emit_c.fetched_tiles import fetch_tiles
 from polysched.emit_c.growing_rows import GrowingRows, sums_in_step
 from polysched.emit_c.heap import (
     Memory,
@@ -169,7 +168,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
         loops = _in_step(loops, facts, printer, tiled.schedule.dependences)
         if options.vector_bits:
             loops = store_past_caches(loops, PastCaches(scop, options.last_cache_bytes))
-            loops = fetch_tiles(fetch_rows(loops, scop, options.vector_bits), scop, options.vector_bits)
+            loops = fetch_rows(loops, scop, options.vector_bits)
             loops = turn_rows(loops, TurnedRows(scop=scop, lanes_of=printer.lanes_of))
     if guard.condition is not None:
         loops = If(guard.condition, loops)
