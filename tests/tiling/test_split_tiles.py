@@ -9,12 +9,13 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from polysched import PipelineOptions
+from polysched import PipelineOptions, optimize
 from polysched.dependence import analyse
-from polysched.emit_c import emit
+from polysched.emit_c import EmitOptions, emit
 from polysched.scheduling import pluto
 from polysched.scheduling.loop_tree import from_isl
 from polysched.scop import from_c_text
+from polysched.target import host
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.diamond import faces_of
@@ -76,8 +77,9 @@ def test_space_too_small_for_pieces_has_none():
 
 
 @pytest.mark.parametrize("kernel", [kernels.gauss_seidel, kernels.jacobi])
-def test_sweeps_in_place_and_space_of_unknown_size_stay_wavefronts(kernel):
+def test_sweeps_in_place_and_space_of_unknown_size_stay_wavefronts(kernel, caplog):
     tiled = tile(scheduled(kernel()), plain(sizes=8, split=True))
+    assert "tiles were not split" in caplog.text
     assert_legal(tiled)
     assert shape(tiled)[0].startswith("wavefront")
     assert "tiles were not split" in " ".join(tiled.fallbacks)
@@ -120,6 +122,20 @@ def test_the_model_knows_narrow_pieces_and_wide_gaps():
     assert split_seconds(plan, faces, model, 1) is None
     assert full_tiles_seconds(plan, model) <= full_tiles_seconds(plan, model, handed_over=True)
     assert choose_skewed_tile(plan.problem, SMALL).split is False, "without faces there are wavefronts"
+
+
+def test_pieces_that_isl_makes_no_loops_of_are_given_up():
+    options = EmitOptions(vector_bits=0, max_operations=70_000)
+    pieces, waves = (tile(schedule_of(60, 20), plain(sizes=(4, 8, 16), split=split)) for split in (True, False))
+    cut = emit(pieces, options=options)
+    assert cut.fallbacks[0].startswith("tiles were not split after all: ")
+    assert cut.text.count("for (") == emit(waves, options=options).text.count("for (")
+
+
+def test_the_steps_of_a_result_say_what_was_split():
+    made = optimize(from_c_text(STENCIL.format(n=60, steps=20)), PipelineOptions(tile=(4, 8, 16), split_tiles=True))
+    pieces = host().cores
+    assert any(f"split into {pieces} pieces" in step for step in made.steps()) == (1 < pieces <= 4)
 
 
 def test_the_option_reaches_the_tiles():
