@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polysched.emit_c.loops import For
-from polysched.scheduling.marks import Role
+from polysched.scheduling.marks import Gaps, Role
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
+
+GAPS = {
+    Gaps.STEPS: "the gaps between the pieces, which have grown meanwhile: step by step",
+    Gaps.TILES: "the gaps between the pieces, which have grown meanwhile, in pieces along another loop",
+    Gaps.CROSSINGS: "where gaps along both loops cross",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +30,8 @@ class BandComments:
     def before(self, loop: For, *, above: tuple[For, ...]) -> list[str]:
         """The comment lines in front of a loop; empty unless it is the first of its band and role."""
         mark = loop.mark
-        if mark.gaps:
-            return ["/* the gaps between the pieces, which have grown meanwhile: step by step */"]
+        if mark.gaps is not Gaps.NONE:
+            return [f"/* {GAPS[mark.gaps]} */"]
         if mark.role is Role.LOOP or any((o.mark.band, o.mark.role) == (mark.band, mark.role) for o in above):
             return []
         if mark.role is Role.WAVEFRONT:

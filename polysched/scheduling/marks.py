@@ -22,6 +22,15 @@ class Role(Enum):
     WAVEFRONT = "wavefront"  # sequential, enumerates wavefronts of tiles
 
 
+class Gaps(Enum):
+    """Which part of the gaps between the pieces of split tiles a loop fills, and how."""
+
+    NONE = "none"
+    STEPS = "steps"            # everything, one time step after the other
+    TILES = "tiles"            # what is in pieces along another member, in tiles over time
+    CROSSINGS = "crossings"    # what is in gaps along that member, too
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoopMark:
     """Properties of the loop below a mark node.
@@ -43,7 +52,8 @@ class LoopMark:
         Only for loops that may be blocked with any length: of a permutable band, or with independent iterations.
     pieces : the loop goes over the pieces of split tiles, so many, or over the halves of the gaps between them; its
         iterations stay with their threads. 0 for other loops.
-    gaps : the loop goes over the time steps of the gaps between such pieces.
+    gaps : the loop is the first of those that fill the gaps between such pieces, step by step over time, in tiles, or
+        where gaps of two dimensions cross.
     strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
     """
 
@@ -57,7 +67,7 @@ class LoopMark:
     least_work: int = 1
     register: bool = False
     pieces: int = 0
-    gaps: bool = False
+    gaps: Gaps = Gaps.NONE
     strip: int = 0
 
     PREFIX = "polysched"
@@ -69,7 +79,7 @@ class LoopMark:
             value = getattr(self, field.name)
             if value == field.default and field.name != "role":
                 continue
-            words.append(f"{field.name}={value.value if isinstance(value, Role) else int(value)}")
+            words.append(f"{field.name}={value.value if isinstance(value, Enum) else int(value)}")
         return " ".join(words)
 
     @classmethod
@@ -90,5 +100,5 @@ class LoopMark:
             least_work=int(values.get("least_work", 1)),
             register=bool(int(values.get("register", 0))),
             pieces=int(values.get("pieces", 0)),
-            gaps=bool(int(values.get("gaps", 0))),
+            gaps=Gaps(values.get("gaps", Gaps.NONE.value)),
         )

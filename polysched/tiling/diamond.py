@@ -26,12 +26,15 @@ class Faces:
     space : the member of the band that they cut.
     right, left : grow along every dependence, with the place and against it.
     multiple : of the time loop in the sum of both, beside a constant per statement.
+    inner : those of another member, which cuts the gaps between the pieces of split tiles in turn; None where no other
+        one does.
     """
 
     space: int
     right: isl.UnionPwAff
     left: isl.UnionPwAff
     multiple: int
+    inner: Faces | None = None
 
 
 def diamond_faces(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, Loop] | None:
@@ -40,7 +43,7 @@ def diamond_faces(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, Lo
     return None if found is None else (loops[found.space], Loop(function=found.left, mark=replace(loops[0].mark)))
 
 
-def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...]) -> Faces | None:
+def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...], *, last: int | None = None) -> Faces | None:
     """A skewed space loop, and its mirror image against time.
 
     For loops [t, s t + i, ...] with dependences that reach as far to the right as to the left, the faces are
@@ -50,18 +53,31 @@ def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...]) -> Faces |
     one corner.
 
     None when no multiple up to MOST_SKEW will do.
+
+    Parameters
+    ----------
+    last : a member that is cut only where no other one can be; the others are cut in turn.
     """
-    time = members[0]
-    if is_independent(position, time):
+    if is_independent(position, members[0]):
         return None
-    for space, function in enumerate(members[1:], 1):
-        if runs_backwards(position, function):
-            continue
-        for multiple in range(1, MOST_SKEW + 1):
-            factor = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, multiple)
-            mirror = shifted(position, time.scale_val(factor).sub(function))
-            if mirror is not None:
-                return Faces(space=space, right=function, left=mirror, multiple=multiple)
+    order = sorted(range(1, len(members)), key=lambda member: member == last)
+    found = (faces for space in order if (faces := _faces_at(position, members, space)) is not None)
+    outer = next(found, None)
+    if outer is None or last is None:
+        return outer
+    inner = next(found, None)
+    return outer if inner is None or inner.space == last else replace(outer, inner=inner)
+
+
+def _faces_at(position: Position, members: tuple[isl.UnionPwAff, ...], space: int) -> Faces | None:
+    time, function = members[0], members[space]
+    if runs_backwards(position, function):
+        return None
+    for multiple in range(1, MOST_SKEW + 1):
+        factor = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, multiple)
+        mirror = shifted(position, time.scale_val(factor).sub(function))
+        if mirror is not None:
+            return Faces(space=space, right=function, left=mirror, multiple=multiple)
     return None
 
 

@@ -27,9 +27,8 @@ from polysched.scheduling.marks import Role
 from polysched.scop.scop import Scop
 from polysched.tiling.band_plan import BandPlan
 from polysched.tiling.distribute import statement_names
-from polysched.tiling.loops import Loop, enter, nest
+from polysched.tiling.loops import Loop, block_of, enter, nest
 from polysched.tiling.position import Position, branch, have_equal_values, is_independent, is_legal
-from polysched.tiling.register_tiles import block_of
 
 Rewrite = Callable[[Band, Position], Node]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -21,6 +21,12 @@ class Loop:
     @property
     def between_tiles(self) -> bool:
         return self.mark.role in (Role.TILE, Role.WAVEFRONT)
+
+
+def block_of(loop: Loop, size: int, role: Role) -> Loop:
+    """The loop over blocks of `size` iterations of a loop."""
+    edge = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
+    return Loop(function=loop.function.scale_down_val(edge).floor(), mark=replace(loop.mark, role=role))
 
 
 def nest(loops: tuple[Loop, ...], child: Node) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children
+from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.scop import Scop
 from polysched.tiling.distribute import statement_names
@@ -25,8 +25,9 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     point loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
     meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
     from a number of iterations on, a larger one where they do little (`light_iterations`), an outermost nest of
-    loops from as many on in all, an outermost loop over tiles where there are two of them.  A loop is simd when it
-    is innermost and carries no dependence.
+    loops from as many on in all, an outermost loop over tiles where there are two of them.  Around loops over pieces of
+    split tiles no loop is, a row of tiles that is the only one either.  A loop is simd when it is innermost and carries no
+    dependence.
     """
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if options.parallel else 0)
 
@@ -56,7 +57,8 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
-    chosen = parallel > 0 and independent and (not innermost or depth == 0)
+    around_pieces = any(isinstance(n, Band) and n.mark is not None and n.mark.pieces for n in walk(band.child))
+    chosen = parallel > 0 and independent and (not innermost or depth == 0) and not around_pieces
     light = times_as_many(scop, statement_names(position.domain)) if chosen and innermost and options.simd else 1
     new = replace(mark, parallel=mark.parallel or chosen,
                   least_iterations=(

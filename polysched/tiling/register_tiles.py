@@ -14,16 +14,10 @@ from polysched.scheduling.loop_tree import Leaf, Node, Sequence, multi_union_pw_
 from polysched.scheduling.marks import Role
 from polysched.tiling.band_plan import BandPlan
 from polysched.tiling.distribute import sets_of, statement_groups, statement_names
-from polysched.tiling.loops import Loop, enter, nest
+from polysched.tiling.loops import Loop, block_of, enter, nest
 from polysched.tiling.position import Position, is_legal
 
 PART = 8    # iterations of a sum that are told apart when statements share a block, at most
-
-
-def block_of(loop: Loop, size: int, role: Role) -> Loop:
-    """The loop over blocks of `size` iterations of a loop."""
-    edge = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, size)
-    return Loop(function=loop.function.scale_down_val(edge).floor(), mark=replace(loop.mark, role=role))
 
 
 def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, child: Node) -> Node | None:

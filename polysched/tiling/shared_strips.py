@@ -24,10 +24,9 @@ from polysched.scheduling.loop_tree import Band, Leaf, Node, Sequence
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.scop import Scop
 from polysched.target.target import Target
-from polysched.tiling.loops import Loop, nest
+from polysched.tiling.loops import Loop, block_of, nest
 from polysched.tiling.nest import nest_of
 from polysched.tiling.position import Position, branch, have_equal_values, is_independent, is_legal
-from polysched.tiling.register_tiles import block_of
 from polysched.tiling.strides import Stride
 
 WIDEST, NARROWEST = 256, 32

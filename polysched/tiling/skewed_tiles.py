@@ -29,6 +29,7 @@ from polysched.tiling.band_plan import BandPlan, plan_structure
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.diamond import Faces
 from polysched.tiling.nest import Nest
+from polysched.tiling.split_tiles import gap_edge
 from polysched.tiling.tile_problem import USABLE, TileProblem, candidate_edges, unskewed_extent, waiting_cycles
 from polysched.tiling.tile_search import TileChoice
 from polysched.tiling.traffic import working_set_bytes
@@ -95,8 +96,9 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
 def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) -> float | None:
     """The time of a nest on all threads in split tiles; None where pieces would be too narrow.
 
-    The gaps are shared out evenly, step by step; the widest piece keeps its thread busy longest.  The half of a gap is
-    a tile of its own, as wide as what a row of tiles moves on by.
+    The widest piece keeps its thread busy longest.  Gaps that another loop cuts have tiles as wide as they are, of data
+    that other threads wrote last; where two gaps cross, one thread goes through the tile.  Other gaps are shared out
+    evenly, step by step; the half of one is a tile of its own.
     """
     nest, steps = plan.nest, plan.edges[0]
     if threads < 2 or steps is None or not (nest.fixed[0] and nest.fixed[faces.space]):
@@ -109,11 +111,37 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) 
     # On average a side of a piece has moved in by half of the reach.  The first and the last piece, the only ones of
     # two, have one such side, and the border of space a whole reach inside of their width.
     widest = (width - (1.5 if threads == 2 else 1) * reach) / side
-    teams = -(-nest.extents[0] // steps) * (1 + steps * max(1, len(nest.deepest)))
+    rows = -(-nest.extents[0] // steps)
+    in_pieces = full_tiles_seconds(plan, model) * widest
+    in_gaps = _gap_tiles_seconds(plan, faces, model, threads, gaps)
+    if in_gaps is not None:
+        return in_pieces + in_gaps + 3 * rows * TEAM_SECONDS
+    teams = rows * (1 + steps * max(1, len(nest.deepest)))
     half = replace(plan, edges=tuple(steps if loop == 0 else reach if loop == faces.space else None
                                      for loop in range(nest.depth)), order=(0, faces.space))
-    return (full_tiles_seconds(plan, model) * widest + full_tiles_seconds(half, model) * gaps / threads
-            + teams * TEAM_SECONDS)
+    return in_pieces + full_tiles_seconds(half, model) * gaps / threads + teams * TEAM_SECONDS
+
+
+def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int, gaps: float) -> float | None:
+    """The time of gaps that another loop cuts; None where no other one does.
+
+    Parameters
+    ----------
+    gaps : their share of all iterations.
+    """
+    nest, steps, inner = plan.nest, plan.edges[0], faces.inner
+    if inner is None or steps is None or not nest.fixed[inner.space]:
+        return None
+    side, reach = unskewed_extent(nest, inner.space), -(-steps * inner.multiple // 2)
+    if (side + 2 * reach) / threads < 2 * reach + 1:
+        return None
+    widest = steps * faces.multiple
+    edges = list(plan.edges)
+    edges[inner.space] = gap_edge(plan.edges, faces.space, inner.space, widest)
+    edges[faces.space] = widest
+    crossing = gaps * (threads - 1) * reach / side
+    return (full_tiles_seconds(replace(plan, edges=tuple(edges)), model, handed_over=True)
+            * ((gaps - crossing) / threads + crossing / (threads - 1)))
 
 
 def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = False) -> float:

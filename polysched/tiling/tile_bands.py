@@ -36,13 +36,13 @@ from polysched.tiling.cost import order_cost
 from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
 from polysched.tiling.joined_nests import join_neighbours
-from polysched.tiling.loops import Loop, enter, has_loops, nest
+from polysched.tiling.loops import Loop, block_of, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.plan import plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal, top
-from polysched.tiling.register_tiles import block_of, register_nest
+from polysched.tiling.register_tiles import register_nest
 from polysched.tiling.rotated_sums import rotate_sums
 from polysched.tiling.shared_strips import Strips, share_strips
 from polysched.tiling.split_tiles import split
@@ -206,7 +206,7 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
         steps, tiles, *inner = tiles, *inner
     if plan.pieces is not None and place.options.parallel and not place.parallel and not place.sunk:
         time_first = tuple(sorted(tiles, key=lambda tile: tile.mark.member != 0))
-        in_pieces = split(position, loops, time_first, plan.pieces,
+        in_pieces = split(position, loops, time_first, plan.pieces, plan.edges,
                           lambda below: _order(loops, band, below, replace(place, parallel=True)))
         if in_pieces is not None:
             return in_pieces

@@ -165,6 +165,60 @@ def test_around_every_edge_the_source_is_computed(n, steps, edges, cores, tmp_pa
     assert ours == source
 
 
+CUBE = """void f(double A[{n}][{m}][{k}], double B[{n}][{m}][{k}]) {{
+#pragma scop
+  for (int t = 0; t < {steps}; t++) {{
+    for (int i = 1; i < {n} - 1; i++)
+      for (int j = 1; j < {m} - 1; j++)
+        for (int k = 1; k < {k} - 1; k++)
+          B[i][j][k] = 0.3 * A[i][j][k] + 0.2 * (A[i - 1][j][k] + A[i + 1][j][k]) + 0.1 * (A[i][j - 1][k] + A[i][j + 1][k])
+            + 0.05 * (A[i][j][k - 1] + A[i][j][k + 1]);
+    for (int i = 1; i < {n} - 1; i++)
+      for (int j = 1; j < {m} - 1; j++)
+        for (int k = 1; k < {k} - 1; k++)
+          A[i][j][k] = 0.5 * B[i][j][k] + 0.25 * B[i - 1][j + 1][k];
+  }}
+#pragma endscop
+}}
+"""
+
+
+def cube(n: int, m: int, steps: int):
+    return pluto(analyse(from_c_text(CUBE.format(n=n, m=m, k=20, steps=steps))))
+
+
+def test_gaps_are_cut_along_another_loop_and_have_tiles_over_time():
+    tiled = tile(cube(60, 50, 9), plain(sizes=(3, 8, 6, 32), split=True, target=replace(MACHINE, cores=2)))
+    assert_legal(tiled)
+    loops = shape(tiled)
+    assert loops[:5] == ["tile0", "tile1p", "tile1", "tile2", "tile3"]
+    gaps = loops.index("tile2p")
+    assert loops[gaps:gaps + 4] == ["tile2p", "tile1", "tile2", "tile3"], "a tile has the whole width of a gap"
+    crossings = gaps + loops[gaps:].index("tile1p")
+    assert loops[crossings:crossings + 3] == ["tile1p", "tile2", "point0"]
+    text = emit(tiled).text
+    assert "in pieces along another loop" in text
+    assert "step by step" not in text
+
+
+def test_space_too_narrow_to_cut_the_gaps_too_has_them_step_by_step():
+    text = emit(tile(cube(60, 8, 9), plain(sizes=(3, 8, 6, 32), split=True, target=replace(MACHINE, cores=2)))).text
+    assert "step by step" in text
+
+
+def test_the_only_row_of_tiles_has_its_pieces_on_threads():
+    assert shape(tile(schedule_of(60, 4), plain(sizes=(4, 8, 16), split=True)))[:2] == ["tile0", "tile1p"]
+
+
+@pytest.mark.parametrize(("n", "m", "steps", "cores"), [
+    (n, m, steps, cores) for n, m, cores in ((28, 29, 2), (41, 30, 2), (46, 47, 3), (66, 62, 4)) for steps in (2, 3, 5)])
+def test_around_every_edge_of_gaps_in_tiles_the_source_is_computed(n, m, steps, cores, tmp_path):
+    text = CUBE.format(n=n, m=m, k=20, steps=steps)
+    tiled, ours, source = computed(text, (2, 8, 6, 32), cores, 256, tmp_path, (n, m, 20))
+    assert "tile2p" in shape(tiled)
+    assert ours == source
+
+
 def test_a_sum_beside_time_and_space_is_computed_in_pieces_and_gaps(tmp_path):
     text = """void f(double A[200], double B[200], double W[5]) {
 #pragma scop
