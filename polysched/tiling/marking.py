@@ -25,9 +25,9 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     point loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
     meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
     from a number of iterations on, a larger one where they do little (`light_iterations`), an outermost nest of
-    loops from as many on in all, an outermost loop over tiles where there are two of them.  Around loops over pieces of
-    split tiles no loop is, a row of tiles that is the only one either.  A loop is simd when it is innermost and carries no
-    dependence.
+    loops from as many on in all, an outermost loop over tiles where there are two of them.  No loop around those over
+    pieces of split tiles is, not even one over a single row of tiles.  A loop is simd when it is innermost and carries
+    no dependence.
     """
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if options.parallel else 0)
 

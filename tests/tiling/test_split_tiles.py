@@ -171,8 +171,8 @@ CUBE = """void f(double A[{n}][{m}][{k}], double B[{n}][{m}][{k}]) {{
     for (int i = 1; i < {n} - 1; i++)
       for (int j = 1; j < {m} - 1; j++)
         for (int k = 1; k < {k} - 1; k++)
-          B[i][j][k] = 0.3 * A[i][j][k] + 0.2 * (A[i - 1][j][k] + A[i + 1][j][k]) + 0.1 * (A[i][j - 1][k] + A[i][j + 1][k])
-            + 0.05 * (A[i][j][k - 1] + A[i][j][k + 1]);
+          B[i][j][k] = 0.3 * A[i][j][k] + 0.2 * (A[i - 1][j][k] + A[i + 1][j][k])
+            + 0.1 * (A[i][j - 1][k] + A[i][j + 1][k]) + 0.05 * (A[i][j][k - 1] + A[i][j][k + 1]);
     for (int i = 1; i < {n} - 1; i++)
       for (int j = 1; j < {m} - 1; j++)
         for (int k = 1; k < {k} - 1; k++)
@@ -211,7 +211,8 @@ def test_the_only_row_of_tiles_has_its_pieces_on_threads():
 
 
 @pytest.mark.parametrize(("n", "m", "steps", "cores"), [
-    (n, m, steps, cores) for n, m, cores in ((28, 29, 2), (41, 30, 2), (46, 47, 3), (66, 62, 4)) for steps in (2, 3, 5)])
+    (*sizes, steps, cores) for *sizes, cores in ((28, 29, 2), (41, 30, 2), (46, 47, 3), (66, 62, 4))
+    for steps in (2, 3, 5)])
 def test_around_every_edge_of_gaps_in_tiles_the_source_is_computed(n, m, steps, cores, tmp_path):
     text = CUBE.format(n=n, m=m, k=20, steps=steps)
     tiled, ours, source = computed(text, (2, 8, 6, 32), cores, 256, tmp_path, (n, m, 20))
