@@ -44,6 +44,7 @@ class LoopMark:
     pieces : the loop goes over the pieces of split tiles, so many, or over the halves of the gaps between them; its
         iterations stay with their threads. 0 for other loops.
     gaps : the loop goes over the time steps of the gaps between such pieces.
+    in_place : with `register`, the columns of a block whose operands in lanes are read where they lie, not from a copy.
     strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
     """
 
@@ -59,6 +60,7 @@ class LoopMark:
     pieces: int = 0
     gaps: bool = False
     strip: int = 0
+    in_place: bool = False
 
     PREFIX = "polysched"
 
@@ -91,4 +93,5 @@ class LoopMark:
             register=bool(int(values.get("register", 0))),
             pieces=int(values.get("pieces", 0)),
             gaps=bool(int(values.get("gaps", 0))),
+            in_place=bool(int(values.get("in_place", 0))),
         )

@@ -152,7 +152,7 @@ class _Builder:
         for reference in nest.references:
             most = most_rows(reference, cache) if cache and reference.writes and not reference.whole else None
             if most is not None:
-                rows, fewest = (self.product(self.lengths(reference, e)[:-1]) for e in (self.edges, least))
+                rows, fewest = (self.product(self.lengths(reference, e)[:reference.row_dim]) for e in (self.edges, least))
                 limits.append((f"sets of the tile's cache for rows of {reference.array}", self.unless_kept(
                     reference, rows).value, max(most, fewest.most)))
         return limits
@@ -246,13 +246,14 @@ class _Builder:
             most = -(-prod(reference.reach) * reference.element_bytes // self.problem.line_bytes)
             return _Quantity(most, most)
         lengths = self.lengths(reference, edges)
-        rows = self.product(lengths[:-1])
+        rows = self.product(lengths[:reference.row_dim])
         if coupled(reference):
             # no more rows than iterations that start one
-            touched = [edge for loop, edge in enumerate(edges) if any(row[loop] for row in reference.coefficients[:-1])]
-            most = prod(span + 1 for span in reference.spans[:-1])
+            touched = [edge for loop, edge in enumerate(edges) if any(
+                row[loop] for row in reference.coefficients[:reference.row_dim])]
+            most = prod(span + 1 for span in reference.spans[:reference.row_dim])
             rows = self.least(rows, self.product([_Quantity(most, most), *touched]))
-        return self.product([rows, self.lines(lengths[-1], reference.element_bytes)])
+        return self.product([rows, self.lines(lengths[reference.row_dim], reference.element_bytes)])
 
     def capped(self, length: _Quantity, most: int) -> _Quantity:
         return self.least(length, _Quantity(most, most)) if length.most > most else length
