@@ -21,7 +21,7 @@ from polysched.tiling.loops import has_loops, loops_below
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.position import Position, branch, inside, is_independent, top
-from polysched.tiling.read_in_place import lies_well
+from polysched.tiling.read_in_place import lies_well, stays_near
 from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.shared_steps import in_steps, lost_by_steps
@@ -308,7 +308,8 @@ class _Planner:
 def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | None, RegisterShape | None]:
     """The edges, and the register block with its operands in lanes read where they lie if that serves it as well.
 
-    Tiles that pack nothing go to threads in pieces of as many tiles.  Where those are no equal parts, they pack.
+    Tiles that pack nothing go to threads in pieces of as many tiles.  Where those are no equal parts, they pack; and
+    where an operand comes from beyond the private caches again and again, which a panel brings in one piece.
     """
     shape = problem.shape
     if shape is None or not problem.streams or problem.wavefront or not lies_well(problem.nest, shape, target):
@@ -317,7 +318,8 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     choice = choose_tile(replace(problem, shape=in_place))
     if choice is not None:
         loop = choice.order[0]
-        if first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN:
+        even = first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN
+        if even and stays_near(problem.nest, in_place, choice.edges, choice.order, problem.capacity_bytes):
             return choice, in_place
     return choose_tile(problem), shape
 

@@ -33,8 +33,8 @@ class Level:
 def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int) -> int:
     """Bytes, in whole cache lines, that a box of iterations with these edges touches.
 
-    The last dimension with more than one element is contiguous: a run of k elements lies, on average over its alignment, on one line
-    less an element more than its own length.
+    The last dimension with more than one element is contiguous: a run of k elements lies, on average over its
+    alignment, on one line less an element more than its own length.
     """
     if reference.whole:
         return prod(reference.reach) * reference.element_bytes
