@@ -48,6 +48,7 @@ class TileBlock:
     loops, ranges, body : the tile inside.
     rectangular : every point of the tile's loops and edges is an instance.
     packed : what is in a panel already.
+    in_place : operands in lanes, whose elements lie side by side, are read where they are.
     """
 
     reuse: For
@@ -57,6 +58,7 @@ class TileBlock:
     body: Node
     rectangular: bool
     packed: tuple[Panel, ...] = ()
+    in_place: bool = False
 
     @property
     def vector(self) -> Edge | None:
@@ -196,7 +198,7 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     nested = order
     if in_lanes:
         how = reach(scop.array(main.array), main, iterators, vector.variable, 2).lanes
-        if how not in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED):
+        if how not in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED) or (tiles.in_place and how is Lanes.UNIT):
             return None
         apart = how is not Lanes.UNIT
         blocks = [r for r in order if r.is_block]

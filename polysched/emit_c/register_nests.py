@@ -59,6 +59,7 @@ class RegisterNest:
     Parameters
     ----------
     columns : iterations of the last edge that the registers hold; its whole loop may be shorter.
+    in_place : operands in lanes are read where they lie.
     """
 
     loops: tuple[For, ...]
@@ -67,6 +68,7 @@ class RegisterNest:
     panels: tuple[Panel, ...] = ()
     ahead: str | None = None
     columns: int = 0
+    in_place: bool = False
 
 
 def widened(nest: RegisterNest) -> RegisterNest | None:
@@ -112,7 +114,8 @@ def register_nest(top: For) -> RegisterNest | None:
     between = frozenset(loop.variable for loop in loops)
     ranges = [_range(loop, inside, between) for loop in edge_loops]
     known = tuple(r for r in ranges if r is not None)
-    return RegisterNest(loops=tuple(loops), ranges=known, body=node, columns=edge_loops[-1].mark.unroll) if (
+    return RegisterNest(loops=tuple(loops), ranges=known, body=node, columns=edge_loops[-1].mark.unroll,
+                        in_place=edge_loops[-1].mark.in_place) if (
         len(known) == len(ranges)) else None
 
 

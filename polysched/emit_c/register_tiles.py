@@ -151,7 +151,8 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     for loop in (reuse, *between):
         within = within.inside(loop)
     tiles_of = TileBlock(reuse=reuse, between=between, loops=nest.loops, ranges=nest.ranges, body=nest.body,
-                         rectangular=condition is None and _is_rectangular(nest, within), packed=how.panels)
+                         rectangular=condition is None and _is_rectangular(nest, within), packed=how.panels,
+                         in_place=nest.in_place)
     panels = how.panels_for(tiles_of, facts)
     if not panels:
         return None

@@ -54,6 +54,7 @@ class LoopMark:
         iterations stay with their threads. 0 for other loops.
     gaps : the loop is the first of those that fill the gaps between such pieces, step by step over time, in tiles, or
         where gaps of two dimensions cross.
+    in_place : with `register`, the columns of a block whose operands in lanes are read where they lie, not from a copy.
     strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
     """
 
@@ -69,6 +70,7 @@ class LoopMark:
     pieces: int = 0
     gaps: Gaps = Gaps.NONE
     strip: int = 0
+    in_place: bool = False
 
     PREFIX = "polysched"
 
@@ -101,4 +103,5 @@ class LoopMark:
             register=bool(int(values.get("register", 0))),
             pieces=int(values.get("pieces", 0)),
             gaps=Gaps(values.get("gaps", Gaps.NONE.value)),
+            in_place=bool(int(values.get("in_place", 0))),
         )

@@ -12,8 +12,8 @@ from polysched.dependence.dependences import Dependences
 from polysched.errors import UsageError
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
-from polysched.target.target import CacheLevel
-from polysched.tiling.balance import uneven_share
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling.balance import first_share, uneven_share
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
 from polysched.tiling.diamond import faces_of
 from polysched.tiling.distribute import statement_names
@@ -21,6 +21,7 @@ from polysched.tiling.loops import has_loops, loops_below
 from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.position import Position, branch, inside, is_independent, top
+from polysched.tiling.read_in_place import lies_well, stays_near
 from polysched.tiling.register_shape import RegisterShape, register_shapes
 from polysched.tiling.repacking import packing_bytes
 from polysched.tiling.shared_steps import in_steps, lost_by_steps
@@ -41,6 +42,7 @@ from polysched.tiling.traffic import traffic_bytes
 WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
 LARGEST_PANEL_BYTES = 1 << 21
 FEWEST_PANEL_READS = 4   # of a panel, or it is not packed
+MOST_UNEVEN = 0.01   # of all work, of which packing costs more than a hundredth
 LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
 
 
@@ -215,7 +217,7 @@ class _Planner:
         if skewed:
             choice, pieces = self.skewed_tile(problem, band, position)
         else:
-            choice = choose_tile(problem)
+            choice, shape = _packed_or_not(problem, target)
         if choice is None and self.options.outer_sizes:
             return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
         if choice is None:
@@ -301,6 +303,25 @@ class _Planner:
 
         best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
         return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
+
+
+def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | None, RegisterShape | None]:
+    """The edges, and the register block with its operands in lanes read where they lie if that serves it as well.
+
+    Tiles that pack nothing go to threads in pieces of as many tiles.  Where those are no equal parts, they pack; and
+    where an operand comes from beyond the private caches again and again, which a panel brings in one piece.
+    """
+    shape = problem.shape
+    if shape is None or not problem.streams or problem.wavefront or not lies_well(problem.nest, shape, target):
+        return choose_tile(problem), shape
+    in_place = replace(shape, in_place=True)
+    choice = choose_tile(replace(problem, shape=in_place))
+    if choice is not None:
+        loop = choice.order[0]
+        even = first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN
+        if even and stays_near(problem.nest, in_place, choice.edges, choice.order, problem.capacity_bytes):
+            return choice, in_place
+    return choose_tile(problem), shape
 
 
 def _given_levels(options: TilingOptions, count: int) -> tuple[TileLevel, ...]:

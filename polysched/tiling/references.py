@@ -45,6 +45,8 @@ class Reference:
     places : elements at different distances that one iteration touches.
     cyclic : the dimensions whose subscripts go round.
     row_elements : elements from one row of the array to the next; 0 when unknown.
+    row_dim : the dimension along which elements lie side by side, counted from the end: the last one that holds more
+        than one element (-3 for `W[o][c][1][1]`).
     elsewhere : statements of other nests access the array, too.
     temporary : nothing outside of the region sees the array, and those statements have fewer loops, as start values
         and last steps of sums have.
@@ -62,6 +64,7 @@ class Reference:
     places: int = 1
     cyclic: frozenset[int] = frozenset()
     row_elements: int = 0
+    row_dim: int = -1
     elsewhere: bool = False
     temporary: bool = False
 
@@ -114,7 +117,7 @@ def reference_of(array: Array, statement: Statement, access: Access, path: tuple
     reach = tuple(_length(interval) for interval in _box(access, parameters))
     reference = Reference(array=access.array, element_bytes=array.dtype.bytes, coefficients=(), spans=(0,) * rank,
                           reach=reach, reads=not access.is_write, writes=access.is_write, statements=(statement.name,),
-                          row_elements=_row_elements(array, parameters))
+                          row_elements=_row_elements(array, parameters), row_dim=_row_dim(array))
     timed = timed_relation(statement, access, path)
     columns = [_moves(timed, loop, reach) for loop in range(first, len(path))]
     if not access.exact or any(column is None for column in columns):
@@ -124,8 +127,18 @@ def reference_of(array: Array, statement: Statement, access: Access, path: tuple
                    cyclic=frozenset[int]().union(*(column.cyclic for column in known)))
 
 
+def _row_dim(array: Array) -> int:
+    dims = range(-1, -len(array.extents) - 1, -1)
+    return next((dim for dim in dims if not _holds_one(array.extents[dim])), -1)
+
+
+def _holds_one(extent: isl.PwAff | None) -> bool:
+    return extent is not None and bool(isl.Set.from_pw_aff(extent).plain_get_val_if_fixed(
+        isl.dim_type.set, 0).eq(isl.Val.one(isl.DEFAULT_CONTEXT)))
+
+
 def _row_elements(array: Array, parameters: Mapping[str, int]) -> int:
-    extent = array.extents[-1] if array.extents else None
+    extent = array.extents[_row_dim(array)] if array.extents else None
     if extent is None:
         return 0
     length = _interval(fix_parameters(isl.Set.from_pw_aff(extent), parameters), 0)

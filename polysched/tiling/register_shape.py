@@ -48,6 +48,7 @@ class RegisterShape:
     transposed : memory holds the sums along the rows, so they are transposed on their way into lanes and back.
     even_cycles : as `cycles`, blocks that the edge cuts off being computed on a copy wherever loops at an angle run
         inside the block only.
+    in_place : operands in lanes are read where they lie (`read_in_place`).
     """
 
     statement: str
@@ -60,6 +61,7 @@ class RegisterShape:
     cycles: float
     transposed: bool = False
     even_cycles: float = 0.0
+    in_place: bool = False
 
 
 def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[RegisterShape, ...]:
@@ -116,10 +118,14 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
 
 
 def panel_operands(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
-    """What a block reads from panels: operands along its inner loops, of arrays that the nest does not write."""
+    """What a block reads from panels: operands along its inner loops, of arrays that the nest does not write.
+
+    Without those that it reads where they lie.
+    """
     written = {r.array for r in nest.references if r.writes}
     return tuple(r for r in nest.references if r.array not in written and not r.whole
-                 and any(r.moves_with(loop) for loop in shape.inner))
+                 and any(r.moves_with(loop) for loop in shape.inner)
+                 and not (shape.in_place and r.moves_with(shape.columns)))
 
 
 def block_parts(shape: RegisterShape, rows: int, columns: int, lanes: int) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from polysched.tiling.balance import uneven_share
+from polysched.tiling.balance import first_share, uneven_share
 from polysched.tiling.conflicts import most_rows
 from polysched.tiling.references import Reference
 from polysched.tiling.register_shape import panel_operands
@@ -152,7 +152,8 @@ class _Builder:
         for reference in nest.references:
             most = most_rows(reference, cache) if cache and reference.writes and not reference.whole else None
             if most is not None:
-                rows, fewest = (self.product(self.lengths(reference, e)[:-1]) for e in (self.edges, least))
+                rows, fewest = (self.product(self.lengths(reference, e)[:reference.row_dim])
+                                for e in (self.edges, least))
                 limits.append((f"sets of the tile's cache for rows of {reference.array}", self.unless_kept(
                     reference, rows).value, max(most, fewest.most)))
         return limits
@@ -215,14 +216,17 @@ class _Builder:
     def waiting(self) -> Any:
         """What the other threads could move while the last one is busy.
 
-        With half a tile, cores being unequal, and with what is left when the tiles are shared out.
+        With half a tile, cores being unequal, and with what is left when the tiles are shared out, one by one or, where
+        nothing is packed for them, in one piece for each thread.
         """
         problem = self.problem
         if problem.threads < 2 or problem.wavefront or not problem.work_lines:
             return 0
         first, box = self.order[0], problem.nest.is_box
+        in_one_piece = problem.shape is not None and problem.shape.in_place
+        share = first_share if in_one_piece else uneven_share
         pairs = [(edge, int(problem.work_lines * problem.threads * (
-                    0.5 / n + (uneven_share(problem.nest.extents[first], edge, problem.threads) if box else 0))))
+                    0.5 / n + (share(problem.nest.extents[first], edge, problem.threads) if box else 0))))
                  for edge, n in candidate_edges(problem, first, self.order)]
         waiting = self.model.new_int_var(0, max(lines for _, lines in pairs), "waiting")
         self.model.add_allowed_assignments([self.edges[first].value, waiting], pairs)
@@ -246,13 +250,14 @@ class _Builder:
             most = -(-prod(reference.reach) * reference.element_bytes // self.problem.line_bytes)
             return _Quantity(most, most)
         lengths = self.lengths(reference, edges)
-        rows = self.product(lengths[:-1])
+        rows = self.product(lengths[:reference.row_dim])
         if coupled(reference):
             # no more rows than iterations that start one
-            touched = [edge for loop, edge in enumerate(edges) if any(row[loop] for row in reference.coefficients[:-1])]
-            most = prod(span + 1 for span in reference.spans[:-1])
+            touched = [edge for loop, edge in enumerate(edges) if any(
+                row[loop] for row in reference.coefficients[:reference.row_dim])]
+            most = prod(span + 1 for span in reference.spans[:reference.row_dim])
             rows = self.least(rows, self.product([_Quantity(most, most), *touched]))
-        return self.product([rows, self.lines(lengths[-1], reference.element_bytes)])
+        return self.product([rows, self.lines(lengths[reference.row_dim], reference.element_bytes)])
 
     def capped(self, length: _Quantity, most: int) -> _Quantity:
         return self.least(length, _Quantity(most, most)) if length.most > most else length

@@ -33,8 +33,8 @@ class Level:
 def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int) -> int:
     """Bytes, in whole cache lines, that a box of iterations with these edges touches.
 
-    The last dimension is contiguous: a run of k elements lies, on average over its alignment, on one line
-    less an element more than its own length.
+    The last dimension with more than one element is contiguous: a run of k elements lies, on average over its
+    alignment, on one line less an element more than its own length.
     """
     if reference.whole:
         return prod(reference.reach) * reference.element_bytes
@@ -45,8 +45,9 @@ def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: in
     if coupled(reference):
         touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))
         elements = min(elements, touched * prod(span + 1 for span in reference.spans))
-    rows = max(1, elements // lengths[-1])
-    return rows * (lengths[-1] * reference.element_bytes + line_bytes - reference.element_bytes)
+    run = lengths[reference.row_dim]
+    rows = max(1, elements // run)
+    return rows * (run * reference.element_bytes + line_bytes - reference.element_bytes)
 
 
 def rows_fit(nest: Nest, edges: tuple[int, ...], cache: CacheLevel) -> bool:
@@ -58,7 +59,8 @@ def rows_fit(nest: Nest, edges: tuple[int, ...], cache: CacheLevel) -> bool:
         most = None if reference.whole else most_rows(reference, cache)
         if most is None:
             continue
-        *rows, run = _lengths(reference, edges)
+        lengths = _lengths(reference, edges)
+        rows, run = lengths[:reference.row_dim], lengths[reference.row_dim]
         if 2 * run <= reference.row_elements and prod(rows) > most:
             return False
     return True

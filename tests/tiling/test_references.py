@@ -5,6 +5,7 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
+from polysched.scop import from_c_text
 from polysched.scop.expression import axis, build, compute, placeholder, sum
 from polysched.scop.scop import Scop
 from polysched.tiling.references import nest_references
@@ -124,3 +125,16 @@ def test_loops_at_an_angle_move_by_halves_which_count_as_whole_steps():
     scop = kernels.gauss_seidel()
     (reference,) = nest_references(scop, ("S",), path_of(scop, "S", "t - i", "t + i", "j"), {"N": 100, "T": 5})
     assert reference.coefficients == ((-1, 1, 0), (0, 0, 1))
+
+
+@pytest.mark.parametrize(("shape", "row_dim", "row_elements"), [
+    ("8][5", -1, 5), ("8][5][1", -2, 5), ("8][5][1][1", -3, 5), ("8][1", -2, 8), ("1][1", -1, 1), ("8][n", -1, 7),
+])
+def test_extents_of_one_at_the_end_hold_no_rows(shape: str, row_dim: int, row_elements: int) -> None:
+    rank = shape.count("[") + 1
+    subscripts = ["i" if shape.split("][")[0] == "8" else "0", *["0"] * (rank - 1)]
+    scop = from_c_text(f"void f(int n, float W[{shape}]) {{\n#pragma scop\nfor (int i = 0; i < 8; i++)\n"
+                       f"W{''.join(f'[{s}]' for s in subscripts)} = 0;\n#pragma endscop\n}}\n")
+    (reference,) = nest_references(scop, (scop.statements[0].name,), path_of(scop, scop.statements[0].name, "i"),
+                                   {"n": 7})
+    assert (reference.row_dim, reference.row_elements) == (row_dim, row_elements)

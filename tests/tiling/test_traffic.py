@@ -12,10 +12,10 @@ from polysched.tiling.references import Reference
 from polysched.tiling.traffic import footprint_bytes, structure_of, traffic_bytes
 
 
-def reference(array, coefficients, *, spans=None, writes=False, reach=None, size=8):
+def reference(array, coefficients, *, spans=None, writes=False, reach=None, size=8, row_dim=-1):
     rank = len(coefficients)
     return Reference(array=array, element_bytes=size, coefficients=coefficients, spans=spans or (0,) * rank,
-                     reach=reach or (10 ** 6,) * rank, reads=True, writes=writes, statements=("S",))
+                     reach=reach or (10 ** 6,) * rank, reads=True, writes=writes, statements=("S",), row_dim=row_dim)
 
 
 C = reference("C", ((1, 0, 0), (0, 1, 0)), writes=True)
@@ -34,6 +34,7 @@ def product_nest(n):
     (reference("x", ((1,),), spans=(2,)), (10,), 12 * 8 + 56),
     (reference("x", ((1,),), reach=(5,)), (10,), 5 * 8 + 56),
     (reference("d", ((1,), (1,))), (10,), (10 * 8 + 56)),   # a diagonal: ten elements, not a hundred
+    (reference("W", ((1, 0), (0, 1), (0, 0), (0, 0)), row_dim=-3), (4, 16), 4 * (16 * 8 + 56)),   # W[o][c][1][1]
 ])
 def test_footprints(ref, edges, expected):
     assert footprint_bytes(ref, edges, 64) == expected
