@@ -15,6 +15,7 @@ from functools import partial
 import islpy as isl
 
 from polysched.dependence.budget import with_budget
+from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.index import (
     Atom,
     Choice,
@@ -22,14 +23,17 @@ from polysched.emit_c.index import (
     Condition,
     Extreme,
     Linear,
+    Product,
     Quotient,
     Remainder,
     SourceOperation,
     ToBoundary,
     Variable,
+    constant,
 )
 from polysched.emit_c.loop_run import LoopRun, compile_loops
-from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance
+from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance, map_children, walk_nodes
+from polysched.emit_c.piece_loops import is_over_pieces
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
 
@@ -44,14 +48,23 @@ class _NoText(Exception):
 
 
 def visits_every_instance(node: Node, scop: Scop) -> bool:
-    """Whether every strided statement's instances are visited, within the context, and no others.
+    """Whether the instances of statements are visited, within the context, and no others.
 
-    Statements without strides are not looked at.  Decided for all parameter values where isl can within its
-    budget; else by running the loops at a few small ones.
+    Looked at are strided statements, and all where loops go over pieces whose width only the running program knows.
+    Decided for all parameter values where isl can within its budget; else by running the loops at a few small ones.
     """
-    strided = [s for s in scop.statements if _is_strided(s)]
-    runs = _Runs(node)
-    return all(_is_exact(node, statement, scop, runs) for statement in strided)
+    in_pieces = any(is_over_pieces(n) for n in walk_nodes(node))
+    checked = [s for s in scop.statements if in_pieces or _is_strided(s)]
+    runs, node = _Runs(node), _piece_by_piece(node)
+    return all(_is_exact(node, statement, scop, runs) for statement in checked)
+
+
+def _piece_by_piece(node: Node) -> Node:
+    """The loops over pieces as one node per piece, whose ends are quasi-affine."""
+    if isinstance(node, For) and is_over_pieces(node):
+        numbers = range(node.lower.constant, node.upper.constant)
+        return Block(tuple(substitute_node(node.body, {node.variable: constant(number)}) for number in numbers))
+    return map_children(node, _piece_by_piece)
 
 
 class _Runs:
@@ -198,5 +211,5 @@ def _atom(atom: Atom, known: dict[str, str]) -> str:
             return f"({_text(atom.numerator, known)} mod {atom.divisor})"
         case Extreme():
             return f"{atom.kind}({', '.join(_text(arm, known) for arm in atom.arms)})"
-        case Choice() | ToBoundary() | SourceOperation():
+        case Choice() | ToBoundary() | SourceOperation() | Product():
             raise _NoText
