@@ -122,7 +122,7 @@ def _rename(node: Node, iterators: Mapping[str, tuple[str, ...]], taken: TakenNa
     renaming = {node.variable: variable(name)}
     body = _rename(substitute_node(node.body, renaming), iterators, taken, scope | {name})
     if isinstance(node, Let):
-        return Let(name, node.value, body, node.depth)
+        return replace(node, variable=name, body=body)
     inner = substitute_node(For(name, node.lower, node.upper, node.step, Block(()), node.mark, node.depth, node.guard),
                             renaming)
     assert isinstance(inner, For)

@@ -40,7 +40,7 @@ def diamond_faces(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, Lo
     return None if found is None else (loops[found.space], Loop(function=found.left, mark=replace(loops[0].mark)))
 
 
-def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...]) -> Faces | None:
+def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...], *, last: int | None = None) -> Faces | None:
     """A skewed space loop, and its mirror image against time.
 
     For loops [t, s t + i, ...] with dependences that reach as far to the right as to the left, the faces are
@@ -50,11 +50,16 @@ def faces_of(position: Position, members: tuple[isl.UnionPwAff, ...]) -> Faces |
     one corner.
 
     None when no multiple up to MOST_SKEW will do.
+
+    Parameters
+    ----------
+    last : a member that is cut only where no other one can be.
     """
     time = members[0]
     if is_independent(position, time):
         return None
-    for space, function in enumerate(members[1:], 1):
+    for space in sorted(range(1, len(members)), key=lambda member: member == last):
+        function = members[space]
         if runs_backwards(position, function):
             continue
         for multiple in range(1, MOST_SKEW + 1):

@@ -115,7 +115,7 @@ class _Planner:
                 reason="tiles were not asked for, and no register block pays", nest=nest)
         given, edges = _given_levels(options, count), _stretched(options.sizes, count)
         return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
-                                     pieces=self.pieces(band, position, edges[0]) if options.split and not given
+                                     pieces=self.pieces(band, nest, position, edges[0]) if options.split and not given
                                      and shape is None and threads else None,
                                      in_steps=threads and _is_in_steps(given, _free(band, position)), shape=shape),
                             options)
@@ -244,16 +244,16 @@ class _Planner:
         """The edges for tiles over time, which are split where that is quicker, and where space can be cut so."""
         target = self.options.target
         may_split = self.options.split is not False and not self.options.outer_sizes and not self.options.diamond
-        faces = faces_of(position, band.members) if may_split and problem.threads > 1 else None
+        faces = faces_of(position, band.members, last=problem.innermost) if may_split and problem.threads > 1 else None
         choice = choose_skewed_tile(problem, target, faces)
         if choice is None or faces is None or not choice.split:
             return choice, None
         pieces = pieces_of(position.domain, band.members[0], faces, steps=choice.edges[0], count=problem.threads)
         return (choose_skewed_tile(problem, target), None) if pieces is None else (choice, pieces)
 
-    def pieces(self, band: Band, position: Position, steps: int) -> Pieces | None:
+    def pieces(self, band: Band, nest: Nest, position: Position, steps: int) -> Pieces | None:
         """One piece of space per thread, for tiles by hand; none around further loops."""
-        faces = None if has_loops(band.child) else faces_of(position, band.members)
+        faces = None if has_loops(band.child) else faces_of(position, band.members, last=innermost_choice(nest))
         return None if faces is None else pieces_of(position.domain, band.members[0], faces, steps=steps,
                                                     count=self.options.target.cores)
 

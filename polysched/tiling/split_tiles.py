@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, combinations, pairwise
 
 import islpy as isl
 
@@ -313,10 +313,10 @@ def _number(function: isl.PwAff) -> int | None:
 
 
 def _end(domain: isl.UnionSet, function: isl.UnionPwAff, op: str) -> isl.PwAff | None:
-    """A bound of a function's values over the parameters, by one expression; None where there is no such one.
+    """A bound of a function's values over the parameters, one expression or the further one of two; None without.
 
-    It is taken for some values of the parameters, and depends on as few of them as can be: that for few time steps may
-    be nearer for these, but moves away with their number.
+    It is made of what is taken for some values of the parameters, and depends on as few of them as can be: what holds
+    for few time steps may be nearer for these, but moves away with their number.
     """
     values = _values(domain, function)
     if values is None:
@@ -324,11 +324,12 @@ def _end(domain: isl.UnionSet, function: isl.UnionPwAff, op: str) -> isl.PwAff |
     side = isl.Set.dim_has_any_lower_bound if op == "<=" else isl.Set.dim_has_any_upper_bound
     if not side(values, isl.dim_type.set, 0):
         return None
-    end = values.dim_min(0) if op == "<=" else values.dim_max(0)
-    bounds = isl.PwAff.le_set if op == "<=" else isl.PwAff.ge_set
-    candidates = [isl.PwAff.from_aff(piece) for _, piece in end.get_pieces()]
-    return min((bound for bound in candidates if end.domain().is_subset(bounds(bound, end))),
-               key=_parameter_count, default=None)
+    end, bounds, further = ((values.dim_min(0), isl.PwAff.le_set, isl.PwAff.min) if op == "<=" else
+                            (values.dim_max(0), isl.PwAff.ge_set, isl.PwAff.max))
+    taken = sorted((isl.PwAff.from_aff(piece) for _, piece in end.get_pieces()), key=_parameter_count)
+    pairs = sorted(combinations(taken, 2), key=lambda pair: sum(map(_parameter_count, pair)))
+    candidates = chain(taken, (further(one, other) for one, other in pairs))
+    return next((bound for bound in candidates if end.domain().is_subset(bounds(bound, end))), None)
 
 
 def _parameter_count(function: isl.PwAff) -> int:
