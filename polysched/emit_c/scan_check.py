@@ -40,6 +40,8 @@ from polysched.scop.scop import Scop, Statement
 _LOG = logging.getLogger(__name__)
 CHECK_OPERATIONS = 300_000
 MOST_INSTANCES = 20_000
+MOST_IN_PIECES = 200_000
+"""Where space is cut into pieces: in small ones the gap in front of a border begins at sizes like 9."""
 TRIED_SIZES = (45, 23, 14, 9, 6)
 
 
@@ -55,7 +57,7 @@ def visits_every_instance(node: Node, scop: Scop) -> bool:
     """
     in_pieces = any(is_over_pieces(n) for n in walk_nodes(node))
     checked = [s for s in scop.statements if in_pieces or _is_strided(s)]
-    runs, node = _Runs(node), _piece_by_piece(node)
+    runs, node = _Runs(node, MOST_IN_PIECES if in_pieces else MOST_INSTANCES), _piece_by_piece(node)
     return all(_is_exact(node, statement, scop, runs) for statement in checked)
 
 
@@ -68,9 +70,15 @@ def _piece_by_piece(node: Node) -> Node:
 
 
 class _Runs:
-    """The visited instances per size and statement; the loops run once per size, for all statements."""
+    """The visited instances per size and statement; the loops run once per size, for all statements.
 
-    def __init__(self, node: Node) -> None:
+    Attributes
+    ----------
+    most : instances of a statement for which the loops are run.
+    """
+
+    def __init__(self, node: Node, most: int) -> None:
+        self.most = most
         self._node = node
         self._run: LoopRun | None = None
         self._found: dict[tuple[int, ...], dict[str, list[tuple[int, ...]]]] = {}
@@ -121,7 +129,7 @@ def _visits_at(runs: _Runs, statement: Statement, values: dict[str, int]) -> boo
     """Run the loops at one size; None when there are no instances or too many, so that nothing is learned."""
     domain = fix_parameters(statement.domain, values)
     count = with_budget(CHECK_OPERATIONS, lambda: int(domain.count_val().to_python()))
-    if count is None or not 0 < count <= MOST_INSTANCES:
+    if count is None or not 0 < count <= runs.most:
         return None
     return sorted(runs.at(values, statement.name)) == sorted(points_of(domain))
 

@@ -43,6 +43,9 @@ BORDER = "polysched_border"
 BEGIN, END = "polysched_begin", "polysched_end"
 """Parameters of trees: the first place of a piece and the one behind its last; of the half of a gap, twice these."""
 
+MOST_PIECES = 16
+"""Of space whose size is a parameter: to write down where all of them are takes many seconds beyond that."""
+
 PIECE, HALF = "polysched_piece", "polysched_half"
 """First words of marks that stand where a loop goes over the pieces, or the halves of gaps; that of a `LoopMark`
 follows."""
@@ -140,6 +143,8 @@ class Pieces:
 def pieces_of(domain: isl.UnionSet, time: isl.UnionPwAff, faces: Faces, *, steps: int, count: int) -> Pieces | None:
     """So many pieces; None where no quasi-affine function says how wide the space is, or it is known to be too small.
 
+    Where its width is a parameter there are up to `MOST_PIECES`; in a space too small for them the last ones are empty.
+
     Parameters
     ----------
     time, steps : the time loop, and its iterations in a row of tiles.
@@ -156,7 +161,8 @@ def pieces_of(domain: isl.UnionSet, time: isl.UnionPwAff, faces: Faces, *, steps
     pieces = Pieces(upper=upper.sub(origin), lower=lower.sub(origin), extent=high.sub(low).add_constant_val(_value(1)),
                     least=2 * -(-grown // 2) + 1, count=count, space=faces.space)
     extent = _number(pieces.extent)
-    return None if extent is not None and -(-extent // count) < pieces.least else pieces
+    possible = count <= MOST_PIECES if extent is None else -(-extent // count) >= pieces.least
+    return pieces if possible else None
 
 
 def split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], pieces: Pieces,
