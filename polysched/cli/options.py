@@ -97,8 +97,7 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
                             "is free of dependences (default: %(default)s)")
     group.add_argument("--split-tiles", action=argparse.BooleanOptionalAction, default=None,
                        help="tiles of stencils over time as trapezoids of a piece of space per thread, with the gaps "
-                            "between them, where space has a known size, instead of wavefronts (default: by the model, "
-                            "where it chooses the tiles)")
+                            "between them, instead of wavefronts (default: by the model, where it chooses the tiles)")
 
 
 def add_instructions(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ import islpy as isl
 from polysched.dependence.budget import in_words, with_budget
 from polysched.errors import BudgetExceededError
 from polysched.scheduling.marks import LoopMark
+from polysched.tiling.split_tiles import stands_for_pieces
 
 _LOG = logging.getLogger(__name__)
 _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
@@ -59,7 +60,7 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
     BudgetExceededError : not even the plain AST fits.
     """
     tree = with_long_bands(_annotate_marks(tree))
-    ladder: tuple[tuple[str, isl.Schedule], ...] = (("", tree),)
+    ladder: tuple[tuple[str, isl.Schedule], ...] = (("", _with_whole_pieces(tree)),)
     if _has_ast_options(tree):
         ladder += (("tile separation and unrolling by isl were dropped", _without_ast_options(tree)),)
     fallbacks: list[str] = []
@@ -148,6 +149,22 @@ def with_long_bands(tree: isl.Schedule) -> isl.Schedule:
         return node
 
     return visit(tree.get_root()).get_schedule()
+
+
+def _with_whole_pieces(tree: isl.Schedule) -> isl.Schedule:
+    """The tree with loops inside a piece of space that isl generates once.
+
+    A piece of any width at any place is empty, or cut off, in many ways, for each of which isl would make loops.
+    """
+    def visit(node: isl.ScheduleNode, inside: bool) -> isl.ScheduleNode:
+        if node.get_type() == _TYPE.band and inside and not _has_own_options(node):
+            node = node.band_set_ast_build_options(isl.UnionSet.read_from_str(node.get_ctx(), "{ atomic[x] }"))
+        inside = inside or (node.get_type() == _TYPE.mark and stands_for_pieces(node.mark_get_id().get_name()))
+        for position in range(node.n_children()):
+            node = visit(node.child(position), inside).parent()
+        return node
+
+    return visit(tree.get_root(), False).get_schedule()
 
 
 def _absorb(band: isl.ScheduleNode) -> tuple[isl.ScheduleNode, list[isl.Id]]:

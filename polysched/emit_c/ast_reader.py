@@ -41,8 +41,10 @@ from polysched.emit_c.loops import (
     ThreadReduction,
     block,
 )
+from polysched.emit_c.piece_loops import loop_over_pieces, where
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.marks import LoopMark
+from polysched.tiling.split_tiles import HALF, PIECE
 
 # The stubs of islpy type the kinds of nodes as int.
 _Op: Any = isl.ast_expr_op_type
@@ -53,7 +55,10 @@ _JUNCTIONS = {_Op.and_: "&&", _Op.and_then: "&&", _Op.or_: "||", _Op.or_else: "|
 
 
 def read_ast(root: isl.AstNode) -> Node:
-    """The loop IR of an AST that `ast_build` made; loops of one iteration become `Let` or vanish."""
+    """The loop IR of an AST that `ast_build` made; loops of one iteration become `Let` or vanish.
+
+    The marks of pieces become loops over all of them.
+    """
     return _read(root, {})
 
 
@@ -63,12 +68,15 @@ def _read(node: isl.AstNode, marks: Mapping[int, LoopMark]) -> Node:
         return _read_for(node, marks)
     if kind == _Node.if_:
         otherwise = _read(node.if_get_else(), marks) if node.if_has_else() else None
-        return If(read_condition(node.if_get_cond()), _read(node.if_get_then(), marks), otherwise)
+        return where(read_condition(node.if_get_cond()), _read(node.if_get_then(), marks), otherwise)
     if kind == _Node.block:
         children = node.block_get_children()
         return block(tuple(_read(children.get_at(i), marks) for i in range(children.n_ast_node())))
     if kind == _Node.mark:
-        covered = mark_coverage(node.mark_get_id().get_name())
+        first, _, text = (name := node.mark_get_id().get_name()).partition(" ")
+        if first in (PIECE, HALF) and (pieces := LoopMark.from_text(text)) is not None:
+            return loop_over_pieces(first, pieces, _read(node.mark_get_node(), marks))
+        covered = mark_coverage(name)
         if covered is not None:
             mark, depths = covered
             marks = {**marks, **dict.fromkeys(depths, mark)}
@@ -116,6 +124,11 @@ def _split_bound(name: str, condition: Condition) -> tuple[Linear | None, Condit
         else:
             rest.append(arm)
     return extreme("min", bounds) if bounds else None, junction("&&", rest) if rest else None
+
+
+def read_function(function: isl.PwAff) -> Linear:
+    """A quasi-affine function of the parameters."""
+    return read_index(isl.AstBuild.from_context(function.domain().params()).expr_from_pw_aff(function))
 
 
 def read_condition(expr: isl.AstExpr) -> Condition:
@@ -179,7 +192,7 @@ def substitute_node(node: Node, values: Mapping[str, Linear]) -> Node:
             otherwise = None if node.otherwise is None else substitute_node(node.otherwise, values)
             return If(substitute_condition(node.condition, values), substitute_node(node.then, values), otherwise)
         case Let():
-            return Let(node.variable, substitute(node.value, values), substitute_node(node.body, values), node.depth)
+            return replace(node, value=substitute(node.value, values), body=substitute_node(node.body, values))
         case RegisterTile():
             loops = tuple(substitute_node(loop, values) for loop in node.loops)
             edges = tuple(replace(edge, base=substitute(edge.base, values)) for edge in node.edges)

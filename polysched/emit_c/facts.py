@@ -53,7 +53,12 @@ class Facts:
         return self.without(loop.variable).given(*new)
 
     def where(self, declared: Let) -> Facts:
-        """What holds in the body of a declaration."""
+        """What holds in the body of a declaration; nothing more of a name that stands for no iterator.
+
+        The ends of pieces are such; isl takes long with them and proves nothing by them.
+        """
+        if declared.name:
+            return self.without(declared.variable)
         return self.without(declared.variable).given(Comparison("==", variable(declared.variable), declared.value))
 
     def without(self, *names: str) -> Facts:

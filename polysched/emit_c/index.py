@@ -86,7 +86,15 @@ class ToBoundary:
     boundary_bytes: int
 
 
-Atom: TypeAlias = Variable | Quotient | Remainder | SourceOperation | Extreme | Choice | ToBoundary
+@dataclass(frozen=True)
+class Product:
+    """`left * right` where neither is a number: a loop's variable times a width that only the running program knows."""
+
+    left: Linear
+    right: Linear
+
+
+Atom: TypeAlias = Variable | Quotient | Remainder | SourceOperation | Extreme | Choice | ToBoundary | Product
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +168,14 @@ def remainder(numerator: Linear, divisor: int) -> Linear:
     if numerator.is_constant:
         return constant(numerator.constant % divisor)
     return of_atom(Remainder(numerator, divisor))
+
+
+def product(left: Linear, right: Linear) -> Linear:
+    """The product; a multiple of the one where the other is a number."""
+    for factor, form in ((left, right), (right, left)):
+        if factor.is_constant:
+            return form * factor.constant
+    return of_atom(Product(left, right))
 
 
 def source_operation(op: str, operand: Linear, number: int) -> Linear:
@@ -277,6 +293,8 @@ def _substitute_atom(atom: Atom, values: Mapping[str, Linear]) -> Linear:
             return extreme(atom.kind, (substitute(a, values) for a in atom.arms))
         case ToBoundary():
             return of_atom(replace(atom, subscripts=tuple(substitute(s, values) for s in atom.subscripts)))
+        case Product():
+            return product(substitute(atom.left, values), substitute(atom.right, values))
         case Choice():
             return of_atom(Choice(substitute_condition(atom.condition, values),
                                   substitute(atom.then, values), substitute(atom.otherwise, values)))
@@ -373,5 +391,7 @@ def _forms_in(atom: Atom) -> tuple[Linear | Condition, ...]:
             return atom.arms
         case ToBoundary():
             return atom.subscripts
+        case Product():
+            return (atom.left, atom.right)
         case Choice():
             return (atom.condition, atom.then, atom.otherwise)

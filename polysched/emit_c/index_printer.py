@@ -22,6 +22,7 @@ from polysched.emit_c.index import (
     Condition,
     Extreme,
     Linear,
+    Product,
     Quotient,
     Remainder,
     SourceOperation,
@@ -109,6 +110,9 @@ class IndexPrinter:
                 return self._extreme(atom)
             case ToBoundary():
                 return self._to_boundary(atom)
+            case Product():
+                left, right = self.form(atom.left), _as_long(self.form(atom.right))
+                return TypedText(binary("*", left.text, right.text), INT64, INT64.value_range())
             case Choice():
                 sides = [self.form(atom.then), self.form(atom.otherwise)]
                 text = conditional(self.condition(atom.condition), sides[0].text, sides[1].text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -13,12 +13,14 @@ from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import LEGALITY_OPERATIONS, LEGALITY_SECONDS, violation
 from polysched.emit_c.ast_build import build_ast
-from polysched.emit_c.ast_reader import read_ast
+from polysched.emit_c.ast_reader import read_ast, read_function
 from polysched.emit_c.loops import Node
+from polysched.emit_c.piece_loops import ends_of_pieces, with_width
 from polysched.emit_c.scan_check import visits_every_instance
 from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.scheduling import loop_tree
 from polysched.scheduling.marks import Role
+from polysched.tiling.split_tiles import Pieces
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -40,16 +42,19 @@ def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: in
     fallbacks: list[str] = []
     spent: BudgetExceededError | None = None
     why = ""
-    for lost, tree in _ladder(tiled):
+    for lost, tree, pieces in _ladder(tiled):
         if lost and not with_budget(LEGALITY_OPERATIONS, partial(_is_legal, dependences, tree),
                                     seconds=LEGALITY_SECONDS):
             continue
         try:
-            built = build_ast(tree, context=context, max_operations=max_operations)
+            built = build_ast(tree, context=ends_of_pieces(context, pieces.values()) if pieces else context,
+                              max_operations=max_operations)
         except BudgetExceededError as error:
             spent, why = error, error.problem
             continue
         loops = read_ast(built.root)
+        for band, found in pieces.items():
+            loops = with_width(loops, band, found, read_function(found.extent))
         if lost:
             fallbacks.append(f"{lost}: {why}")
             _LOG.warning(fallbacks[-1])
@@ -62,16 +67,22 @@ def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: in
                                hint="write the strided loops over dense iterators, for instance A[3 * i]")
 
 
-def _ladder(tiled: TiledSchedule) -> Iterator[tuple[str, isl.Schedule]]:
-    """What to give up and the tree without it, each made only when those before it were of no use."""
-    yield "", tiled.tree
+def _ladder(tiled: TiledSchedule) -> Iterator[tuple[str, isl.Schedule, Mapping[int, Pieces]]]:
+    """What to give up and the tree without it, each made only when those before it were of no use.
+
+    With the pieces that the tree has one of at a time.
+    """
+    if tiled.one_at_a_time is None:
+        yield "", tiled.tree, {}
+    else:
+        yield "", tiled.one_at_a_time.tree, tiled.one_at_a_time.pieces
     if tiled.options is not None and any(band.pieces for band in tiled.bands):
-        yield ("tiles were not split after all", tile(tiled.schedule, replace(tiled.options, split=False)).tree)
+        yield ("tiles were not split after all", tile(tiled.schedule, replace(tiled.options, split=False)).tree, {})
     if tiled.options is not None and tiled.options.parallel_degrees > 1:
         yield ("all parallel loops of a nest but one were given up",
-               tile(tiled.schedule, replace(tiled.options, parallel_degrees=1)).tree)
-    yield "the tiles were given up", without_tiles(tiled.tree)
-    yield "tiles and marks were given up", tiled.schedule.tree
+               tile(tiled.schedule, replace(tiled.options, parallel_degrees=1)).tree, {})
+    yield "the tiles were given up", without_tiles(tiled.tree), {}
+    yield "tiles and marks were given up", tiled.schedule.tree, {}
 
 
 def _is_legal(dependences: Dependences, tree: isl.Schedule) -> bool:

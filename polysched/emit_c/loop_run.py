@@ -15,6 +15,7 @@ from polysched.emit_c.index import (
     Condition,
     Extreme,
     Linear,
+    Product,
     Quotient,
     Remainder,
     SourceOperation,
@@ -119,6 +120,8 @@ def _atom(atom: Atom, names: _Names) -> str:
             return f"(({_value(atom.numerator, names)}) % {atom.divisor})"
         case Extreme():
             return f"{atom.kind}({', '.join(_value(arm, names) for arm in atom.arms)})"
+        case Product():
+            return f"(({_value(atom.left, names)}) * ({_value(atom.right, names)}))"
         case Choice():
             return (f"(({_value(atom.then, names)}) if {_condition(atom.condition, names)} else "
                     f"({_value(atom.otherwise, names)}))")

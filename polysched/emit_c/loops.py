@@ -116,12 +116,18 @@ class If:
 
 @dataclass(frozen=True)
 class Let:
-    """A loop of exactly one iteration: the variable has one value in the body."""
+    """A loop of exactly one iteration: the variable has one value in the body.
+
+    Parameters
+    ----------
+    name : what the variable shall be called, where it stands for no iterator.
+    """
 
     variable: str
     value: Linear
     body: Node
     depth: int = 0
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def _rename(node: Node, iterators: Mapping[str, tuple[str, ...]], taken: TakenNa
     renaming = {node.variable: variable(name)}
     body = _rename(substitute_node(node.body, renaming), iterators, taken, scope | {name})
     if isinstance(node, Let):
-        return Let(name, node.value, body, node.depth)
+        return replace(node, variable=name, body=body)
     inner = substitute_node(For(name, node.lower, node.upper, node.step, Block(()), node.mark, node.depth, node.guard),
                             renaming)
     assert isinstance(inner, For)
@@ -130,6 +130,8 @@ def _rename(node: Node, iterators: Mapping[str, tuple[str, ...]], taken: TakenNa
 
 
 def _pick(node: For | Let, iterators: Mapping[str, tuple[str, ...]], taken: TakenNames, scope: frozenset[str]) -> str:
+    if isinstance(node, Let) and node.name:
+        return taken.fresh(node.name, scope)
     exact = next(_iterators_equal_to(node, iterators), None)
     if exact is not None and exact not in taken.used and exact not in scope and exact not in _KEYWORDS:
         return exact

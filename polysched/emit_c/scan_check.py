@@ -15,6 +15,7 @@ from functools import partial
 import islpy as isl
 
 from polysched.dependence.budget import with_budget
+from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.index import (
     Atom,
     Choice,
@@ -22,20 +23,25 @@ from polysched.emit_c.index import (
     Condition,
     Extreme,
     Linear,
+    Product,
     Quotient,
     Remainder,
     SourceOperation,
     ToBoundary,
     Variable,
+    constant,
 )
 from polysched.emit_c.loop_run import LoopRun, compile_loops
-from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance
+from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance, map_children, walk_nodes
+from polysched.emit_c.piece_loops import is_over_pieces
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
 
 _LOG = logging.getLogger(__name__)
 CHECK_OPERATIONS = 300_000
 MOST_INSTANCES = 20_000
+MOST_IN_PIECES = 200_000
+"""Where space is cut into pieces: in small ones the gap in front of a border begins at sizes like 9."""
 TRIED_SIZES = (45, 23, 14, 9, 6)
 
 
@@ -44,20 +50,35 @@ class _NoText(Exception):
 
 
 def visits_every_instance(node: Node, scop: Scop) -> bool:
-    """Whether every strided statement's instances are visited, within the context, and no others.
+    """Whether the instances of statements are visited, within the context, and no others.
 
-    Statements without strides are not looked at.  Decided for all parameter values where isl can within its
-    budget; else by running the loops at a few small ones.
+    Looked at are strided statements, and all where loops go over pieces whose width only the running program knows.
+    Decided for all parameter values where isl can within its budget; else by running the loops at a few small ones.
     """
-    strided = [s for s in scop.statements if _is_strided(s)]
-    runs = _Runs(node)
-    return all(_is_exact(node, statement, scop, runs) for statement in strided)
+    in_pieces = any(is_over_pieces(n) for n in walk_nodes(node))
+    checked = [s for s in scop.statements if in_pieces or _is_strided(s)]
+    runs, node = _Runs(node, MOST_IN_PIECES if in_pieces else MOST_INSTANCES), _piece_by_piece(node)
+    return all(_is_exact(node, statement, scop, runs) for statement in checked)
+
+
+def _piece_by_piece(node: Node) -> Node:
+    """The loops over pieces as one node per piece, whose ends are quasi-affine."""
+    if isinstance(node, For) and is_over_pieces(node):
+        numbers = range(node.lower.constant, node.upper.constant)
+        return Block(tuple(substitute_node(node.body, {node.variable: constant(number)}) for number in numbers))
+    return map_children(node, _piece_by_piece)
 
 
 class _Runs:
-    """The visited instances per size and statement; the loops run once per size, for all statements."""
+    """The visited instances per size and statement; the loops run once per size, for all statements.
 
-    def __init__(self, node: Node) -> None:
+    Attributes
+    ----------
+    most : instances of a statement for which the loops are run.
+    """
+
+    def __init__(self, node: Node, most: int) -> None:
+        self.most = most
         self._node = node
         self._run: LoopRun | None = None
         self._found: dict[tuple[int, ...], dict[str, list[tuple[int, ...]]]] = {}
@@ -108,7 +129,7 @@ def _visits_at(runs: _Runs, statement: Statement, values: dict[str, int]) -> boo
     """Run the loops at one size; None when there are no instances or too many, so that nothing is learned."""
     domain = fix_parameters(statement.domain, values)
     count = with_budget(CHECK_OPERATIONS, lambda: int(domain.count_val().to_python()))
-    if count is None or not 0 < count <= MOST_INSTANCES:
+    if count is None or not 0 < count <= runs.most:
         return None
     return sorted(runs.at(values, statement.name)) == sorted(points_of(domain))
 
@@ -198,5 +219,5 @@ def _atom(atom: Atom, known: dict[str, str]) -> str:
             return f"({_text(atom.numerator, known)} mod {atom.divisor})"
         case Extreme():
             return f"{atom.kind}({', '.join(_text(arm, known) for arm in atom.arms)})"
-        case Choice() | ToBoundary() | SourceOperation():
+        case Choice() | ToBoundary() | SourceOperation() | Product():
             raise _NoText

@@ -11,6 +11,8 @@ move on by, so that edges divide each other.
 
 Wavefronts of tiles leave threads waiting at their ends; split tiles need a space of several times what a row of tiles
 moves on by, and go through the gaps between pieces without the reuse of tiles.  Whichever takes less time is taken.
+The best edges of split tiles hang on how wide space is: where only the running program knows that, the edges are those
+of wavefronts, and split tiles with them are taken where they are quicker at the assumed size.
 
 Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`, for the others `split_tiles`.
 """
@@ -73,7 +75,8 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     model = Projected(target=replace(target, caches=tuple(
         replace(cache, size_bytes=int(cache.size_bytes * USABLE)) for cache in target.caches)))
     order = problem.orders[0]
-    best: tuple[float, TileChoice] | None = None
+    known = faces is not None and problem.nest.fixed[faces.space]
+    best: tuple[float, TileChoice, BandPlan] | None = None
     for edges in _combinations(problem, order):
         kept = working_set_bytes(problem.nest, _two_steps(problem.nest, edges), problem.line_bytes)
         if kept > problem.capacity_bytes:
@@ -83,14 +86,20 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
         alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1)
         ways = [(wavefront_seconds(plan, alone, problem.threads), False)]
-        in_pieces = None if faces is None else split_seconds(plan, faces, model, problem.threads)
+        in_pieces = split_seconds(plan, faces, model, problem.threads) if faces is not None and known else None
         ways += [] if in_pieces is None else [(in_pieces, True)]
         seconds, split = min(ways)
         if best is None or seconds < best[0]:
             lines = int(seconds * target.bandwidth(0) / problem.line_bytes)
             best = seconds, TileChoice(edges=edges, order=order, cost_lines=lines, binding=(), optimal=True,
-                                       split=split)
-    return None if best is None else best[1]
+                                       split=split), plan
+    if best is None:
+        return None
+    seconds, choice, plan = best
+    if faces is not None and not known:
+        in_pieces = split_seconds(plan, faces, model, problem.threads)
+        return replace(choice, split=in_pieces is not None and in_pieces < seconds)
+    return choice
 
 
 def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) -> float | None:
@@ -101,7 +110,7 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) 
     evenly, step by step; the half of one is a tile of its own.
     """
     nest, steps = plan.nest, plan.edges[0]
-    if threads < 2 or steps is None or not (nest.fixed[0] and nest.fixed[faces.space]):
+    if threads < 2 or steps is None:
         return None
     side, reach = unskewed_extent(nest, faces.space), -(-steps * faces.multiple // 2)
     width = (side + 2 * reach) / threads
@@ -130,7 +139,7 @@ def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: 
     gaps : their share of all iterations.
     """
     nest, steps, inner = plan.nest, plan.edges[0], faces.inner
-    if inner is None or steps is None or not nest.fixed[inner.space]:
+    if inner is None or steps is None or not (nest.fixed[faces.space] and nest.fixed[inner.space]):
         return None
     side, reach = unskewed_extent(nest, inner.space), -(-steps * inner.multiple // 2)
     if (side + 2 * reach) / threads < 2 * reach + 1:

@@ -45,14 +45,15 @@ from polysched.tiling.position import Position, branch, is_independent, is_legal
 from polysched.tiling.register_tiles import register_nest
 from polysched.tiling.rotated_sums import rotate_sums
 from polysched.tiling.shared_strips import Strips, share_strips
-from polysched.tiling.split_tiles import split
-from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
+from polysched.tiling.split_tiles import MOST_PIECES, in_pieces, one_at_a_time, split
+from polysched.tiling.tiled_schedule import BandTiling, OneAtATime, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
 
 _LOG = logging.getLogger(__name__)
 
-NO_PIECES = ("tiles were not split: that takes two threads, a space of known size that is several times as wide as "
-             "what a row of tiles moves on by, and dependences that reach no further aside than steps of time allow")
+NO_PIECES = ("tiles were not split: that takes two threads, and dependences that reach no further aside than steps of "
+             "time allow; a space of known size has to be several times as wide as what a row of tiles moves on by, "
+             f"and one whose size is a parameter is cut for up to {MOST_PIECES} threads")
 
 THREAD_STRIP = 256
 """Iterations of a strip: some pages of a row, and few enough for many strips."""
@@ -111,7 +112,15 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     check_legal(schedule.dependences, tiled, what="tiled schedule")
     check_promises(schedule.dependences, tiled, what="tiled schedule",
                    hint="unless the schedule was given so, this is a fault of polysched: please report it")
-    return TiledSchedule(schedule=schedule, tree=tiled, bands=_what_was_done(root, numbers, decided), options=options)
+    bands = _what_was_done(root, numbers, decided)
+    pieces = {band.band: band.plan.pieces for band in bands
+              if band.pieces and band.plan and band.plan.pieces and band.plan.pieces.known_width is None}
+    if not pieces:
+        return TiledSchedule(schedule=schedule, tree=tiled, bands=bands, options=options)
+    return TiledSchedule(
+        schedule=schedule, tree=to_isl(LoopTree(domain=tree.domain, root=in_pieces(root, pieces))), bands=bands,
+        options=options, one_at_a_time=OneAtATime(
+            tree=to_isl(one_at_a_time(LoopTree(domain=tree.domain, root=root), pieces)), pieces=pieces))
 
 
 MOST_ORDERS = 128

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import islpy as isl
@@ -10,6 +11,7 @@ from polysched.scheduling.schedule import Schedule
 from polysched.scop.shown import Shown
 from polysched.tiling.band_plan import BandPlan, Untiled
 from polysched.tiling.options import TilingOptions
+from polysched.tiling.split_tiles import Pieces
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,6 +43,21 @@ class BandTiling:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class OneAtATime:
+    """A tree with pieces of unknown width as loops are generated for it: one piece, and half a gap, at a time.
+
+    Parameters
+    ----------
+    tree : where a piece begins and ends are parameters, and marks stand for the loops over pieces
+        (`split_tiles.one_at_a_time`).
+    pieces : by the number of their band.
+    """
+
+    tree: isl.Schedule
+    pieces: Mapping[int, Pieces]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TiledSchedule(Shown):
     """A schedule after tiling and marking; still legal, still exactly checked.
 
@@ -51,6 +68,7 @@ class TiledSchedule(Shown):
     bands : what was done, per band of the untiled tree.
     options : that it was tiled with; None where it was not made by `tile`.
     fallbacks : what had to be given up for lack of time, one sentence each.
+    one_at_a_time : what loops are generated for; None where that is the tree itself.
     """
 
     schedule: Schedule
@@ -58,6 +76,7 @@ class TiledSchedule(Shown):
     bands: tuple[BandTiling, ...] = ()
     options: TilingOptions | None = None
     fallbacks: tuple[str, ...] = ()
+    one_at_a_time: OneAtATime | None = None
 
     def __str__(self) -> str:
         from polysched.tiling.display import tiled_text

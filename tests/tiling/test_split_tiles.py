@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,11 +23,11 @@ from polysched.tiling.diamond import faces_of
 from polysched.tiling.explain import explain_text, explanations
 from polysched.tiling.position import top
 from polysched.tiling.skewed_tiles import choose_skewed_tile, full_tiles_seconds, split_seconds
-from polysched.tiling.split_tiles import pieces_of
+from polysched.tiling.split_tiles import BEGIN, BORDER, END, MOST_PIECES, pieces_of
 from tests.emit_c.compiled import load
 from tests.tiling import kernels
 from tests.tiling.test_skewed_tiles import SMALL, STENCIL, schedule_of
-from tests.tiling.test_stencil_edges import arrays_of, run
+from tests.tiling.test_stencil_edges import PROGRAMS, arrays_of, run
 from tests.tiling.test_tile_bands import MACHINE, assert_legal, plain, scheduled, shape
 
 
@@ -55,17 +56,17 @@ def test_a_row_of_tiles_is_pieces_on_threads_and_then_gaps_step_by_step():
 @pytest.mark.parametrize("steps", [1, 3, 5])
 def test_every_instance_is_in_one_of_so_many_pieces_or_in_a_gap(cores, steps):
     domain, pieces = cut_of(schedule_of(97, 12), steps=steps, count=cores)
-    across = values(pieces.across, domain)
+    across = values(pieces.cut.across, domain)
     assert across == (0, 1, 2)
-    inside = domain.intersect(pieces.across.zero_union_set())
-    assert values(pieces.piece, inside) == (0, cores - 1, cores)
-    assert values(pieces.half, domain.subtract(inside))[2] == 2 * (cores - 1)
+    inside = domain.intersect(pieces.cut.where(0))
+    assert values(pieces.cut.piece, inside) == (0, cores - 1, cores)
+    assert values(pieces.cut.half, domain.subtract(inside))[2] == 2 * (cores - 1)
 
 
 def test_two_pieces_have_equally_many_instances():
     domain, pieces = cut_of(schedule_of(100, 12), steps=3, count=2)
-    counts = [isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(pieces.piece).intersect_domain(
-        domain.intersect(pieces.across.zero_union_set())).intersect_range(isl.UnionSet(f"{{ [{k}] }}")).domain(
+    counts = [isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(pieces.cut.piece).intersect_domain(
+        domain.intersect(pieces.cut.where(0))).intersect_range(isl.UnionSet(f"{{ [{k}] }}")).domain(
         ).intersect(isl.UnionSet("{ S0[t, i, j] }"))).count_val().to_python() for k in (0, 1)]
     assert abs(counts[0] - counts[1]) <= 0.1 * sum(counts)
 
@@ -76,9 +77,8 @@ def test_space_too_small_for_pieces_has_none():
     assert cut_of(schedule_of(60, 40), steps=10, count=2)[1] is not None
 
 
-@pytest.mark.parametrize("kernel", [kernels.gauss_seidel, kernels.jacobi])
-def test_sweeps_in_place_and_space_of_unknown_size_stay_wavefronts(kernel, caplog):
-    tiled = tile(scheduled(kernel()), plain(sizes=8, split=True))
+def test_sweeps_in_place_stay_wavefronts(caplog):
+    tiled = tile(scheduled(kernels.gauss_seidel()), plain(sizes=8, split=True))
     assert "tiles were not split" in caplog.text
     assert_legal(tiled)
     assert shape(tiled)[0].startswith("wavefront")
@@ -238,6 +238,134 @@ def test_a_sum_beside_time_and_space_is_computed_in_pieces_and_gaps(tmp_path):
     tiled, ours, source = computed(text, (4, 16, 8), 2, 256, tmp_path, (200, 1, 1), register=False)
     assert tiled.bands[0].pieces == 2
     assert ours == source
+
+
+SYMBOLIC = STENCIL.replace("[{n}][{n}]", "[n][n]").replace("void f(", "void f(int n, int steps, ").replace(
+    "{n}", "n").replace("{steps}", "steps").replace("{{", "{").replace("}}", "}")
+
+
+@pytest.fixture(scope="module")
+def symbolic():
+    """Two arrays in turn, whose size is a parameter."""
+    return pluto(analyse(from_c_text(SYMBOLIC)))
+
+
+@pytest.mark.parametrize("cores", [2, 3])
+def test_space_whose_size_is_a_parameter_is_cut_and_legal_with_all_its_pieces(symbolic, cores):
+    tiled = tile(symbolic, plain(sizes=(2, 8, 16), split=True, target=replace(MACHINE, cores=cores)))
+    assert tiled.bands[0].pieces == cores
+    assert not tiled.bands[0].wavefront
+    assert shape(tiled)[:4] == ["tile0", "tile1p", "tile1", "tile2"]
+    assert_legal(tiled)
+
+
+@pytest.mark.parametrize("cores", [2, 3, 5])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_pieces_and_halves_of_gaps_share_out_space_of_any_size(symbolic, steps, cores):
+    """What the emitted loops go over, number by number, is what the tree says."""
+    domain, pieces = cut_of(symbolic, steps=steps, count=cores)
+    for n in (3, 9, 20, 2 * pieces.least * cores):
+        at = isl.Set(f"[n, steps] -> {{ : n = {n} and steps = 9 }}")
+        width = pieces.width.intersect_params(at).max_val().to_python()
+        here, cut = domain.intersect_params(at), pieces.full_cut
+
+        def chosen(part, **ends):
+            given = " and ".join(f"{name} = {value}" for name, value in ends.items())
+            names = f"[{', '.join(ends)}] -> {{ : {given} }}"
+            return part.intersect_params(isl.Set(names)).project_out_all_params().intersect(
+                here.project_out_all_params())
+
+        def where(function, value, across):
+            number = isl.UnionSet(f"{{ [{value}] }}")
+            found = isl.UnionMap.from_union_pw_aff(function).intersect_range(number).domain()
+            return found.intersect(cut.where(across)).intersect(here).project_out_all_params()
+
+        rest = here.project_out_all_params()
+        for piece in range(cores):
+            own = chosen(pieces.one_piece, **{BEGIN: piece * width, END: (piece + 1) * width})
+            assert own.is_equal(where(cut.piece, piece, 0))
+            rest = rest.subtract(own)
+        for half in range(1, 2 * cores - 1):
+            own = chosen(pieces.one_half, **{BEGIN: half * width, END: (half + 1) * width,
+                                             BORDER: (half + 1) // 2 * width})
+            assert own.is_equal(where(cut.half, half, 1))
+            assert own.is_subset(rest)
+            rest = rest.subtract(own)
+        assert rest.is_empty()
+
+
+def test_for_many_threads_there_are_wavefronts_of_space_whose_size_is_a_parameter(symbolic, caplog):
+    tiled = tile(symbolic, plain(sizes=(2, 8, 16), split=True, target=replace(MACHINE, cores=MOST_PIECES + 1)))
+    assert f"for up to {MOST_PIECES} threads" in caplog.text
+    assert tiled.bands[0].wavefront
+
+
+def test_the_width_of_pieces_is_computed_by_the_program(symbolic):
+    tiled = tile(symbolic, plain(sizes=(4, 8, 16), split=True, target=replace(MACHINE, cores=2)))
+    text = emit(tiled, options=EmitOptions(vector_bits=0)).text
+    assert "const long width = polysched_max(15, ((long)n + 13) / 2);" in text
+    assert "const long begin = i_tile * width;" in text
+    assert "const long border = (i_tile + 1) / 2 * width;" in text
+    assert text.count("schedule(static)") == 3
+
+
+def test_the_model_splits_space_whose_size_is_a_parameter_with_the_edges_of_wavefronts(symbolic):
+    sizes = {"n": 400, "steps": 60}
+    both, waves = (tile(symbolic, TilingOptions(target=SMALL, parameters=sizes, split=split)) for split in (None, False))
+    assert both.bands[0].pieces == 2
+    assert both.bands[0].sizes == waves.bands[0].sizes
+    assert "split: 2 pieces of space" in explain_text(explanations(both, SMALL)[0])
+
+
+PROGRAMS_AT_ANY_SIZE = ("two arrays in turn", "three dimensions", "one dimension", "fields that drive each other",
+                        "a rolling array", "in place")
+
+
+@pytest.mark.parametrize("cores", [2, 3, 4])
+@pytest.mark.parametrize("program", PROGRAMS_AT_ANY_SIZE)
+def test_at_every_size_the_source_is_computed(program, cores, tmp_path):
+    """From no space at all, over fewer pieces than threads, to pieces of several tiles."""
+    heads, body, edges = PROGRAMS[program]
+    heads = heads.format(element="double")
+    text = f"void f(int steps, int n, int m, int l, {heads}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    tiled, ours, source = compiled_at_any_size(text, edges, cores, 256, tmp_path)
+    assert tiled.bands[0].pieces == (0 if program == "in place" else cores)
+    for n in (1, 2, 3, 4, 9, 13, 14, 26, 27, 28, 40, 61):
+        for steps in (1, edges[0], edges[0] + 1, 2 * edges[0] + 1):
+            sizes = (n, 19 if "[m]" in heads else 1, 20 if "[l]" in heads else 1)
+            arrays = arrays_of(heads, sizes)
+            assert run(ours, arrays, (steps, *sizes)) == run(source, arrays, (steps, *sizes)), (n, steps)
+
+
+def compiled_at_any_size(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: Path):
+    """The tiled schedule, the split tiles compiled, and the source compiled."""
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(
+        sizes=edges, split=True, target=replace(MACHINE, cores=cores, vector_bits=bits)))
+    head = text[:text.index("#pragma")]
+    ours = load(f"{head}{emit(tiled).text}}}\n", folder, flags=("-O1", "-fopenmp")).f
+    return tiled, ours, load(text, folder, strict=False).f
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_stencils_of_any_size_compute_what_the_source_does(seed, tmp_path):
+    source = random.Random(1000 + seed)
+    text, extents = random_stencil(source)
+    names = "nml"[:len(extents)]
+    for name, extent in zip(names, extents, strict=True):   # extents are different, or it is all the same
+        text = text.replace(f"[{extent}]", f"[{name}]").replace(f"< {extent} -", f"< {name} -")
+    text = text.replace("void f(", f"void f(int steps, {', '.join(f'int {name}' for name in names)}, ", 1)
+    text = re.sub(r"t < \d+;", "t < steps;", text, count=1)
+    edges = (source.randint(1, 4), *(source.randint(3, 16) for _ in extents))
+    tiled, ours, expected = compiled_at_any_size(text, edges, source.randint(2, 4), source.choice((128, 256, 512)),
+                                                 tmp_path)
+    heads = ", ".join(f"double {name}{''.join(f'[{n}]' for n in names)}" for name in "ABC" if f"double {name}[" in text)
+    most = (70, 40, 18)[len(extents) - 1]
+    for n in (5, 6, 9, 14, 23, 24, most):
+        sizes = (n, *(source.randint(5, 20) for _ in names[1:]))
+        arrays = arrays_of(heads, (*sizes, 1, 1)[:3])
+        for steps in (1, edges[0] + 1, 7):
+            assert run(ours, arrays, (steps, *sizes)) == run(expected, arrays, (steps, *sizes)), (
+                f"{text}\n{shape(tiled)} {sizes} {steps}")
 
 
 def random_stencil(source: random.Random) -> tuple[str, tuple[int, ...]]:
