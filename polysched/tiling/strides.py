@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 
 import islpy as isl
 
+from polysched.dependence.budget import with_budget
 from polysched.scop.scop import Access, Scop, Statement
 
 
@@ -18,6 +20,7 @@ class Stride(Enum):
 
 
 LARGEST_STEP = 4  # a loop whose neighbouring iterations are further apart than this counts as strided
+MOVEMENT_OPERATIONS = 100_000  # of isl for one access; those of the tests' kernels take less than a tenth of it
 
 
 def advance(statement: Statement, path: tuple[isl.UnionPwAff, ...], loop: int) -> isl.Map | None:
@@ -50,10 +53,13 @@ def _shift(space: isl.Space, dim: int, step: int) -> isl.Map:
 def elements_moved(access: Access, successor: isl.Map) -> int | None:
     """How many elements of its row the access moves by along `successor`, a relation made by `advance`.
 
-    None where it leaves the row or moves by one number here and by another there.
+    None where it leaves the row or moves by one number here and by another there, and where that is not known after
+    `MOVEMENT_OPERATIONS`.
     """
-    if not access.exact:
-        return None
+    return with_budget(MOVEMENT_OPERATIONS, partial(_elements_moved, access, successor)) if access.exact else None
+
+
+def _elements_moved(access: Access, successor: isl.Map) -> int | None:
     moves = access.relation.reverse().apply_range(successor).apply_range(access.relation).deltas()
     rank = int(moves.dim(isl.dim_type.set))
     if not all(_moves_by(moves, dim, 0) for dim in range(rank - 1)):

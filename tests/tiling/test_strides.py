@@ -3,6 +3,7 @@
 import islpy as isl
 import pytest
 
+from polysched.scop import from_c_text
 from polysched.tiling.strides import Stride, advance, movements, strides
 from tests.scop_builder import build_scop
 
@@ -43,3 +44,24 @@ def test_elements_of_a_row_between_iterations():
                       "{ S[i, j] -> [i, j] }")
     moved = movements(scop, scop.statement("S"), path_of("i", "j"))
     assert [moved[a.reference] for a in scop.statement("S").accesses] == [2, 6, None]
+
+
+def test_where_an_access_moves_is_not_looked_for_without_end():
+    """The checksum of NPB's FT: from one iteration to the next each remainder moves by anything, and isl tries all."""
+    scop = from_c_text("""
+static int first[3], last[3];
+static double u[64][64][64];
+void f(double sum[1]) {
+#pragma scop
+  for (int j = 1; j <= 1024; j++) {
+    int q = j % 64 + 1, r = 3 * j % 64 + 1, s = 5 * j % 64 + 1;
+    if (q >= first[0] && q <= last[0] && r >= first[1] && r <= last[1] && s >= first[2] && s <= last[2])
+      sum[0] += u[s - first[2]][r - first[1]][q - first[0]];
+  }
+#pragma endscop
+}
+""")
+    (statement,) = (s for s in scop.statements if any(a.array == "u" for a in s.accesses))
+    j = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(statement.domain.get_space()), isl.dim_type.set, 0)
+    moved = movements(scop, statement, (isl.UnionPwAff.from_pw_aff(j),))
+    assert {moved[a.reference] for a in statement.accesses if a.array == "u"} == {None}
