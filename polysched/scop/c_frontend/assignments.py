@@ -12,6 +12,7 @@ from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
 from polysched.scop.c_frontend.delinearise import subscript_polynomial
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, Known, NotAffine
+from polysched.scop.c_frontend.members import is_fixed
 from polysched.scop.c_frontend.order import Leaf, OpenStatement, Tree, sequence
 from polysched.scop.c_frontend.parse import everything, place
 from polysched.scop.c_frontend.places import pointed
@@ -211,8 +212,14 @@ def _fixed_pointer(x: Extraction, node: c_ast.Decl, symbol: Symbol) -> c_ast.Nod
     hint = "set the pointer once, where it is declared, to an array plus an affine offset"
     if node.init is None or symbol not in x.bindings.written_once:
         raise x.refuse(f"the pointer `{symbol.name}` does not keep the value of its declaration", node, hint=hint)
+    members = [part for part in everything(node.init) if isinstance(part, c_ast.StructRef)]
+    for member in members:
+        if not is_fixed(x, member):
+            raise x.refuse(f"the pointer `{symbol.name}` depends on a member that is no integer or changes", member,
+                           hint="put the member into a variable in front of the region")
+    fields = {member.field for member in members}   # identifiers that name no variables
     for name in everything(node.init):
-        if isinstance(name, c_ast.ID):
+        if isinstance(name, c_ast.ID) and name not in fields:
             used = x.bindings.symbol(name)
             if not _keeps_its_value(x, used):
                 raise x.refuse(f"the pointer `{symbol.name}` depends on `{used.name}`, which changes", node, hint=hint)

@@ -6,6 +6,7 @@ import islpy as isl
 import numpy as np
 import pytest
 
+from polysched.errors import UnsupportedScopError
 from polysched.pipeline import PipelineOptions, transform_file
 from polysched.scop import from_c_text
 from tests.scop.c_frontend.compiled_c import compile_library
@@ -57,6 +58,14 @@ def test_members_behind_several_pointers():
     outside = "struct inner { int n; }; struct outer { struct inner *inner; };"
     assert spellings(scop_of("struct outer *g", body.format(""), outside=outside)) == {"g->inner->n"}
     assert not spellings(scop_of("struct outer *g", body.format("g->inner->n = 3;"), outside=outside))
+
+
+def test_a_pointer_that_is_set_by_a_member():
+    """A member is not the variable that has its name, and the pointer keeps the member's value where it was set."""
+    body = "for (int i = 0; i < n; i++) {{ double *row = u[0] + g->n; {} row[i] = 1; }}"
+    assert spellings(scop_of("int n, struct grid *g", body.format(""))) == {"n", "g->n"}
+    with pytest.raises(UnsupportedScopError, match="depends on a member that is no integer or changes"):
+        scop_of("int n, struct grid *g", body.format("g->n += 2;"))
 
 
 def kinds(scop):

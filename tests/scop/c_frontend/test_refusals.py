@@ -61,6 +61,8 @@ REFUSALS = [
     ("double *q; q = A; *q = 1;", "does not keep the value of its declaration", "double *q", "set the pointer once"),
     ("for (i = 0; i < n; i++) { j = i; double *r = A + j; j++; r[0] = 1; }",
      "the pointer `r` depends on `j`, which changes", "double *r = A + j", "set the pointer once"),
+    ("for (i = 0; i < n; i++) { double *r = A + one.a; one.a++; r[0] = 1; }",
+     "the pointer `r` depends on a member that is no integer or changes", "one.a", "in front of the region"),
     ("const double k = 1; A;", "no effect that can be analysed", "A", "for, if, while, assignments"),
     ("int w[n] = {1}; A[0] = w[0];", "no constant size", "int w[n]", "as a number"),
     ("int w[3] = {[1] = 2}; A[0] = w[0];", "designators", "int w[3]", "one by one"),
