@@ -14,6 +14,7 @@ from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
 _IN, _SET, _PARAM = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.param
+LONGEST_ROW = 1 << 31   # of what has a constant length; what a `size_t` may hold at most is no length, and no C `long`
 _CAST = re.compile(r"(?P<cast>\(\((?:const )?[\w ]+ \*\))(?P<inner>.*\[\{\}\])\)\[\{\}\]")
 
 
@@ -98,7 +99,7 @@ def _row(scop: Scop, statement: Statement, outer: SourceLoop, inner: SourceLoop)
     if not (least.is_int() and most.is_int() and least.is_zero()):
         return None
     row = int(most.to_python()) + 1
-    return row if row > 1 and joined_domain(scop, statement, p, row) is not None else None
+    return row if 1 < row <= LONGEST_ROW and joined_domain(scop, statement, p, row) is not None else None
 
 
 def _walked(scop: Scop, statement: Statement, p: int, row: int) -> dict[str, Shift] | None:

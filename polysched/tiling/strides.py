@@ -62,16 +62,17 @@ def elements_moved(access: Access, successor: isl.Map) -> int | None:
 def _elements_moved(access: Access, successor: isl.Map) -> int | None:
     moves = access.relation.reverse().apply_range(successor).apply_range(access.relation).deltas()
     rank = int(moves.dim(isl.dim_type.set))
-    if not all(_moves_by(moves, dim, 0) for dim in range(rank - 1)):
+    still = isl.Val.zero(isl.DEFAULT_CONTEXT)
+    if not all(_moves_by(moves, dim, still) for dim in range(rank - 1)):
         return None
-    if rank == 0 or _moves_by(moves, rank - 1, 0):
+    if rank == 0 or _moves_by(moves, rank - 1, still):
         return 0
     step = moves.dim_max_val(rank - 1)
-    return abs(int(step.to_python())) if step.is_int() and _moves_by(moves, rank - 1, int(step.to_python())) else None
+    return abs(int(step.to_python())) if step.is_int() and _moves_by(moves, rank - 1, step) else None
 
 
-def _moves_by(moves: isl.Set, dim: int, step: int) -> bool:
-    fixed = moves.fix_val(isl.dim_type.set, dim, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, step))
+def _moves_by(moves: isl.Set, dim: int, step: isl.Val) -> bool:
+    fixed = moves.fix_val(isl.dim_type.set, dim, step)
     return bool(moves.is_subset(fixed))
 
 

@@ -74,6 +74,8 @@ APART = {
     "every other row": "for (int i = 0; i < 8; i += 2) for (int j = 0; j < 14; j++) A[i][j] = 0;",
     "subscripts on data": "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) A[p[i]][j] = 0;",
     "rows anywhere in memory": "for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++) R[i][j] = 0;",
+    "rows of any length": "for (unsigned long i = 0; i < n; i++) for (unsigned long j = 0; j < n; j++)"
+                          " v[0] = v[i * n + j] > v[0] ? v[i * n + j] : v[0];",
     "whole vectors": "for (int i = 0; i < 8; i++) for (int j = 0; j < 16; j++) E[i][j] = 0;",
     "a sum without rows": "for (int k = 0; k < 9; k++) for (int i = 0; i < 8; i++) for (int j = 0; j < 14; j++)"
                           " A[i][j] += F[k][i][j];",
@@ -130,8 +132,8 @@ def test_elements_that_no_pointer_of_ours_may_reach_stay_in_their_rows(declared:
 
 @pytest.mark.parametrize("name", APART)
 def test_these_loops_stay_two(name: str) -> None:
-    text = ("void f(double A[8][14], double v[14], double E[8][16], double F[9][8][14], double **R, int *p) {\n"
-            f"#pragma scop\n{APART[name]}\n#pragma endscop\n}}")
+    text = ("void f(double A[8][14], double v[14], double E[8][16], double F[9][8][14], double **R, int *p,"
+            f" unsigned long n) {{\n#pragma scop\n{APART[name]}\n#pragma endscop\n}}")
     assert collapsed(text)[1] == []
 
 
