@@ -73,9 +73,9 @@ def _read(node: isl.AstNode, marks: Mapping[int, LoopMark]) -> Node:
         children = node.block_get_children()
         return block(tuple(_read(children.get_at(i), marks) for i in range(children.n_ast_node())))
     if kind == _Node.mark:
-        kind, _, text = (name := node.mark_get_id().get_name()).partition(" ")
-        if kind in (PIECE, HALF) and (pieces := LoopMark.from_text(text)) is not None:
-            return loop_over_pieces(kind, pieces, _read(node.mark_get_node(), marks))
+        first, _, text = (name := str(node.mark_get_id().get_name())).partition(" ")
+        if first in (PIECE, HALF) and (pieces := LoopMark.from_text(text)) is not None:
+            return loop_over_pieces(first, pieces, _read(node.mark_get_node(), marks))
         covered = mark_coverage(name)
         if covered is not None:
             mark, depths = covered

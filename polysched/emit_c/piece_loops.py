@@ -4,7 +4,8 @@ Rewrite:  mark of pieces { S from begin to end }
       ->  for (p = 0; p < count; p++) { begin = p * width; end = begin + width; S }
 
           mark of halves { S from begin to end at a border }
-      ->  for (h = 1; h < 2 * count - 1; h++) { begin = h * width; end = begin + width; border = (h + 1) / 2 * width; S }
+      ->  for (h = 1; h < 2 * count - 1; h++) {
+            begin = h * width; end = begin + width; border = (h + 1) / 2 * width; S }
 
 isl generates S with the ends as parameters, since no quasi-affine expression has them.
 """

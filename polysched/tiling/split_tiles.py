@@ -266,9 +266,9 @@ def _passed(function: isl.UnionPwAff, borders: tuple[isl.PwAff, ...]) -> isl.Uni
         ends = [_on(part, border) for border in borders]
         cells = [part.lt_set(ends[0]), *(part.ge_set(low).intersect(part.lt_set(high))
                                          for low, high in pairwise(ends)), part.ge_set(ends[-1])]
-        return reduce(isl.PwAff.union_add, (
-            isl.PwAff.from_aff(isl.Aff.val_on_domain_space(part.get_domain_space(), _value(number))).intersect_domain(cell)
-            for number, cell in enumerate(cells)))
+        numbers = (isl.Aff.val_on_domain_space(part.get_domain_space(), _value(n)) for n in range(len(cells)))
+        return reduce(isl.PwAff.union_add, (isl.PwAff.from_aff(number).intersect_domain(cell)
+                                            for number, cell in zip(numbers, cells, strict=True)))
 
     return _union(count(part) for part in _parts(function))
 
