@@ -152,7 +152,7 @@ def explain_text(explanation: BandExplanation) -> str:
     lines += _tile_lines(plan, untiled)
     if explanation.pieces:
         lines.append(f"  split: {explanation.pieces} pieces of space, one per thread, which start together in every "
-                     "row of tiles over time; then the gaps between them; data stay with their thread")
+                     f"row of tiles over time; then the gaps between them{_along(plan)}; data stay with their thread")
     if plan.shape is not None:
         lines.append(f"  register block: {plan.shape.row_count} rows of {nest.loops[plan.shape.rows]} by "
                      f"{plan.shape.column_count} columns of {nest.loops[plan.shape.columns]}, around "
@@ -171,6 +171,12 @@ def explain_text(explanation: BandExplanation) -> str:
     lines.append("  moved into the tile's cache, by reference:")
     lines += [f"    {r.array}: {volume_formula(nest, r, plan.tile_order)}" for r in nest.references]
     return "\n".join(lines)
+
+
+def _along(plan: BandPlan) -> str:
+    """What cuts the gaps of split tiles."""
+    inner = plan.pieces.inner if plan.pieces is not None else None
+    return "" if inner is None else f", which {plan.nest.loops[inner.space]} cuts in turn"
 
 
 def _tile_lines(plan: BandPlan, untiled: Untiled | None) -> list[str]:
