@@ -277,7 +277,21 @@ def in_pieces(node: Node, pieces: Mapping[int, Pieces]) -> Node:
         return ((cut.where(0), replace(own, members=(cut.piece,))),
                 (cut.where(1), _with_loops_over_pieces(gaps, lambda loop, _: replace(loop, members=(cut.half,)))))
 
-    return _with_split_bands(node, full)
+    return _without_border(_with_split_bands(node, full))
+
+
+def _without_border(node: Node) -> Node:
+    """The tree without a parameter that nothing in it depends on any more."""
+    below = with_children(node, tuple(map(_without_border, children(node))))
+    match below:
+        case Band():
+            return replace(below, members=tuple(member.drop_unused_params() for member in below.members))
+        case Sequence():
+            return replace(below, branches=tuple((keep.drop_unused_params(), child) for keep, child in below.branches))
+        case Filter():
+            return replace(below, keep=below.keep.drop_unused_params())
+        case _:
+            return below
 
 
 def one_at_a_time(tree: LoopTree, pieces: Mapping[int, Pieces]) -> LoopTree:

@@ -256,6 +256,7 @@ def test_space_whose_size_is_a_parameter_is_cut_and_legal_with_all_its_pieces(sy
     assert tiled.bands[0].pieces == cores
     assert not tiled.bands[0].wavefront
     assert shape(tiled)[:4] == ["tile0", "tile1p", "tile1", "tile2"]
+    assert BORDER not in str(tiled.tree), "the tree has the parameters of the program, for whoever runs it"
     assert_legal(tiled)
 
 
