@@ -16,7 +16,7 @@ import islpy as isl
 from polysched.dependence.budget import in_words, with_budget
 from polysched.errors import BudgetExceededError
 from polysched.scheduling.marks import LoopMark
-from polysched.tiling.split_tiles import stands_for_pieces
+from polysched.tiling.split_tiles import in_place_of_pieces
 
 _LOG = logging.getLogger(__name__)
 _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
@@ -159,7 +159,8 @@ def _with_whole_pieces(tree: isl.Schedule) -> isl.Schedule:
     def visit(node: isl.ScheduleNode, inside: bool) -> isl.ScheduleNode:
         if node.get_type() == _TYPE.band and inside and not _has_own_options(node):
             node = node.band_set_ast_build_options(isl.UnionSet.read_from_str(node.get_ctx(), "{ atomic[x] }"))
-        inside = inside or (node.get_type() == _TYPE.mark and stands_for_pieces(node.mark_get_id().get_name()))
+        inside = inside or (node.get_type() == _TYPE.mark
+                            and in_place_of_pieces(node.mark_get_id().get_name()) is not None)
         for position in range(node.n_children()):
             node = visit(node.child(position), inside).parent()
         return node

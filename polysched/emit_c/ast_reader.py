@@ -44,7 +44,7 @@ from polysched.emit_c.loops import (
 from polysched.emit_c.piece_loops import loop_over_pieces, where
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.marks import LoopMark
-from polysched.tiling.split_tiles import HALF, PIECE
+from polysched.tiling.split_tiles import in_place_of_pieces
 
 # The stubs of islpy type the kinds of nodes as int.
 _Op: Any = isl.ast_expr_op_type
@@ -73,9 +73,10 @@ def _read(node: isl.AstNode, marks: Mapping[int, LoopMark]) -> Node:
         children = node.block_get_children()
         return block(tuple(_read(children.get_at(i), marks) for i in range(children.n_ast_node())))
     if kind == _Node.mark:
-        first, _, text = (name := node.mark_get_id().get_name()).partition(" ")
-        if first in (PIECE, HALF) and (pieces := LoopMark.from_text(text)) is not None:
-            return loop_over_pieces(first, pieces, _read(node.mark_get_node(), marks))
+        name = node.mark_get_id().get_name()
+        pieces = in_place_of_pieces(name)
+        if pieces is not None:
+            return loop_over_pieces(*pieces, _read(node.mark_get_node(), marks))
         covered = mark_coverage(name)
         if covered is not None:
             mark, depths = covered

@@ -34,8 +34,7 @@ class TilingOptions:
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
     diamond : tile stencils over time in diamonds, all tiles of a row starting at once; else in skewed boxes.
     split : tiles of stencils over time as trapezoids, one for each core of `target`, with the gaps between them
-        (`split_tiles`); None lets the model choose between them and wavefronts where it
-        chooses `sizes`.
+        (`split_tiles`); None lets the model choose between them and wavefronts where it chooses `sizes`.
     nested : tile bands inside tiled bands too.
     register : keep blocks of accumulators in vector registers where a nest has such reuse; rows and columns, in
         elements, of the only block that may be used; False for none.

@@ -21,10 +21,10 @@ from polysched.tiling.conflicts import most_rows
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
 from polysched.tiling.register_shape import RegisterShape, panel_operands
+from polysched.tiling.streams import LINE_BYTES
 from polysched.tiling.strides import Stride
 from polysched.tiling.traffic import footprint_bytes
 
-LINE_BYTES = 64
 MOST_PAGES = 1024   # that processors know in the second level of their TLB, at least, beside those of other operands
 
 

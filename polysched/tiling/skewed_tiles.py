@@ -10,7 +10,8 @@ a thread waiting for the others on every wavefront.  The loops beside the rows t
 move on by, so that edges divide each other.
 
 Wavefronts of tiles leave threads waiting at their ends; split tiles need a space of several times what a row of tiles
-moves on by, and go through the gaps between pieces without the reuse of tiles.  Whichever takes less time is taken.
+moves on by, and go through the gaps between pieces without the reuse of tiles where no other loop cuts these.
+Whichever takes less time is taken.
 The best edges of split tiles hang on how wide space is: where only the running program knows that, the edges are those
 of wavefronts, and split tiles with them are taken where they are quicker at the assumed size.
 
@@ -112,8 +113,7 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) 
     nest, steps = plan.nest, plan.edges[0]
     if threads < 2 or steps is None:
         return None
-    side, reach = unskewed_extent(nest, faces.space), -(-steps * faces.multiple // 2)
-    width = (side + 2 * reach) / threads
+    side, reach, width = _measures(nest, faces, steps, threads)
     if width < 2 * reach + 1:
         return None
     gaps = (threads - 1) * reach / side
@@ -141,8 +141,8 @@ def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: 
     nest, steps, inner = plan.nest, plan.edges[0], faces.inner
     if inner is None or steps is None or not (nest.fixed[faces.space] and nest.fixed[inner.space]):
         return None
-    side, reach = unskewed_extent(nest, inner.space), -(-steps * inner.multiple // 2)
-    if (side + 2 * reach) / threads < 2 * reach + 1:
+    side, reach, width = _measures(nest, inner, steps, threads)
+    if width < 2 * reach + 1:
         return None
     widest = steps * faces.multiple
     edges = list(plan.edges)
@@ -151,6 +151,12 @@ def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: 
     crossing = gaps * (threads - 1) * reach / side
     return (full_tiles_seconds(replace(plan, edges=tuple(edges)), model, handed_over=True)
             * ((gaps - crossing) / threads + crossing / (threads - 1)))
+
+
+def _measures(nest: Nest, faces: Faces, steps: int, threads: int) -> tuple[int, int, float]:
+    """How many places space has, how far a row of tiles moves on to either side, and how wide a piece and a gap are."""
+    side, reach = unskewed_extent(nest, faces.space), -(-steps * faces.multiple // 2)
+    return side, reach, (side + 2 * reach) / threads
 
 
 def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = False) -> float:

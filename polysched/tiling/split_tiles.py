@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import chain, combinations, pairwise
 
 import islpy as isl
@@ -115,7 +115,7 @@ class Pieces:
         extent = _number(self.extent)
         return None if extent is None else max(self.least, -(-extent // self.count))
 
-    @property
+    @cached_property
     def cut(self) -> Cut:
         """The pieces; where their width is not known, two of them, around `BORDER`."""
         width = self.known_width
@@ -311,9 +311,11 @@ def one_at_a_time(tree: LoopTree, pieces: Mapping[int, Pieces]) -> LoopTree:
     return LoopTree(domain=tree.domain.align_params(ends), root=_with_split_bands(tree.root, single))
 
 
-def stands_for_pieces(mark: str) -> bool:
-    """Whether the mark with this name stands where a loop over pieces, or over halves of gaps, would be."""
-    return mark.split(" ", 1)[0] in (PIECE, HALF)
+def in_place_of_pieces(mark: str) -> tuple[str, LoopMark] | None:
+    """The loop that the mark with this name stands for: over pieces, or over halves of gaps; None for other marks."""
+    kind, _, text = mark.partition(" ")
+    loop = LoopMark.from_text(text) if kind in (PIECE, HALF) else None
+    return None if loop is None else (kind, loop)
 
 
 def _one(loop: Band, kind: str, mark: LoopMark, keep: isl.UnionSet) -> Node:
