@@ -144,7 +144,11 @@ def openmp_entry(parameters: Mapping[str, Any]) -> Entry:
 
 def loaded(workload: Workload, text: str, function: str, names: Sequence[str], flags: Sequence[str],
            note: str) -> Entry:
-    """Compile a function and make its arguments; the arrays come in the order of `names`."""
+    """Compile a function and make its arguments; the arrays come in the order of `names`.
+
+    A nest that adds to its result (C += A B) adds to whatever the call before left, so that its result stays where the
+    threads wrote it, as every peer's does; what is compared is a call that starts from zero.
+    """
     with tempfile.TemporaryDirectory(prefix="polysched-blas-") as folder:
         binary = compile_shared(EXPORT + text, name="ours", folder=Path(folder), compiler=find_compiler(),
                                 flags=tuple(flags))
@@ -153,14 +157,20 @@ def loaded(workload: Workload, text: str, function: str, names: Sequence[str], f
                   source_sha256=text_sha256(text), compile_seconds=round(binary.compile_seconds, 4))
     called.restype = None
     arrays = workload.inputs()
-    pristine = {n: arrays[n].copy() for n in workload.results}
+    pristine = {n: arrays[n].copy() for n in workload.in_place}
     pointers = [ctypes.c_void_p(arrays[n].ctypes.data) for n in names]
 
     def restore() -> None:
         for name, value in pristine.items():
             arrays[name][...] = value
-    return Entry(call=lambda: called(*pointers), restore=restore, note=note, build=build,
-                 results=lambda: {n: arrays[n] for n in workload.results})
+
+    def results() -> workloads.Arrays:
+        if workload.kind not in EXPRESSIONS and not workload.in_place:
+            for name in workload.results:
+                arrays[name][...] = 0
+            called(*pointers)
+        return {n: arrays[n] for n in workload.results}
+    return Entry(call=lambda: called(*pointers), restore=restore, note=note, build=build, results=results)
 
 
 def notes(steps: Sequence[str]) -> str:

@@ -33,6 +33,8 @@ from polysched.measure.threads import bound_to, pinned_processors, usable_proces
 
 TURN_SECONDS = 0.02
 MOST_CALLS = 40
+WARM_PART = 2
+"""One of so many of a turn's calls comes before them and is not timed: the caches hold another variant's data."""
 WARM_SECONDS = 0.1
 LONG_SECONDS = 1.0
 NEAR_THE_BEST = 1.4
@@ -114,7 +116,11 @@ class MissingToolError(PolyschedError):
 
 
 class _Running:
-    """One contestant that is loaded, verified or about to be, and stopped while it is not its turn."""
+    """One contestant that is loaded, verified or about to be, and stopped while it is not its turn.
+
+    `seconds` is the least that a call took, from which follows how many make a turn: the first one finds nothing in
+    the caches and may take several times as long.
+    """
 
     def __init__(self, contender: Contender, talk: Conversation, *, cold: bool) -> None:
         self.contender = contender
@@ -130,8 +136,10 @@ class _Running:
         """Take the samples of one round; the seconds that the turn took."""
         started = time.monotonic()
         calls = 1 if self.cold else max(1, min(MOST_CALLS, round(TURN_SECONDS / max(self.seconds, 1e-6))))
-        warm = 1 if self.seconds < WARM_SECONDS else 0
-        self.rounds[number] = self.talk.run(warm=warm, calls=calls, limit_seconds=limit_seconds * (calls + warm))
+        warm = calls // WARM_PART or (1 if self.seconds < WARM_SECONDS else 0)
+        samples = self.talk.run(warm=warm, calls=calls, limit_seconds=limit_seconds * (calls + warm))
+        self.rounds[number] = samples
+        self.seconds = min(self.seconds, *(sample.wall_seconds for sample in samples))
         return time.monotonic() - started
 
 
@@ -315,7 +323,7 @@ def _race(running: list[_Running], rules: Rules, out: dict[str, VariantTimes], r
 
 
 def _cost(active: Sequence[_Running]) -> float:
-    return sum(max(r.seconds, TURN_SECONDS) + r.talk.overhead_seconds for r in active)
+    return sum(max(r.seconds, TURN_SECONDS + TURN_SECONDS / WARM_PART) + r.talk.overhead_seconds for r in active)
 
 
 def _near_the_best(active: Sequence[_Running], rules: Rules) -> list[_Running]:

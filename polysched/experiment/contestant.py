@@ -37,7 +37,7 @@ class Entry:
     ----------
     call : the work that is timed.
     restore : put the inputs back; runs before every call, untimed.
-    results : what the last call computed, by name; the same names and types for all variants of a workload.
+    results : what a call computes, by name; the same names and types for all variants of a workload.
     note : versions, chosen tiles and the like, in one line.
     build : how it was compiled, where it was compiled here.
     """

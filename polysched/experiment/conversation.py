@@ -83,11 +83,13 @@ class Conversation:
         """Let it run; one sample per timed call."""
         started = time.monotonic()
         lines = self._ask(f"run {warm} {calls}{self._flush}", limit_seconds)
-        self.warmups += [_sample(line, "warmup") for line in lines[:warm]]
+        warmups = [_sample(line, "warmup") for line in lines[:warm]]
+        self.warmups += warmups
         samples = tuple(_sample(line, "sample") for line in lines[warm:])
         if len(samples) != calls:
             raise EndedError(f"it took {len(samples)} samples instead of {calls}")
-        self.overhead_seconds = max(0.0, time.monotonic() - started - samples[-1].wall_seconds)
+        called = sum(sample.wall_seconds for sample in (*warmups, *samples))
+        self.overhead_seconds = max(0.0, time.monotonic() - started - called)
         return samples
 
     def results(self, path: Path, *, limit_seconds: float) -> dict[str, np.ndarray]:

@@ -23,6 +23,7 @@ from polysched.emit_c.vector_math.natives import (
 )
 from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, Program, parse, primitive, type_letters
 from polysched.emit_c.vector_math.quotients import has_quotient, quotient_definition
+from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS, TABLES, by_register, table_definition
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 
@@ -36,7 +37,7 @@ _PROGRAMS: dict[DType, dict[str, str]] = {
     FLOAT32: {**programs_f32.PROGRAMS, **_BOTH, "round": _ROUND[FLOAT32]},
     FLOAT64: {**programs_f64.PROGRAMS, **_BOTH, "round": _ROUND[FLOAT64]},
 }
-_PRIVATE = frozenset({"exp_near_0", "exp_core", "log1p_tail", "expm1_tail", "atanh_tail"})
+_PRIVATE = frozenset({"exp_near_0", "exp_core", *BY_REGISTER.values(), "log1p_tail", "expm1_tail", "atanh_tail"})
 NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
 REGISTER_BITS = (128, 256, 512)
 _PUBLIC_PRIMITIVES = frozenset({"fabs", "copysign"})
@@ -137,6 +138,11 @@ class VectorMath:
                 self._primitive(macro, name, dtype)
             elif name in NATIVES:
                 self._native(macro, name, dtype)
+            elif name in TABLES:
+                self._letters[macro] = "R"
+                self._defined[macro] = table_definition(macro, name)
+            elif (name, dtype) in BY_REGISTER and self.vector_bits >= TABLE_BITS:
+                self._by_register(macro, name, dtype)
             else:
                 self._program(macro, parse(name, _PROGRAMS[dtype][name]), dtype)
         return macro, self._letters[macro]
@@ -162,6 +168,14 @@ class VectorMath:
         head = f"({', '.join([*letters, *(f'{p}_' for p in native_parameters(name))])})"
         otherwise = [f"#define {macro}{head} {plain}{head}"] if both else self._defined.pop(plain)
         self._defined[macro] = native_definition(name, macro + head, dtype, otherwise, plain + head if both else None)
+
+    def _by_register(self, macro: str, name: str, dtype: DType) -> None:
+        """A program whose table is a register, and one for compilers that are not told to use such registers."""
+        other, wide = self.taken.fresh(f"polysched_{name}_plain_f{dtype.bits}"), BY_REGISTER[name, dtype]
+        self._program(other, parse(name, _PROGRAMS[dtype][name]), dtype)
+        found, _ = self._macro(wide, dtype)
+        letters = self._letters[macro] = "RI"
+        self._defined[macro] = by_register(macro, letters, found, self._letters[found], other, self._letters[other])
 
     def _program(self, macro: str, program: Program, dtype: DType) -> None:
         called = {name: self._macro(name, dtype) for name in program.calls()}

@@ -25,6 +25,16 @@ PROGRAMS: dict[str, str] = {
         R e = exp_near_0(r);
         scale(e, k)
     """,
+    # The same by sixteenths: k a multiple of 1/16, 2**k without its integer part from a register, |r| <= ln(2)/32.
+    "exp_core_by_register": """
+        R t = hidden(x * 1.44269504f + 786432.0f);
+        R k = hidden(t - 786432.0f);
+        R r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
+        R p = (r * 0.166668629f + 0.500009814f) * r + 1.0f;
+        R s = sixteenth_powers(t);
+        R e = (s * r) * p + s;
+        scale(e, k)
+    """,
     "exp": """
         R z = at_least(at_most(x, splat(89.0f)), splat(-104.0f));
         exp_core(z)

@@ -1,10 +1,12 @@
 """Quotients of many vectors by one number: by its reciprocal, with the very numbers that division gives.
 
-With z = 1 / s rounded to nearest,
+With z = 1 / s rounded to nearest, and y = (1 - z * s) / s what is left of 1 / s,
 
-    q = a * z;  q = q + (a - q * s) * z;  q = q + (a - q * s) * z           (multiply-adds, each rounded once)
+    q = a * y;  q = q + a * z;  q = q + (a - q * s) * z           (multiply-adds, each rounded once)
 
-The first q is within 2 units in the last place of a / s and the second within 1; then the remainder is a number without
+z + y is 1 / s to nearly twice as many bits (N. Brisebarre, J.-M. Muller and S. K. Raina, "Accelerating correctly
+rounded floating-point division when the divisor is known in advance", IEEE Trans. Computers 53(8), 2004), so that the
+second q is within 1 unit in the last place of a / s; then the remainder is a number without
 rounding, and the third is a / s rounded to nearest (P. W. Markstein, "Computation of elementary functions on the IBM
 RISC System/6000 processor", IBM J. Res. Dev. 34(1), 1990; D. M. Russinoff, "Formal Verification of Floating-Point
 Hardware Design", section 13.1, has the proof).  That holds as long as nothing overflows and remainders are normal, for
@@ -61,12 +63,13 @@ def quotient_definition(macro: str, dtype: DType) -> list[str]:
     p = "polysched_quotient_"
     absolute = f"__builtin_fabs{form.suffix}({p}s)"
     steps = [f"const R {p}a = (a_);",
-             f"const {dtype.c_name} {p}s = (s_), {p}z = 1 / {p}s;",
+             f"const {dtype.c_name} {p}s = (s_), {p}z = 1 / {p}s, "
+             f"{p}y = __builtin_fma{form.suffix}(-{p}z, {p}s, 1) / {p}s;",
              f"const R {p}divisor = {p}s - (R){{0}}, {p}reciprocal = {p}z - (R){{0}};",
-             f"R {p}q = {p}a * {p}z, {p}rest;"]
-    for _ in range(2):
-        steps += [f"{p}rest = {p}a;", _multiply_add(f"vfnmadd231{form.vectors}", f"{p}rest", f"{p}q", f"{p}divisor"),
-                  _multiply_add(f"vfmadd231{form.vectors}", f"{p}q", f"{p}rest", f"{p}reciprocal")]
+             f"R {p}q = {p}a * {p}y, {p}rest = {p}a;",
+             _multiply_add(f"vfmadd231{form.vectors}", f"{p}q", f"{p}a", f"{p}reciprocal"),
+             _multiply_add(f"vfnmadd231{form.vectors}", f"{p}rest", f"{p}q", f"{p}divisor"),
+             _multiply_add(f"vfmadd231{form.vectors}", f"{p}q", f"{p}rest", f"{p}reciprocal")]
     steps += [f"const {form.integer} {p}least = {absolute} >= 0x1p-{form.divisor}{form.suffix} && "
               f"{absolute} <= 0x1p{form.divisor}{form.suffix} ? {form.least} : {form.above_infinity};",
               f"const I {p}above = ((I){p}a & {form.absolute}) - {p}least; int {p}odd;",
