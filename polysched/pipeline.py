@@ -324,11 +324,14 @@ def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[s
 
 def _tiled(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> TiledSchedule:
     """The schedule that was asked for, tiled; the best of several is found by tiling all of them."""
+    stated = dict(options.assumed)
+    tiling = replace(options.tiling_options(), parameters={
+        p.name: stated[p.spelling] for p in dependences.scop.parameters if p.spelling in stated})
     if options.strategy is None and options.scheduler == BEST:
         return _timed(seconds, "schedule", lambda: best(
-            dependences, options=options.scheduler_options(), tiling=options.tiling_options()))
+            dependences, options=options.scheduler_options(), tiling=tiling))
     schedule = _timed(seconds, "schedule", lambda: scheduled(dependences, options))
-    return _timed(seconds, "tiled", lambda: tile(schedule, options.tiling_options()))
+    return _timed(seconds, "tiled", lambda: tile(schedule, tiling))
 
 
 def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:

@@ -36,6 +36,7 @@ class PipelineOptions:
         None lets the model choose.
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
     parallel_degrees : how many loops of a nest are made parallel.
+    assumed : values that the models take for parameters, by their C spelling; the code is right for all others, too.
     split_tiles : tiles of stencils over time as trapezoids and the gaps between them, as `TilingOptions.split` has it.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
         None takes this machine's.
@@ -71,6 +72,7 @@ class PipelineOptions:
     parallel: bool = True
     parallel_degrees: int = 1
     split_tiles: bool | None = None
+    assumed: tuple[tuple[str, int], ...] = ()
     vector_bits: int | None = None
     math: Literal["vector", "libm"] = "vector"
     collapse: bool = True
@@ -141,6 +143,7 @@ class PipelineOptions:
                 "parallel_degrees": self.parallel_degrees,
                 "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile,
                 "parallel": self.parallel, **self._by_hand(),
+                **({"assumed": dict(self.assumed)} if self.assumed else {}),
                 "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
                 "collapse": self.collapse, "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
                 "vector_bits": self.target().vector_bits}

@@ -50,6 +50,9 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("transformation")
     add_scheduling(group)
     add_tiling(group)
+    group.add_argument("--assume", type=size, action="append", default=[], metavar="NAME=VALUE",
+                       help="the value that the model takes for a parameter, may be repeated; the code is right for "
+                            "all values (default: a typical size)")
     group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: this machine's)")
@@ -263,7 +266,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         tiled_options(arguments), vector_bits=arguments.vector_bits, math=arguments.math,
         reassociate=arguments.reassociate, guard=arguments.guard, safe=arguments.safe,
         autodetect=arguments.autodetect,
-        pure=tuple(arguments.pure),
+        pure=tuple(arguments.pure), assumed=tuple(arguments.assume),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc,
         tensorize=tensorize_options(arguments))
 

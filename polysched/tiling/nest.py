@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -45,6 +45,7 @@ class Nest:
     fixed : per loop, whether the extent holds for all parameter values.
     density : statement instances per point of the bounding box: a half for a triangle, two for two statements.
     small_density : the same at small sizes, where loops at an angle leave much of their box empty; None for `density`.
+    expected : per loop, whether the extent holds for the parameter values that the user names.
     free : per loop, whether it has the same iterations wherever the others are; not asked for in a box.
     constant : per loop, whether its values are the same for all parameter values for which it runs at all.
     """
@@ -59,6 +60,7 @@ class Nest:
     operations: int = 2
     instructions: int = 1
     fixed: tuple[bool, ...] = ()
+    expected: tuple[bool, ...] = ()
     density: float = 1.0
     small_density: float | None = None
     free: tuple[bool, ...] = ()
@@ -67,6 +69,8 @@ class Nest:
     def __post_init__(self) -> None:
         if not self.fixed:
             object.__setattr__(self, "fixed", (False,) * len(self.loops))
+        if not self.expected:
+            object.__setattr__(self, "expected", self.fixed)
         if not self.row_independent:
             object.__setattr__(self, "row_independent", (False,) * len(self.loops))
 
@@ -99,27 +103,33 @@ class Nest:
 
 
 def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
-            parameters: Mapping[str, int]) -> Nest:
-    """Describe the loops `members` that stand at a position."""
+            parameters: Mapping[str, int], named: Collection[str] = ()) -> Nest:
+    """Describe the loops `members` that stand at a position.
+
+    Parameters
+    ----------
+    named : the parameters whose values the user names.
+    """
     path = (*position.path, *members)
     names = tuple(statement_names(position.domain))
     depth = max(scop.statement(name).depth for name in names)
     small = {name: min(value, SMALL_SIZE) for name, value in parameters.items()}
     filled = _density(position.domain, path, depth, small)
     independent = tuple(_row_is_independent(position, members, k) for k in range(len(members)))
+    sizes = [_sizes(position.domain, member) for member in members]
     return Nest(loops=tuple(_loop_name(scop, names, member) for member in members),
                 extents=tuple(_extent(position.domain, member, parameters) for member in members),
                 references=nest_references(scop, names, path, parameters, first=len(position.path)),
                 density=_density(position.domain, path, depth, parameters), small_density=filled,
                 free=_free_loops(position.domain, path, len(members)) if filled <= BOX else (),
-                constant=tuple(not _is_parametric(position.domain, member, where_it_runs=True) for member in members),
+                constant=tuple(not _sizes(position.domain, member, where_it_runs=True) for member in members),
                 parameters=parameters, deepest=tuple(n for n in names if scop.statement(n).depth == depth),
                 row_independent=independent, row_lags=_row_lags(position, members, independent),
                 operations=sum(operation_count(scop.statement(n).body) for n in names
                                if scop.statement(n).depth == depth),
                 instructions=sum(instruction_count(scop.statement(n).body) for n in names
                                  if scop.statement(n).depth == depth),
-                fixed=tuple(not _is_parametric(position.domain, member) for member in members))
+                fixed=tuple(not names for names in sizes), expected=tuple(names <= {*named} for names in sizes))
 
 
 def _row_is_independent(position: Position, members: tuple[isl.UnionPwAff, ...], loop: int) -> bool:
@@ -244,8 +254,8 @@ def _is_free(place: isl.Set, loop: int) -> bool:
     return bool(others.reset_tuple_id().intersect(own.reset_tuple_id()).is_equal(place.reset_tuple_id()))
 
 
-def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff, *, where_it_runs: bool = False) -> bool:
-    """The extent of the loop depends on a parameter.
+def _sizes(domain: isl.UnionSet, member: isl.UnionPwAff, *, where_it_runs: bool = False) -> set[str]:
+    """The parameters on which the extent of the loop depends.
 
     Parameters
     ----------
@@ -255,7 +265,8 @@ def _is_parametric(domain: isl.UnionSet, member: isl.UnionPwAff, *, where_it_run
     sets = [values.get_at(index) for index in range(values.n_set())]
     if where_it_runs:
         sets = [s.gist_params(s.params()) for s in sets]
-    return any(s.involves_dims(isl.dim_type.param, 0, s.dim(isl.dim_type.param)) for s in sets)
+    return {name for s in sets for i in range(s.dim(isl.dim_type.param)) if s.involves_dims(isl.dim_type.param, i, 1)
+            if (name := s.get_dim_name(isl.dim_type.param, i)) is not None}
 
 
 def _loop_name(scop: Scop, names: tuple[str, ...], member: isl.UnionPwAff) -> str:

@@ -102,7 +102,7 @@ class _Planner:
         count = len(band.members)
         if count < 2 and not isinstance(options.sizes, tuple):
             return Untiled(reason="one loop alone has nothing to reuse between tiles")
-        nest = nest_of(self.scop, position, band.members, self.parameters)
+        nest = nest_of(self.scop, position, band.members, self.parameters, self.options.parameters)
         shape = None
         if options.register and options.simd and not has_loops(band.child):
             shape = self.shape(nest, band.members, position)
@@ -132,7 +132,7 @@ class _Planner:
         if not below or len(statement_names(position.domain)) > 1:
             return None
         members = (*band.members, *below)
-        nest = nest_of(self.scop, position, members, self.parameters)
+        nest = nest_of(self.scop, position, members, self.parameters, self.options.parameters)
         shape = self.shape(nest, members, position, frozenset(range(len(band.members), len(members))))
         plan = _without_tiles(nest, shape, self.options)
         if plan is not None and shape is not None and shape.transposed:

@@ -5,15 +5,15 @@ takes well; there are few combinations, though, since edges are powers of two.  
 it needs no tile loop, every row of the data is walked from end to end, and its first element stays where it is in
 memory from row to row.
 
-Where the number of time steps is known, so are its even shares: 50 steps are 2 x 25 as well as 3 x 16 and 2 that leave
-a thread waiting for the others on every wavefront.  The loops beside the rows then have multiples of what the tiles
-move on by, so that edges divide each other.
+Where the number of time steps is known, or named by the user, so are its even shares: 50 steps are 2 x 25 as well as
+3 x 16 and 2 that leave a thread waiting for the others on every wavefront.  The loops beside the rows then have
+multiples of what the tiles move on by, so that edges divide each other.
 
 Wavefronts of tiles leave threads waiting at their ends; split tiles need a space of several times what a row of tiles
 moves on by, and go through the gaps between pieces without the reuse of tiles where no other loop cuts these.
 Whichever takes less time is taken.
-The best edges of split tiles hang on how wide space is: where only the running program knows that, the edges are those
-of wavefronts, and split tiles with them are taken where they are quicker at the assumed size.
+The best edges of split tiles hang on how wide space is: where only the running program knows that, and nobody names a
+size, the edges are those of wavefronts, and split tiles with them are taken where they are quicker at the assumed size.
 
 Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`, for the others `split_tiles`.
 """
@@ -42,6 +42,9 @@ LONGEST_EDGE = 128
 
 MOST_SHARES = 8
 """Even shares of the time steps: more are shorter than the reuse over time needs, or a power of two is near them."""
+
+SHORT_SHARES = (5, 6, 7, 10, 12, 14)
+"""Of many time steps, where tiles of `MOST_SHARES` have no room for whole rows."""
 
 MULTIPLES = (1, 2, 4, 8)
 """Edges of loops beside the rows, in how far a tile moves on from its first time step to its last."""
@@ -76,7 +79,7 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     model = Projected(target=replace(target, caches=tuple(
         replace(cache, size_bytes=int(cache.size_bytes * USABLE)) for cache in target.caches)))
     order = problem.orders[0]
-    known = faces is not None and problem.nest.fixed[faces.space]
+    known = faces is not None and problem.nest.expected[faces.space]
     best: tuple[float, TileChoice, BandPlan] | None = None
     for edges in _combinations(problem, order):
         kept = working_set_bytes(problem.nest, _two_steps(problem.nest, edges), problem.line_bytes)
@@ -228,9 +231,12 @@ def _combinations(problem: TileProblem, order: tuple[int, ...]) -> Iterator[tupl
 def _even_shares(problem: TileProblem, others: list[int]) -> list[int]:
     """Edges of the loop that skews the others, beside those that there are anyway, with tiles of nearly one length."""
     nest = problem.nest
-    if not nest.fixed[0] or problem.innermost == 0:
+    if not nest.expected[0] or problem.innermost == 0:
         return []
-    shares = {-(-nest.extents[0] // count) for count in range(2, MOST_SHARES + 1)}
+    steps = nest.extents[0]
+    short = SHORT_SHARES if steps > MOST_SHARES * max(SHORT_SHARES) else ()   # otherwise there are some anyway
+    counts = {*range(2, MOST_SHARES + 1), *(-(-steps // share) for share in short)}
+    shares = {-(-steps // count) for count in counts}
     return sorted(share for share in shares if min(others) <= share <= LONGEST_EDGE and share not in others)
 
 

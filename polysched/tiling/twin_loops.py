@@ -26,7 +26,7 @@ def twin_classes(nest: Nest, granules: Sequence[int], *, apart: Collection[int])
     apart : loops that play a part of their own.
     """
     def like(loop: int) -> tuple[object, ...]:
-        known = (nest.row_independent, nest.fixed, nest.free, nest.constant)
+        known = (nest.row_independent, nest.fixed, nest.expected, nest.free, nest.constant)
         return (nest.extents[loop], granules[loop], *(flags[loop:loop + 1] for flags in known))
 
     return tuple(next((other for other in range(loop) if {loop, other}.isdisjoint(apart) and like(loop) == like(other)
