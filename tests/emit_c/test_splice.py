@@ -52,6 +52,14 @@ def test_two_regions_in_any_order(newline: str) -> None:
     assert result.count("\n") == result.count(newline)
 
 
+def test_what_follows_a_region_on_its_line_follows_no_directive() -> None:
+    text = "void f(void) { A[0] = B[0]; x(); }\n"
+    start, end = text.index("A"), text.index(" x();")
+    result = splice(text, [source(text, start, end, "", "#define m 1\none();\n#undef m\n")])
+    assert result == "void f(void) { \n#define m 1\none();\n#undef m\n x(); }\n"
+    assert splice(text, [source(text, start, end, "", "one();\n")]) == "void f(void) { \none(); x(); }\n"
+
+
 def test_text_of_another_file_is_refused() -> None:
     start, end = regions(TEXT)[0]
     with pytest.raises(UsageError, match="the region 'f' does not come from this text"):

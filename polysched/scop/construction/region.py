@@ -28,7 +28,7 @@ from polysched.scop.body import (
     references,
 )
 from polysched.scop.construction.affine_sets import affine_of, element_set, extent_box, linear_expression, range_set
-from polysched.scop.construction.c_text import c_expression
+from polysched.scop.plain_c import c_expression
 from polysched.scop.construction.functions import ONE_ARGUMENT, TWO_ARGUMENTS
 from polysched.scop.construction.size_context import SizeContext
 from polysched.scop.construction.values import Value, iterator, parameter
