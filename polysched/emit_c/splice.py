@@ -58,7 +58,7 @@ def _replacement(text: str, source: CSource) -> tuple[int, int, str]:
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [_placed(line, region.indent) for line in (*region.declarations, *source.text.splitlines())]
     rest = text[region.end:].split("\n", 1)[0]
-    ends_line = (region.end > region.start and text[region.end - 1] == "\n"
+    ends_line = ((region.end > region.start and text[region.end - 1] == "\n")
                  or bool(rest.strip() and lines and lines[-1].startswith(DIRECTIVES)))
     before = text[text.rfind("\n", 0, region.start) + 1:region.start]
     if before.strip():
