@@ -7,8 +7,9 @@ from typing import Any
 
 import islpy as isl
 
-from polysched.emit_c.size_text import expression_text, spelled
+from polysched.emit_c.size_text import spelled
 from polysched.emit_c.statements import INDENT
+from polysched.scop.plain_c import expression_in_c
 from polysched.scop.scop import Scop
 
 _KIND: Any = isl.ast_node_type
@@ -63,21 +64,21 @@ def _lines(node: isl.AstNode, visit: Visit) -> list[str]:
         children = node.block_get_children()
         return [line for k in range(children.n_ast_node()) for line in _lines(children.get_at(k), visit)]
     if kind == _KIND.if_:
-        then = _around(f"if ({expression_text(node.if_get_cond())})", _lines(node.if_get_then(), visit))
+        then = _around(f"if ({expression_in_c(node.if_get_cond())})", _lines(node.if_get_then(), visit))
         return [*then, *_around("else", _lines(node.if_get_else(), visit))] if node.if_has_else() else then
     if kind == _KIND.for_:
         return _around(_head(node), _lines(node.for_get_body(), visit))
     call = node.user_get_expr()
-    return visit([expression_text(call.get_op_arg(k)) for k in range(1, call.get_op_n_arg())])
+    return visit([expression_in_c(call.get_op_arg(k)) for k in range(1, call.get_op_n_arg())])
 
 
 def _head(node: isl.AstNode) -> str:
     name = node.for_get_iterator().get_id().get_name()
-    start = expression_text(node.for_get_init())
+    start = expression_in_c(node.for_get_init())
     if node.for_is_degenerate():
         return f"for (long {name} = {start}, {name}_once = 1; {name}_once; {name}_once = 0)"
-    step = expression_text(node.for_get_inc())
-    return (f"for (long {name} = {start}; {expression_text(node.for_get_cond())}; "
+    step = expression_in_c(node.for_get_inc())
+    return (f"for (long {name} = {start}; {expression_in_c(node.for_get_cond())}; "
             f"{name}{'++' if step == '1' else f' += {step}'})")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.c_text import DIRECTIVES
 from polysched.errors import UsageError
+from polysched.scop.c_frontend.text_scan import Scanner
 
 
 def splice(text: str, sources: Sequence[CSource]) -> str:
@@ -37,16 +38,18 @@ def splice(text: str, sources: Sequence[CSource]) -> str:
 
 
 def _behind_includes(text: str) -> int:
-    """The end of the last `#include` that no `#if` encloses; 0 without one."""
-    depth = position = found = 0
-    for line in text.splitlines(keepends=True):
-        position += len(line)
-        words = line.replace("#", " # ", 1).split()
-        directive = words[1] if words[:1] == ["#"] and len(words) > 1 else ""
+    """The end of the last line with an `#include` that no `#if`, bracket or comment encloses; 0 without one."""
+    depth = brackets = found = 0
+    for word, start, end, _ in Scanner(text).tokens:
+        if word != "#":
+            brackets += 0 if depth else (word in ("{", "(")) - (word in ("}", ")"))
+            continue
+        words = text[start:end].replace("#", " ", 1).split()
+        directive = words[0] if words else ""
         depth += directive.startswith("if")
         depth -= directive == "endif"
-        if directive == "include" and not depth:
-            found = position
+        if directive.startswith("include") and not depth and brackets <= 0:
+            found = text.find("\n", end) + 1 or len(text)
     return found
 
 
@@ -57,7 +60,9 @@ def _replacement(text: str, source: CSource) -> tuple[int, int, str]:
                          hint="pass SourceRegion.text of the regions that are put back")
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [_placed(line, region.indent) for line in (*region.declarations, *source.text.splitlines())]
-    ends_line = region.end > region.start and text[region.end - 1] == "\n"
+    rest = text[region.end:].split("\n", 1)[0]
+    ends_line = ((region.end > region.start and text[region.end - 1] == "\n")
+                 or bool(rest.strip() and lines and lines[-1].startswith(DIRECTIVES)))
     before = text[text.rfind("\n", 0, region.start) + 1:region.start]
     if before.strip():
         lines.insert(0, "")

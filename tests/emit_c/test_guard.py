@@ -174,6 +174,22 @@ def test_what_cannot_be_tested_is_named(tmp_path):
     assert any("not tested at run time: the memory of" in line for line in source.fallbacks)
 
 
+def test_a_condition_with_a_quotient_needs_no_macro_of_isl(tmp_path):
+    """`i += 9` on a byte stays below 256 for some `n` only."""
+    program = "void shift(unsigned char n, int *A)\n{\n    #pragma scop\n" \
+              "    for (unsigned char i = n; i < 250; i += 9)\n        A[i] = i;\n    #pragma endscop\n}\n"
+    text, original, guarded = compiled(program, tmp_path)
+    assert "% 9 < 0" in text
+    assert "floord" not in text
+    for n in (0, 3, 4, 7, 8, 249, 250, 255):
+        if any(i + 9 > 255 for i in range(n, 250, 9)):
+            continue        # the loop as written has no end
+        results = [np.zeros(256, dtype=np.int32) for _ in range(2)]
+        for function, memory in zip((original, guarded), results, strict=True):
+            function(n, ctypes.c_void_p(memory.ctypes.data))
+        assert np.array_equal(*results)
+
+
 def test_a_scop_without_c_has_no_other_branch():
     a = placeholder("A", (8,), "float64")
     with pytest.raises(UsageError, match="a guard needs the original code"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polysched.emit_c import CSource, splice
@@ -50,6 +52,28 @@ def test_two_regions_in_any_order(newline: str) -> None:
     assert result == text[:first] + emitted + text[first_end:second] + "two();"
     assert ("\r" in result) == (newline == "\r\n")
     assert result.count("\n") == result.count(newline)
+
+
+def test_what_follows_a_region_on_its_line_follows_no_directive() -> None:
+    text = "void f(void) { A[0] = B[0]; x(); }\n"
+    start, end = text.index("A"), text.index(" x();")
+    result = splice(text, [source(text, start, end, "", "#define m 1\none();\n#undef m\n")])
+    assert result == "void f(void) { \n#define m 1\none();\n#undef m\n x(); }\n"
+    assert splice(text, [source(text, start, end, "", "one();\n")]) == "void f(void) { \none(); x(); }\n"
+
+
+@pytest.mark.parametrize("not_there", [
+    "/*\n#include <b.h>\n*/\n",
+    "static const int table[] = {\n#include \"table.h\"\n};\n",
+    "#if 0\n#include <b.h>\n#endif\n",
+    "const char *text = \"\\\n#include <b.h>\";\n",
+])
+def test_what_regions_need_stands_behind_the_includes(not_there: str) -> None:
+    head = "#ifdef __cplusplus\nextern \"C\" {\n#endif\n#  include <a.h> /* a\n comment */\n"
+    text = head + not_there + "void f(void) {\n  A[0] = B[0];\n}\n"
+    start = text.index("  A")
+    emitted = replace(source(text, start, text.index("}\n", start), "  ", "one();\n"), preamble="int one(void);\n")
+    assert splice(text, [emitted]) == head + "int one(void);\n" + not_there + "void f(void) {\n  one();\n}\n"
 
 
 def test_text_of_another_file_is_refused() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from polysched.scop.plain_c import expression_in_c
 from polysched.scop.scop import Parameter
 
 CONTEXT = isl.DEFAULT_CONTEXT
@@ -149,4 +150,4 @@ def c_condition(parameters: isl.Set, spelling: dict[str, str]) -> str:
         name = values.get_dim_name(PARAM, at) or ""
         values = values.set_dim_name(PARAM, at, spelling.get(name, name))
     build = isl.AstBuild.from_context(isl.Set.universe(values.get_space()))
-    return str(build.expr_from_set(values).to_C_str())
+    return expression_in_c(build.expr_from_set(values))

@@ -19,7 +19,8 @@ STUB_HEADERS = Path(__file__).parent / "stub_headers"
 # Extensions of GNU C that change nothing about what a region computes.
 EXTENSIONS = ("-D__attribute__(x)=", "-D__extension__=", "-D__inline=inline", "-D__inline__=inline",
               "-D__restrict=restrict", "-D__restrict__=restrict", "-D__const=const", "-D__signed__=signed",
-              "-D__volatile__=volatile", "-D__POLYSCHED_FRONTEND__=1", "-U__OPTIMIZE__")
+              "-D__volatile__=volatile", "-D__builtin_offsetof=offsetof", "-D__alignof__=_Alignof",
+              "-D__alignof=_Alignof", "-D__POLYSCHED_FRONTEND__=1", "-U__OPTIMIZE__")
 _MARKER = re.compile(r'^(# \d+ ")([^"\n]*\\[0-7]{3}[^"\n]*)', re.M)
 _MISSING = re.compile(r"fatal error: '?([^':]+)'?(?:: No such file or directory| file not found)")
 _MESSAGE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?: (?:fatal )?error: (?P<text>.*)$", re.M)

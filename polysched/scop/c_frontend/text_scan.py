@@ -9,7 +9,8 @@ from collections.abc import Callable
 Token = tuple[str, int, int, int]
 """Its text, or `#` for a directive, where it starts and ends, and its line."""
 _TOKEN = re.compile(r"""
-      (?P<directive>(?:(?<=\n)|\A)[ \t]*\#(?:\\\r?\n|[^\n])*)
+      (?P<directive>(?:(?<=\n)|\A)[ \t]*\#
+          (?:\\\r?\n | //(?:\\\r?\n|[^\n])* | /\*.*?\*/ | "(?:\\.|[^"\\\n])*" | [^\n])*)
     | (?P<skip>\\\r?\n | //(?:\\\r?\n|[^\n])* | /\*.*?\*/ | \n | [^\S\n]+)
     | (?P<word>[A-Za-z_$][A-Za-z0-9_$]*)
     | (?P<literal>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\.?[0-9](?:[eEpP][+-]|[\w.])*)

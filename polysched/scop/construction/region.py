@@ -28,12 +28,12 @@ from polysched.scop.body import (
     references,
 )
 from polysched.scop.construction.affine_sets import affine_of, element_set, extent_box, linear_expression, range_set
-from polysched.scop.construction.c_text import c_expression
 from polysched.scop.construction.functions import ONE_ARGUMENT, TWO_ARGUMENTS
 from polysched.scop.construction.size_context import SizeContext
 from polysched.scop.construction.values import Value, iterator, parameter
 from polysched.scop.construction.written_order import Loop, Node, schedule_as_written
 from polysched.scop.dtypes import INT64, DType
+from polysched.scop.plain_c import c_expression
 from polysched.scop.scop import Access, AccessKind, Array, Parameter, Scop, Statement, Storage
 
 UNIVERSE = "{ : }"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import islpy as isl
 
 from polysched.scop.construction.affine_sets import with_sizes
-from polysched.scop.construction.c_text import c_condition
+from polysched.scop.plain_c import c_condition
 from polysched.scop.scop import Assumption
 
 MOST_PIECES = 8

@@ -14,6 +14,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
+from polysched.scop.plain_c import expression_in_c
 from polysched.tensorize.emission.copy_c import copy_loops
 from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable
 from polysched.tensorize.emission.nest import (
@@ -220,7 +221,7 @@ def condition_c(points: isl.Set, names: Sequence[str]) -> str:
     for position, name in enumerate(names):
         moved = moved.set_dim_name(isl.dim_type.param, position, name)
     build = isl.AstBuild.from_context(isl.Set.universe(moved.params().get_space()))
-    return str(build.expr_from_set(moved.params()).to_C_str())
+    return expression_in_c(build.expr_from_set(moved.params()))
 
 
 def value_c(match: Match, e: Expr, wanted: DType, *, element: Callable[[Load], str] | None = None) -> str:

@@ -149,7 +149,22 @@ def test_nothing_detected_says_why():
 
 def test_every_standard_header_of_ours_can_be_read():
     names = sorted(str(p.relative_to(STUB_HEADERS)) for p in STUB_HEADERS.rglob("*.h"))
-    assert {"stdio.h", "pthread.h", "fcntl.h", "sys/wait.h", "sys/times.h", "sys/param.h", "immintrin.h"} <= set(names)
+    assert {"stdio.h", "pthread.h", "fcntl.h", "sys/wait.h", "sys/times.h", "sys/param.h", "immintrin.h",
+            "arpa/inet.h", "utime.h"} <= set(names)
     includes = "".join(f"#include <{name}>\n" for name in names if name != "iso646.h")   # that one gives names to signs
     (scop,) = all_from_c_text(includes + function("f", BODY), autodetect=True)
     assert scop.name == "f"
+
+
+def test_offsets_of_members_and_alignments_elsewhere_in_the_file_can_be_read():
+    scop = from_c_text("""
+#include <stddef.h>
+struct pair { char c; double d; };
+static size_t end(void) { return offsetof(struct pair, d) + __builtin_offsetof(struct pair, c) + __alignof__(double); }
+void f(int n, double A[n]) {
+#pragma scop
+  for (int i = 0; i < n; i++) A[i] = 0;
+#pragma endscop
+}
+""")
+    assert len(scop.statements) == 1

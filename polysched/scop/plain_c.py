@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import islpy as isl
@@ -21,6 +22,12 @@ def c_expression(affine: isl.PwAff, context: isl.Set) -> str:
 def c_condition(condition: isl.Set) -> str:
     """A set of parameter values as a C condition."""
     return _unwrapped(_text(isl.AstBuild.from_context(isl.Set("{ : }")).expr_from_set(condition)))
+
+
+def expression_in_c(expr: isl.AstExpr) -> str:
+    """The C of an expression of isl, without the macros that isl itself prints for `floord`, `min` and `max`."""
+    printed = str(expr.to_C_str())
+    return _unwrapped(_text(expr)) if re.search(r"\b(floord|min|max)\(", printed) else printed
 
 
 def _text(expr: isl.AstExpr) -> str:
