@@ -17,11 +17,11 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.reductions import find_reductions, mark_reductions
 from polysched.errors import BudgetExceededError, UsageError
 from polysched.scop.body import Load, references, walk
+from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 

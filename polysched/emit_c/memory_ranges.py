@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.emit_c.row_loops import row_loops
 from polysched.emit_c.size_text import size_text
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop, union_map
 
 MOST_OPERATIONS = 1_000_000  # of isl, for the loops over the rows of one array

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
-from polysched.dependence.budget import ANY_NUMBER, with_budget
 from polysched.dependence.legality import check_legal
 from polysched.scheduling.loop_tree import (
     Band,
@@ -30,6 +29,7 @@ from polysched.scheduling.loop_tree import (
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.promises import check_promises
 from polysched.scheduling.schedule import Schedule
+from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled
 from polysched.tiling.cost import order_cost
