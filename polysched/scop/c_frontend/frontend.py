@@ -11,11 +11,12 @@ from pathlib import Path
 import islpy as isl
 from pycparser import c_ast
 
-from polysched.errors import SourceLocation, UnsupportedScopError, UsageError
+from polysched.errors import BudgetExceededError, PolyschedError, SourceLocation, UnsupportedScopError, UsageError
+from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.addresses import without_idle_addresses
 from polysched.scop.c_frontend.autodetect import detect
-from polysched.scop.c_frontend.bindings import Bindings, bind, function_parameters, scope_at
+from polysched.scop.c_frontend.bindings import Bindings, bind, describe, function_parameters, scope_at
 from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.control import walk_all
@@ -25,8 +26,9 @@ from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.inline import Inliner
 from polysched.scop.c_frontend.liveness import dead_after, live_after, object_dead_after
+from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.outliving import at_start, made_assignable, outliving, without_declarations
-from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse
+from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse, place
 from polysched.scop.c_frontend.places import extent_value
 from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
 from polysched.scop.c_frontend.regions import HINT, active_pragmas, find_regions
@@ -36,6 +38,9 @@ from polysched.scop.scop import AccessKind, Scop, SourceRegion
 from polysched.target import find_compiler
 
 _LOG = logging.getLogger(__name__)
+READING_OPERATIONS = ISL_OPERATIONS
+"""Of isl, for one region; the largest functions of NPB's LU and BT need a fifth of it."""
+
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
@@ -133,10 +138,12 @@ def _regions(source: SourceFile, pure: frozenset[str], usable: Callable[[Scop], 
     return tuple(_extract(source, tree, region, pure, identifiers) for region in located)
 
 
-def _nothing_detected(source: SourceFile, refusal: UnsupportedScopError | None) -> UnsupportedScopError:
+def _nothing_detected(source: SourceFile, refusal: PolyschedError | None) -> PolyschedError:
     if refusal is None:
         return UnsupportedScopError("the file has no function with statements whose text can be found",
                                     where=SourceLocation(source.path), hint=HINT)
+    if isinstance(refusal, BudgetExceededError):
+        return refusal
     return UnsupportedScopError(
         f"nothing in the file can be represented; the first refusal of an innermost loop: {refusal.problem}",
         where=refusal.where, witness=refusal.witness, hint=refusal.hint)
@@ -177,6 +184,26 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
                    whole_loops=whole_loops,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
+    scop = with_budget(READING_OPERATIONS, lambda: _read(source, x, region, scope, kept, plain))
+    if scop is None:
+        raise _takes_too_long(x, region)
+    return scop
+
+
+def _takes_too_long(x: Extraction, region: SyntaxRegion) -> BudgetExceededError:
+    """The refusal of a region at what was being read when the budget ended."""
+    at = x.at or region.items[0]
+    return BudgetExceededError(
+        f"reading the region takes more than {in_words(READING_OPERATIONS)}, which were spent here",
+        where=place(x.path, at), witness=head_text(at) if isinstance(at, c_ast.For) else describe(at),
+        hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
+             "and of cases inside one another")
+
+
+def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope, kept: tuple[c_ast.Decl, ...],
+          plain: str) -> Scop:
+    """The Scop of a region whose names are known."""
+    bindings = x.bindings
     _settle_parameters(x, region, bindings, scope)
     x.materialised = frozenset(
         s for s in bindings.iterators
