@@ -2,9 +2,9 @@
 
 In every block the first loop starts a run, which grows statement by statement as long as the whole still is a static
 control part, and ends with a loop.  Pragmas for its first loop (`omp parallel for`) belong to it and are replaced with
-it.  A loop that is no static control part, or takes too long to read, is searched inside.  A run that the caller has no use for, since a later
-stage refuses it, is halved until there is use for it; a single loop of no use is searched inside.  Only in a file that
-has no loop to look at do statements without loops make regions.
+it.  A loop that is no static control part, or takes too long to read, is searched inside.  A run that the caller has no
+use for, since a later stage refuses it, is halved until there is use for it; a single loop of no use is searched
+inside.  Only in a file that has no loop to look at do statements without loops make regions.
 """
 
 from __future__ import annotations
