@@ -27,7 +27,7 @@ def read(*_):
     isl.Set("{ [i, j, k, l] : 0 <= l < k < j < i < 9999 and (i + l) mod 7 = 3 }").count_val()
 
 frontend._read = read
-frontend.with_budget = lambda _, compute: compute()
+frontend.with_budget = lambda _, compute, **__: compute()
 sys.exit(main(["c2c", "in.c", "-o", "out.c", "--json", "out.json"]))
 """
 
