@@ -182,14 +182,14 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
     if too_large:
         kept = frozenset(instead_of.get(a.before, a.before) for a in expansion.arrays if a.name in too_large)
         expansion = _timed(seconds, "dependences", lambda: analysed(
-            scop, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
+            scop, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss, known=expansion.given))
         source = _emitted(expansion.dependences, options, seconds)
     expansion, source = _with_values(scop, expansion, source, options, seconds, but=kept)
     reasons: tuple[str, ...] = ()
     if options.tensorize is not None:
         source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(analysed(
             scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
-            for_instructions=True).dependences.scop, source, options))
+            for_instructions=True, known=expansion.given).dependences.scop, source, options))
     kept_below = 0
     if options.safe and scop.source is not None:
         kept_below, source = crossover(source), original_when_small(source)
@@ -207,7 +207,8 @@ def _with_values(scop: Scop, expansion: Expansion, source: CSource, options: Pip
     """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given."""
     def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, CSource]:
         new = _timed(seconds, "dependences", lambda: analysed(
-            scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, values=values))
+            scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, values=values,
+            known=expansion.given))
         return new, _emitted(new.dependences, options, seconds)
 
     if _has_streams(source, expansion):
@@ -262,7 +263,8 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
              reductions: Literal["keep", "exact", "reassociate"] = "keep", vector_bytes: int = 0,
              row_loss: Callable[[int], float] | None = None,
              but: frozenset[str] = frozenset(), for_instructions: bool = False,
-             values: Callable[[Dependences], Dependences] | None = None) -> Expansion:
+             values: Callable[[Dependences], Dependences] | None = None,
+             known: Dependences | None = None) -> Expansion:
     """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
 
     The options are those of `analyse`; memory-based dependences say too little to expand anything.
@@ -275,6 +277,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     for_instructions : scalars are replaced by their values, so that a body is one statement, sums are no wider than
         their values, and loops stay loops.
     values : replaces scalars by their values before anything is expanded.
+    known : as for `analyse`; `Expansion.given` of this program with other options.
 
     Raises
     ------
@@ -283,13 +286,14 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     plain = not inputs and reductions == "keep"
     if not expand or not value_based:
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
-    dependences = analyse(without_idle_statements(scop))
+    dependences = given = analyse(without_idle_statements(scop), known=known)
     if for_instructions:
         dependences = narrow_sums(substitute_temporaries(dependences))
     elif values is not None:
         dependences = values(dependences)
     dependences, collapsed = collapse_rows(dependences, vector_bytes, row_loss)
-    expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed)
+    expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed,
+                        given=given)
     return expansion if plain else replace(expansion, dependences=analyse(
         expansion.dependences.scop, inputs=inputs, reductions=reductions))
 

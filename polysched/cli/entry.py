@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import NoReturn
 
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                             arguments.verbose - arguments.quiet, logging.DEBUG))
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
-        return int(arguments.run(arguments))
+        with _signals_at_once():
+            return int(arguments.run(arguments))
     except PolyschedError as refusal:
         print(f"polysched: {refusal}", file=sys.stderr)
         return refusal.exit_code
@@ -51,6 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def _signals_at_once() -> AbstractContextManager[None]:
+    """Ctrl-C and SIGTERM in the middle of a long computation of isl."""
+    from polysched.scop.isl_interrupt import signals_stop_isl
+    return signals_stop_isl()
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -11,18 +11,18 @@ Source: Feautrier, "Dataflow analysis of array and scalar references", IJPP 20(1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import ISL_OPERATIONS, in_words, with_budget
+from polysched.dependence.access_order import access_schedule
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.reductions import find_reductions, mark_reductions
+from polysched.dependence.unchanged_arrays import unchanged_arrays, uses_of_arrays
 from polysched.errors import BudgetExceededError, UsageError
-from polysched.scop.body import Load, references, walk
-from polysched.scop.schedule_nodes import NodeKind, kind_of
+from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
 REDUCTIONS = ("keep", "exact", "reassociate")
@@ -32,7 +32,7 @@ FLOW_SECONDS = 4.0
 
 
 def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reductions: str = "keep",
-            isl_operations: int = ISL_OPERATIONS) -> Dependences:
+            isl_operations: int = ISL_OPERATIONS, known: Dependences | None = None) -> Dependences:
     """Compute the dependences of a Scop, one relation per pair of references.
 
     Parameters
@@ -48,6 +48,8 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
         relaxed reduction counts as a source and none hides another, so that readers wait for all of them.
     isl_operations : budget for flow dependences, and for anti and output dependences together; what runs out of it is
         memory-based, and `Dependences.fallbacks` says so.
+    known : dependences of a program that this one was made from: what concerns arrays of which nothing was changed is
+        taken from there.
 
     Raises
     ------
@@ -61,7 +63,11 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     relaxed = tuple(r for r in find_reductions(scop) if r.any_order and (
         reductions == "reassociate" or (reductions == "exact" and r.exact)))
     updates = frozenset(r.write for r in relaxed)
-    schedule = _access_schedule(scop)
+    usable = known is not None and known.value_based and known.inputs == inputs and not known.relaxed
+    same = unchanged_arrays(known.scop, scop) if known and usable and value_based and not relaxed else frozenset()
+    kept = [replace(p, reduction=False) if p.reduction else p for p in known.pairs if p.array in same] if known else []
+    arrays = tuple(_instances(uses) for array, uses in uses_of_arrays(scop).items() if array not in same)
+    schedule = access_schedule(scop)
     reads = _tagged(scop, AccessKind.READ)
     all_must = _tagged(scop, AccessKind.MUST_WRITE)
     must = _tagged(scop, AccessKind.MUST_WRITE, without=updates)
@@ -79,15 +85,16 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     fallbacks = []
     for kinds, question in wanted.items():
         what = " and ".join(kind.value for kind in kinds)
-        relation, problem = _value_based(schedule, question, isl_operations)
+        relation, problem = _value_based(schedule, arrays, question, isl_operations)
         if relation is None:
             fallbacks.append(f"{what} dependences by memory: {problem}")
-            relation = with_budget(ISL_OPERATIONS, partial(_every_earlier, schedule, question))
+            relation = with_budget(ISL_OPERATIONS, partial(_by_array, _every_earlier, schedule, arrays, question))
         if relation is None:
             raise BudgetExceededError(f"the {what} dependences need more than {in_words(ISL_OPERATIONS)}",
                                       where=scop.name, hint="make the region smaller, or its subscripts simpler")
         for kind in kinds:
-            pairs += _pairs(scop, kind, _from_reads_or_writes(relation, kind, reads))
+            pairs += _in_order(scop, (*_pairs(scop, kind, _from_reads_or_writes(relation, kind, reads)),
+                                      *(p for p in kept if p.kind is kind)))
     return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not fallbacks,
                                        inputs=inputs, relaxed=tuple(r.statement for r in relaxed),
                                        fallbacks=tuple(fallbacks)))
@@ -100,6 +107,11 @@ class _Question:
     sink: isl.UnionMap
     must: isl.UnionMap = field(default_factory=lambda: union_map(()))
     may: isl.UnionMap = field(default_factory=lambda: union_map(()))
+
+    def of(self, instances: isl.UnionSet) -> _Question:
+        """The question for some tagged instances alone."""
+        return _Question(sink=self.sink.intersect_domain(instances), must=self.must.intersect_domain(instances),
+                         may=self.may.intersect_domain(instances))
 
 
 def _tagged(scop: Scop, kind: AccessKind, *, without: frozenset[str] = frozenset()) -> isl.UnionMap:
@@ -132,17 +144,41 @@ def _effect(access: Access) -> AccessKind:
     return access.kind
 
 
-def _value_based(schedule: isl.Schedule, question: _Question, operations: int) -> tuple[isl.UnionMap | None, str]:
+Arrays = tuple[isl.UnionSet, ...]
+"""The tagged instances that access an array, for each of several arrays."""
+
+Relate = Callable[[isl.Schedule, "_Question"], isl.UnionMap]
+
+
+def _instances(uses: Iterable[tuple[Statement, Access]]) -> isl.UnionSet:
+    """The tagged instances of some accesses, without any constraint on them."""
+    instances = isl.UnionSet.empty_ctx(isl.DEFAULT_CONTEXT)
+    for _, access in uses:
+        space = access.tagged_relation.domain().get_space()
+        instances = instances.union(isl.UnionSet.from_set(isl.Set.universe(space)))
+    return instances
+
+
+def _value_based(schedule: isl.Schedule, arrays: Arrays, question: _Question, operations: int
+                 ) -> tuple[isl.UnionMap | None, str]:
     """The answer of isl's data-flow analysis, or why there is none.
 
     Its parametric programming ends with an error of its own ("affine expression involves some of the domain
     dimensions") for some strides: anti dependences of `for (i = m - 1; i >= 2; i -= 3) for (j = 2; j < n - i; j += 2)`.
     """
     try:
-        relation = with_budget(operations, partial(_flow, schedule, question), seconds=FLOW_SECONDS)
+        relation = with_budget(operations, partial(_by_array, _flow, schedule, arrays, question), seconds=FLOW_SECONDS)
     except isl.Error as error:
         return None, f"isl failed: {str(error).splitlines()[0]}"
     return relation, "" if relation is not None else f"isl ran out of {in_words(operations, FLOW_SECONDS)}"
+
+
+def _by_array(relate: Relate, schedule: isl.Schedule, arrays: Arrays, question: _Question) -> isl.UnionMap:
+    """The answer for each array, together: accesses to others only make the order longer in which isl looks."""
+    found = union_map(())
+    for instances in arrays:
+        found = found.union(relate(schedule.intersect_domain(instances), question.of(instances)))
+    return found
 
 
 def _flow(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:
@@ -159,78 +195,31 @@ def _every_earlier(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:
     return touching.intersect(order.lex_lt_union_map(order))
 
 
-def _access_schedule(scop: Scop) -> isl.Schedule:
-    """The schedule as written over tagged instances, with the order inside an instance below every leaf."""
-    # Over whole spaces: constraints here would multiply with those of the domains in every band.
-    tagged = [isl.Map.universe(a.tagged_relation.domain().unwrap().get_space())
-              for s in scop.statements for a in s.accesses]
-    untag = isl.UnionPwMultiAff.from_union_map(union_map(t.domain_map() for t in tagged))
-    schedule = scop.schedule.pullback_union_pw_multi_aff(untag)
-    stages = isl.UnionPwAff.empty_ctx(isl.DEFAULT_CONTEXT)
-    for statement in scop.statements:
-        stage_of = access_stages(statement)
-        for access in statement.accesses:
-            domain = isl.UnionSet.from_set(isl.Set.universe(access.tagged_relation.domain().get_space()))
-            value = isl.Val.int_from_si(isl.DEFAULT_CONTEXT, stage_of[access.reference])
-            stages = stages.union_add(isl.UnionPwAff.val_on_domain(domain, value))
-    if stages.n_pw_aff() == 0:
-        return schedule
-    return _insert_at_leaves(schedule.get_root(), isl.MultiUnionPwAff.from_union_pw_aff(stages)).get_schedule()
-
-
-def _insert_at_leaves(node: isl.ScheduleNode, band: isl.MultiUnionPwAff) -> isl.ScheduleNode:
-    if kind_of(node) == NodeKind.leaf:
-        return node.insert_partial_schedule(band)
-    for position in range(node.n_children()):
-        node = _insert_at_leaves(node.child(position), band).parent()
-    return node
-
-
-def access_stages(statement: Statement) -> dict[str, int]:
-    """When each access of one instance happens, relative to the others of the same instance.
-
-    The k-th item of the body reads at stage 2k and writes at stage 2k+1.  What the body does not name, the
-    subscripts' own loads, happens at the stage at which its access is evaluated.  An early stage for a read
-    is always sound: it can only add a dependence on another instance.
-    """
-    stage = {a.reference: 1 if a.is_write else 0 for a in statement.accesses}
-    for position, item in enumerate(statement.body):
-        for reference in references((item,)):
-            access = statement.access(reference)
-            stage[reference] = 2 * position + (1 if access.is_write else 0)
-            for inner in _subscript_loads(access):
-                stage[inner] = 2 * position
-    return stage
-
-
-def _subscript_loads(access: Access) -> Iterator[str]:
-    for subscript in access.subscripts:
-        yield from (e.reference for e in walk(subscript) if isinstance(e, Load))
-
-
 def _pairs(scop: Scop, kind: DependenceKind, relation: isl.UnionMap) -> Iterator[Dependence]:
-    """Split a tagged relation into one Dependence per pair of references, in a fixed order."""
-    place = {a.reference: (index, a.array, s.name)
-             for index, (s, a) in enumerate((s, a) for s in scop.statements for a in s.accesses)}
-    found = []
+    """Split a tagged relation into one Dependence per pair of references."""
+    place = {a.reference: (a.array, s.name) for s in scop.statements for a in s.accesses}
     maps = relation.get_map_list()
     for index in range(maps.n_map()):
         tagged = maps.get_at(index)
         source_reference, sink_reference = _reference(tagged.domain()), _reference(tagged.range())
         untagged = tagged.domain_factor_domain().range_factor_domain()
-        _, array, source = place[source_reference]
-        sink = place[sink_reference][2]
+        array, source = place[source_reference]
+        sink = place[sink_reference][1]
         if source == sink and not untagged.intersect(same := isl.Map.identity(untagged.get_space())).is_empty():
             untagged = untagged.subtract(same)
         if not untagged.is_empty():
-            found.append(Dependence(kind=kind, array=array, source=source, sink=sink,
-                                    source_reference=source_reference, sink_reference=sink_reference,
-                                    relation=untagged))
-    yield from sorted(found, key=lambda d: (place[d.source_reference][0], place[d.sink_reference][0]))
+            yield Dependence(kind=kind, array=array, source=source, sink=sink, source_reference=source_reference,
+                             sink_reference=sink_reference, relation=untagged)
+
+
+def _in_order(scop: Scop, pairs: Iterable[Dependence]) -> list[Dependence]:
+    """Dependences in the textual order of their references."""
+    place = {a.reference: at for at, a in enumerate(a for s in scop.statements for a in s.accesses)}
+    return sorted(pairs, key=lambda p: (place[p.source_reference], place[p.sink_reference]))
 
 
 def _reference(tagged: isl.Set) -> str:
     return str(tagged.unwrap().get_tuple_name(isl.dim_type.out))
 
 
-__all__ = ["access_stages", "analyse"]
+__all__ = ["analyse"]

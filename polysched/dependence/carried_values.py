@@ -145,7 +145,7 @@ def _with_value(before: Dependences, pair: Dependence) -> Dependences | None:
     domains = union_set(s.domain for s in statements)
     made = replace(scop, statements=statements, schedule=pulled.intersect_domain(domains),
                    arrays=tuple(a for a in scop.arrays if a.name in used or not a.is_temporary))
-    after = analyse(made, value_based=True, inputs=before.inputs)
+    after = analyse(made, value_based=True, inputs=before.inputs, known=before)
     if not after.value_based or not _same_sources(before, after, back, inlined, first):
         return None
     return after

@@ -65,14 +65,14 @@ def in_place_of_result(before: Dependences, array: str, references: frozenset[st
         moved = _moved(scop, references, final, target, counters)
         if moved is None:
             continue
-        after = analyse(moved, value_based=True, inputs=before.inputs)
+        after = analyse(moved, value_based=True, inputs=before.inputs, known=before)
         if not after.value_based:
             return None
         try:
             check_same_values(before, after)
         except IllegalScheduleError:
             continue
-        made = analyse(_without_copies(moved), value_based=True, inputs=before.inputs)
+        made = analyse(_without_copies(moved), value_based=True, inputs=before.inputs, known=after)
         return Coalesced(made, target.array) if made.value_based else None
     return None
 

@@ -93,7 +93,7 @@ def collapse_rows(dependences: Dependences, vector_bytes: int, row_loss: Callabl
         changed = _collapsed(scop, pairs)
         if changed is None:
             break
-        after = analyse(changed.scop, value_based=True, inputs=dependences.inputs)
+        after = analyse(changed.scop, value_based=True, inputs=dependences.inputs, known=dependences)
         if not after.value_based:
             break
         _check_same(dependences, after, changed.back)

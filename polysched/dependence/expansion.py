@@ -84,6 +84,7 @@ class Expansion:
     moved : scalars that live in an element of another array now, and that array.
     collapsed : loops that became one before (`collapsing`).
     last_values : arrays of the caller whose iterations work in copies; the last values are copied out.
+    given : the dependences of the program as it was given; None where they were not looked for.
     """
 
     dependences: Dependences
@@ -91,6 +92,7 @@ class Expansion:
     moved: tuple[tuple[str, str], ...] = ()
     collapsed: tuple[CollapsedLoops, ...] = ()
     last_values: tuple[LastValue, ...] = ()
+    given: Dependences | None = None
 
 
 def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozenset(),
@@ -132,7 +134,7 @@ def expand_temporaries(dependences: Dependences, *, but: frozenset[str] = frozen
     if not done:
         return Expansion(dependences=dependences if moved or last_values else given, moved=moved,
                          last_values=last_values)
-    changed = analyse(_without_unused_locals(scop), value_based=True, inputs=dependences.inputs)
+    changed = analyse(_without_unused_locals(scop), value_based=True, inputs=dependences.inputs, known=dependences)
     if not changed.value_based:
         return Expansion(dependences=given)
     check_same_values(dependences, changed)
@@ -266,7 +268,7 @@ def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:
     if written is None:
         return dependences
     try:
-        changed = analyse(written.scop, value_based=True, inputs=dependences.inputs)
+        changed = analyse(written.scop, value_based=True, inputs=dependences.inputs, known=dependences)
     except BudgetExceededError as spent:
         logger.info("the short loops of %s stay loops: %s", ", ".join(loops), spent.problem)
         return dependences

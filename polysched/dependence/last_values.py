@@ -86,7 +86,7 @@ def with_last_values(dependences: Dependences, *, but: frozenset[str] = frozense
             continue
         scop, made = _with_copy(dependences.scop, array, loops, freed)
         try:
-            changed = analyse(scop, value_based=True, inputs=dependences.inputs)
+            changed = analyse(scop, value_based=True, inputs=dependences.inputs, known=dependences)
         except BudgetExceededError as spent:
             logger.info("%s has one storage for all iterations: %s", array.name, spent.problem)
             continue

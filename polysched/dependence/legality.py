@@ -13,9 +13,9 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
+from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 
 LARGEST_BOUND = 1 << 30

@@ -44,7 +44,7 @@ def substitute_temporaries(dependences: Dependences) -> Dependences:
         return dependences
     before = dependences
     if (without := without_branches(dependences.scop)) is not dependences.scop:
-        before = analyse(without, value_based=True, inputs=dependences.inputs)
+        before = analyse(without, value_based=True, inputs=dependences.inputs, known=dependences)
         if not before.value_based:
             return dependences
     refused: set[str] = set()
@@ -52,7 +52,7 @@ def substitute_temporaries(dependences: Dependences) -> Dependences:
         program = _substituted(before.scop, definitions)
         if program is None:
             return dependences
-        after = analyse(program.scop, value_based=True, inputs=before.inputs)
+        after = analyse(program.scop, value_based=True, inputs=before.inputs, known=before)
         if not after.value_based:
             return dependences
         wrong = program.wrong(before, after)

@@ -13,9 +13,9 @@ from typing import Any
 
 import islpy as isl
 
-from polysched.dependence.budget import in_words, with_budget
 from polysched.errors import BudgetExceededError
 from polysched.scheduling.marks import LoopMark
+from polysched.scop.budget import in_words, with_budget
 from polysched.tiling.split_tiles import in_place_of_pieces
 
 _LOG = logging.getLogger(__name__)

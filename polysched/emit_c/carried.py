@@ -8,9 +8,9 @@ from itertools import product
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.emit_c.leaves import Leaf, leaf_relation
+from polysched.scop.budget import with_budget
 
 CARRIED_OPERATIONS = 200_000
 

@@ -23,7 +23,6 @@ from math import prod
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.emit_c.expressions import linear_form
 from polysched.emit_c.facts import Facts, arms_of
@@ -43,6 +42,7 @@ from polysched.emit_c.loops import (
     map_children,
     walk_nodes,
 )
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop
 
 LARGEST_BUFFER_BYTES = 1 << 15

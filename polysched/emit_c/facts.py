@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.emit_c.index import (
     Atom,
     Comparison,
@@ -28,6 +27,7 @@ from polysched.emit_c.index import (
     variables,
 )
 from polysched.emit_c.loops import For, If, Let, Node, ThreadReduction, map_children
+from polysched.scop.budget import with_budget
 
 _MAX_OPERATIONS = 500_000
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.carried import CARRIED_OPERATIONS, carried_pairs
@@ -47,6 +46,7 @@ from polysched.emit_c.named_bounds import named_bounds
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.row_jam import ROWS, InLanes, last_columns
 from polysched.scheduling.marks import LoopMark
+from polysched.scop.budget import with_budget
 
 
 @dataclass(frozen=True, kw_only=True)

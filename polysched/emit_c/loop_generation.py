@@ -9,7 +9,6 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import LEGALITY_OPERATIONS, LEGALITY_SECONDS, violation
 from polysched.emit_c.ast_build import build_ast
@@ -20,6 +19,7 @@ from polysched.emit_c.scan_check import visits_every_instance
 from polysched.errors import BudgetExceededError, UnsupportedScopError
 from polysched.scheduling import loop_tree
 from polysched.scheduling.marks import Role
+from polysched.scop.budget import with_budget
 from polysched.tiling.split_tiles import Pieces
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.emit_c.row_loops import row_loops
 from polysched.emit_c.size_text import size_text
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop, union_map
 
-MOST_OPERATIONS = 1_000_000  # of isl, for the loops over the rows of one array
+MOST_OPERATIONS = 1_000_000  # of isl, for the memory of one array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ def memory_of_value(spelling: str) -> MemoryRange:
 
 
 def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
-    """The memory that the statements of a Scop touch of an array; None where no bounds are known.
+    """The memory that the statements of a Scop touch of an array; None where no bounds are known, or found in time.
 
     Of an array in one piece, from the first row that is touched to the last.  Rows that pointers in memory lead to lie
     anywhere: loops over them find the lowest and the highest address, and whether each lies behind the one before (or
@@ -54,6 +54,10 @@ def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
     """
     if array.is_scalar:
         return memory_of_value(array.c_element)
+    return with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
+
+
+def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:
     anywhere = union_map(a.relation for s in scop.statements for a in s.accesses if a.array == array.name).range()
     anywhere = anywhere.intersect_params(scop.context)
     if anywhere.is_empty():
@@ -88,7 +92,7 @@ def _row(array: Array, indices: list[str]) -> str | None:
 
 
 def _rows(scop: Scop, array: Array, touched: isl.Set, pointers: int, *, written: bool) -> MemoryRange | None:
-    """The memory of rows that stored pointers lead to, and whether written ones lie in order; None beyond a budget.
+    """The memory of rows that stored pointers lead to, and whether written ones lie in order.
 
     Parameters
     ----------
@@ -118,9 +122,7 @@ def _rows(scop: Scop, array: Array, touched: isl.Set, pointers: int, *, written:
             *(in_order if written else ()),
         ]
 
-    loops = with_budget(MOST_OPERATIONS, lambda: row_loops(scop, rows, variables, visit))
-    if loops is None:
-        return None
+    loops = row_loops(scop, rows, variables, visit)
     kept = f", *{first} = 0, *{last} = 0" if written else ""
     before = (f"const char *{begin} = 0, *{end} = 0, *{here}, *{behind}{kept};", *([order] if written else ()),
               *loops)

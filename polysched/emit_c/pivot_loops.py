@@ -19,7 +19,6 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.carried import CARRIED_OPERATIONS, carried_pairs
@@ -28,6 +27,7 @@ from polysched.emit_c.index import Comparison, Linear, extreme, junction, variab
 from polysched.emit_c.leaves import leaves_of
 from polysched.emit_c.loops import Block, For, If, Let, Node, block, instances, is_innermost, walk_nodes
 from polysched.scheduling.marks import Role
+from polysched.scop.budget import with_budget
 
 LEAST_WORK = 16384
 """Iterations from which on a team of threads outweighs its start."""

@@ -14,7 +14,6 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.emit_c.ast_reader import substitute_node
 from polysched.emit_c.index import (
     Atom,
@@ -34,6 +33,7 @@ from polysched.emit_c.index import (
 from polysched.emit_c.loop_run import LoopRun, compile_loops
 from polysched.emit_c.loops import Block, For, If, Let, Node, StatementInstance, map_children, walk_nodes
 from polysched.emit_c.piece_loops import is_over_pieces
+from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
 

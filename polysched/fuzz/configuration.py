@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Literal, TypeAlias
 
 from polysched.dependence import analyse
-from polysched.dependence.budget import in_words, with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import expand_temporaries
 from polysched.emit_c import EmitOptions, emit, guarded, scan, splice
@@ -21,6 +20,7 @@ from polysched.pipeline import optimize
 from polysched.pipeline_options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.options import SchedulerOptions
+from polysched.scop.budget import in_words, with_budget
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.decision import TensorizeOptions

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.errors import UsageError
 from polysched.measure.bounds import extents_at
 from polysched.measure.measurement import Work
@@ -25,6 +24,7 @@ from polysched.scop.body import (
     While,
     children,
 )
+from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import AccessKind, Scop
 

@@ -6,9 +6,9 @@ import logging
 
 import islpy as isl
 
-from polysched.dependence.budget import ISL_OPERATIONS, with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, active_below, all_active, judge_band
+from polysched.scop.budget import ISL_OPERATIONS, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 
 _LOG = logging.getLogger(__name__)

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.dependence.legality import require_legal
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
 from polysched.scheduling.schedule import Schedule, SolverReport
+from polysched.scop.budget import with_budget
 
 ORDERING = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
 

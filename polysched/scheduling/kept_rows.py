@@ -18,11 +18,11 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.dependence.budget import LEAST_SECONDS, with_budget
 from polysched.dependence.legality import violation
 from polysched.scheduling.flags import with_flags_in_budget
 from polysched.scheduling.problem import band_values
 from polysched.scheduling.search import Band, Found, Names, Search, missing_of
+from polysched.scop.budget import LEAST_SECONDS, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Scop
 

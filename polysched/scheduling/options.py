@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.dependence.budget import ISL_OPERATIONS, in_words
 from polysched.errors import UsageError
+from polysched.scop.budget import ISL_OPERATIONS, in_words
 
 FUSION_POLICIES = ("none", "smart", "max", "typed", "cost")
 

@@ -6,12 +6,12 @@ import time
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import require_legal
 from polysched.scheduling.flags import with_exact_flags
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.schedule import Schedule, SolverReport
+from polysched.scop.budget import with_budget
 
 
 def original(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:

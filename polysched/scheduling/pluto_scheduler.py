@@ -18,7 +18,6 @@ from itertools import pairwise
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, carrier, equal_parts, member_values, require_legal
 from polysched.scheduling.components import ordered_components
@@ -42,6 +41,7 @@ from polysched.scheduling.schedule import Schedule, SolverReport
 from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
 from polysched.scheduling.strategy import Strategy
 from polysched.scheduling.wishes import require_known_names, require_separable, unused_rows
+from polysched.scop.budget import with_budget
 
 
 def pluto(dependences: Dependences, *, options: SchedulerOptions | None = None) -> Schedule:

@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.dependence.legality import Active, all_active
 from polysched.errors import UsageError
 from polysched.scheduling.farkas import Cone, cones
 from polysched.scheduling.rows import Edge, StatementRow, StatementSpace
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Scop, Statement
 
 CONE_OPERATIONS = 200_000

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import islpy as isl
 
-from polysched.dependence.budget import in_words, with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import (
     LEGALITY_OPERATIONS,
@@ -23,6 +22,7 @@ from polysched.dependence.legality import (
 )
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling.marks import LoopMark
+from polysched.scop.budget import in_words, with_budget
 
 _TYPE: Any = isl.schedule_node_type
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from polysched.dependence.budget import require_budget
 from polysched.dependence.legality import Active
 from polysched.scheduling.integer_program import OutOfBudget, SolveCount
 from polysched.scheduling.options import SchedulerOptions
@@ -25,6 +24,7 @@ from polysched.scheduling.rows import (
 )
 from polysched.scheduling.strategy import Strategy
 from polysched.scheduling.wishes import refuse_rows
+from polysched.scop.budget import require_budget
 
 Names: TypeAlias = tuple[str, ...]
 Found: TypeAlias = Mapping[str, tuple[tuple[int, ...], ...]]

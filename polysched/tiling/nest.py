@@ -8,9 +8,9 @@ from math import prod
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.scheduling.loop_tree import multi_union_pw_aff
 from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk
+from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.tiling.distribute import sets_of, statement_names

@@ -12,10 +12,10 @@ from math import prod
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependences
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, from_isl
 from polysched.scheduling.marks import Role
+from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.target.target import Target

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.scheduling.loop_tree import multi_union_pw_aff
+from polysched.scop.budget import with_budget
 from polysched.tiling.position import Position, inside
 
 ROWS = 8

@@ -7,7 +7,7 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, Scop, Statement
 
 

@@ -12,8 +12,8 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.dependence.budget import with_budget
 from polysched.scheduling.loop_tree import multi_union_pw_aff
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop, union_map
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.position import Position

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
-from polysched.dependence.budget import ANY_NUMBER, with_budget
+import islpy as isl
+
 from polysched.dependence.legality import check_legal
 from polysched.scheduling.loop_tree import (
     Band,
@@ -30,6 +31,7 @@ from polysched.scheduling.loop_tree import (
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.promises import check_promises
 from polysched.scheduling.schedule import Schedule
+from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled
 from polysched.tiling.cost import order_cost
@@ -66,13 +68,13 @@ TILING_SECONDS = 10.0
 def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSchedule:
     """Tile the permutable bands of a schedule and mark its loops.
 
-    Several degrees of parallelism that take longer than `TILING_SECONDS` to prove are given up one by one, and then the
-    tiles; `TiledSchedule.fallbacks` says so.
+    Several degrees of parallelism that take longer than `TILING_SECONDS` to prove are given up one by one, then the
+    tiles, and at last all marks; `TiledSchedule.fallbacks` says so.
 
     Rewrite:  [i, j, k]  ->  [i//Ti, j//Tj, k//Tk, i, k, j]      (the unit-stride loop innermost)
 
-    Afterwards every loop is a one-member band below a `LoopMark`.  Loops that already stood below such a
-    mark keep their place and their marks.
+    Unless even the marks were given up, every loop is a one-member band below a `LoopMark` afterwards.  Loops that
+    already stood below such a mark keep their place and their marks.
 
     Raises
     ------
@@ -96,8 +98,21 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
                 _LOG.warning(NO_PIECES)
             return replace(found, fallbacks=(*fallbacks, *([NO_PIECES] if unsplit else [])))
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
-    untiled = _tiled(schedule, replace(options, parallel_degrees=1, sizes="off", register=False))
-    return replace(untiled, fallbacks=(*fallbacks, "the loops were left without tiles"))
+    untiled = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
+        options, parallel_degrees=1, sizes="off", register=False)), seconds=TILING_SECONDS)
+    if untiled is not None:
+        return replace(untiled, fallbacks=(*fallbacks, "the loops were left without tiles"))
+    _check(schedule, schedule.tree)
+    fallbacks.append(f"loops without tiles took more than {TILING_SECONDS:g} s to judge: they run as scheduled, on one "
+                     "thread unless the schedule says otherwise")
+    return TiledSchedule(schedule=schedule, tree=schedule.tree, options=options, fallbacks=tuple(fallbacks))
+
+
+def _check(schedule: Schedule, tree: isl.Schedule) -> None:
+    """Refuse a tree that breaks a dependence, or marks a loop as parallel or simd that carries one."""
+    check_legal(schedule.dependences, tree, what="tiled schedule")
+    check_promises(schedule.dependences, tree, what="tiled schedule",
+                   hint="unless the schedule was given so, this is a fault of polysched: please report it")
 
 
 def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
@@ -109,9 +124,7 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     place = _Place(scop=schedule.scop, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options, schedule.scop)
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
-    check_legal(schedule.dependences, tiled, what="tiled schedule")
-    check_promises(schedule.dependences, tiled, what="tiled schedule",
-                   hint="unless the schedule was given so, this is a fault of polysched: please report it")
+    _check(schedule, tiled)
     bands = _what_was_done(root, numbers, decided)
     pieces = {band.band: band.plan.pieces for band in bands
               if band.pieces and band.plan and band.plan.pieces and band.plan.pieces.known_width is None}

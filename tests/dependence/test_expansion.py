@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from polysched.dependence import analyse, coalescing, expansion
-from polysched.dependence.budget import with_budget
 from polysched.dependence.dependences import Dependence
 from polysched.dependence.expansion import expand_temporaries, is_affordable
 from polysched.errors import BudgetExceededError
 from polysched.scop import from_c_text
+from polysched.scop.budget import with_budget
 from polysched.scop.interpreter import execute
 
 BLUR = """

@@ -7,9 +7,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from polysched.emit_c import memory_ranges
+from polysched.emit_c.memory_ranges import memory_of
 from polysched.pipeline import transform_file
 from polysched.pipeline_options import PipelineOptions
+from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 
 SWAP = """
@@ -65,3 +69,21 @@ def test_an_array_that_no_instance_reads_is_apart_from_all(tmp_path: Path) -> No
     (region,) = transform_file(source, PipelineOptions(autodetect=True)).regions
     assert "&b[" in region.text
     assert "&never[" not in region.text
+
+
+def test_memory_that_takes_too_long_to_find_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checksum of NPB's FT: which elements remainders of several multiples of a counter reach."""
+    scop = from_c_text("""
+int first[3];
+static double u[64][64][64];
+void f(double sum[1]) {
+#pragma scop
+  for (int j = 1; j <= 1024; j++)
+    if (j % 64 >= first[0] && 3 * j % 64 >= first[1])
+      sum[0] += u[0][3 * j % 64 - first[1]][j % 64 - first[0]];
+#pragma endscop
+}
+""")
+    assert memory_of(scop, scop.array("u")) is not None
+    monkeypatch.setattr(memory_ranges, "MOST_OPERATIONS", 20)
+    assert memory_of(scop, scop.array("u")) is None

@@ -8,10 +8,11 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
-from polysched.errors import UsageError
+from polysched.errors import IllegalScheduleError, UsageError
 from polysched.measure.instance_trace import verify_order
 from polysched.scheduling import SchedulerOptions, pluto
 from polysched.scheduling.loop_tree import Band, from_isl, walk
+from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import from_c_file, from_c_text
 from polysched.tiling import TiledSchedule, TilingOptions, tile, tile_bands
@@ -124,6 +125,33 @@ def test_degrees_that_take_too_long_are_given_up_one_by_one(monkeypatch: pytest.
     assert tiled.fallbacks == ("3 parallel loops per nest took more than 10 s of tiling",
                                "2 parallel loops per nest took more than 10 s of tiling")
     assert tiled.fallbacks[0] in str(tiled)
+
+
+def endless(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+    """An attempt that isl stops at the end of its budget."""
+    isl.DEFAULT_CONTEXT.set_max_operations(1)
+    return TiledSchedule(schedule=schedule, tree=isl.Schedule("{ domain: \"{ S[i] }\" }"), options=options)
+
+
+def test_loops_that_take_too_long_to_judge_run_as_scheduled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile_bands, "_tiled", endless)
+    schedule = scheduled(kernels.gauss_seidel())
+    tiled = tile(schedule, plain(sizes=4))
+    assert tiled.tree.plain_is_equal(schedule.tree)
+    assert tiled.bands == ()
+    assert "took more than 10 s to judge: they run as scheduled" in tiled.fallbacks[-1]
+    text = emit(tiled, options=PLAIN_C).text
+    assert text.count("for (") == 3
+    assert "#pragma" not in text
+
+
+def test_marks_that_were_given_are_checked_even_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile_bands, "_tiled", endless)
+    schedule = scheduled(kernels.gauss_seidel())
+    mark = isl.Id(LoopMark(parallel=True).to_text())
+    wrong = schedule.tree.get_root().child(0).band_split(1).insert_mark(mark)
+    with pytest.raises(IllegalScheduleError):
+        tile(replace(schedule, tree=wrong.get_schedule()), plain(sizes=4))
 
 
 def test_degrees_that_isl_makes_no_loops_of_are_given_up() -> None:

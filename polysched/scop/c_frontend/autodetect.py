@@ -2,20 +2,21 @@
 
 In every block the first loop starts a run, which grows statement by statement as long as the whole still is a static
 control part, and ends with a loop.  Pragmas for its first loop (`omp parallel for`) belong to it and are replaced with
-it.  A loop that is no static control part is searched inside.  A run that the caller has no use for, since a later
-stage refuses it, is halved until there is use for it; a single loop of no use is searched inside.  Only in a file that
-has no loop to look at do statements without loops make regions.
+it.  A loop that is no static control part, or takes too long to read, is searched inside.  A run that the caller has no
+use for, since a later stage refuses it, is halved until there is use for it; a single loop of no use is searched
+inside.  Only in a file that has no loop to look at do statements without loops make regions.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.errors import UnsupportedScopError
+from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
 from polysched.scop.c_frontend.directives import goes_with_loop
 from polysched.scop.c_frontend.macro_marks import MacroMarks
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
@@ -24,9 +25,11 @@ from polysched.scop.c_frontend.regions import TextRegion
 from polysched.scop.c_frontend.text_scan import Scanner
 from polysched.scop.scop import Scop
 
+_LOG = logging.getLogger(__name__)
+
 
 def detect(source: SourceFile, preprocessed: str, tree: c_ast.FileAST, extract: Callable[[SyntaxRegion], Scop],
-           usable: Callable[[Scop], bool]) -> tuple[tuple[Scop, ...], UnsupportedScopError | None]:
+           usable: Callable[[Scop], bool]) -> tuple[tuple[Scop, ...], PolyschedError | None]:
     """The Scops of every region that is found, in textual order, and the first refusal of an innermost loop."""
     search = _Search(source, preprocessed, extract, usable)
     functions = [(f, at) for at, f in enumerate(tree.ext)
@@ -38,6 +41,7 @@ def detect(source: SourceFile, preprocessed: str, tree: c_ast.FileAST, extract: 
                 search.block(function, path, around)
         if search.found or search.refusal:
             break
+    search.tell()
     return tuple(search.found), search.refusal
 
 
@@ -86,7 +90,8 @@ class _Search:
         self.marks = MacroMarks(source, preprocessed, self.scanner)
         self.found: list[Scop] = []
         self.taken: set[c_ast.Node] = set()
-        self.refusal: UnsupportedScopError | None = None
+        self.refusal: PolyschedError | None = None
+        self.too_long: list[tuple[TextRegion, BudgetExceededError]] = []
         self.depth = 0  # of what was refused: the refusal of a smaller region says more
 
     def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...],
@@ -131,10 +136,24 @@ class _Search:
                               items=tuple(items[start:end]), after=tuple(items[end:]))
         try:
             return self.extract(region)
+        except BudgetExceededError as refusal:
+            _LOG.info("not as a whole: %s", refusal)
+            self.too_long.append((text_region, refusal))
+            self.refusal = self.refusal or refusal
+            return None
         except UnsupportedScopError as refusal:
             if self.refusal is None or len(path) > self.depth:
                 self.refusal, self.depth = refusal, len(path)
             return None
+
+    def tell(self) -> None:
+        """Warn of regions that take too long to read and of which nothing was found, once: of their smallest parts."""
+        found = [(s.source.start, s.source.end) for s in self.found if s.source is not None]
+        parts = [*found, *((region.start, region.end) for region, _ in self.too_long)]
+        for region, refusal in self.too_long if self.found else ():   # else one of the refusals is the answer
+            whole = region.start, region.end
+            if not any(whole[0] <= start and end <= whole[1] and (start, end) != whole for start, end in parts):
+                _LOG.warning("left as it is: %s", refusal)
 
     def text_region(self, items: list[c_ast.Node], first: int, behind: int) -> TextRegion | None:
         """Where the statements stand in the file; None when a macro or directive hides it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TypeAlias
 
 from pycparser import c_ast
@@ -70,9 +71,17 @@ class FunctionType:
 
 @dataclass(frozen=True)
 class Unsupported:
-    """A type that no element of a region may have, with the reason."""
+    """A type that no element of a region may have, with the reason.
+
+    Parameters
+    ----------
+    tag : of a struct that is not complete yet (`completed`), empty for all else.
+    constant : it was declared `const`.
+    """
 
     reason: str
+    tag: str = ""
+    constant: bool = False
 
 
 CType: TypeAlias = Scalar | Pointer | ArrayOf | StructType | FunctionType | Unsupported
@@ -159,8 +168,45 @@ def qualified(ctype: CType, quals: tuple[str, ...]) -> CType:
             return Unsupported("a volatile object can change behind the program's back")
         case StructType():
             return StructType(ctype.tag, ctype.members, True)
+        case Unsupported() if ctype.tag and "volatile" in quals:
+            return Unsupported("a volatile object can change behind the program's back")
+        case Unsupported() if ctype.tag:
+            return replace(ctype, constant=True)
         case _:
             return ctype
+
+
+def completed(ctype: CType, struct: StructType) -> CType:
+    """The type with a struct in the places of its tag, which had no members when the type was written (C11 6.2.5).
+
+    The same object where the type does not name it.
+    """
+    match ctype:
+        case Unsupported() if ctype.tag and ctype.tag == struct.tag:
+            return StructType(struct.tag, struct.members, constant=True) if ctype.constant else struct
+        case Pointer():
+            target = completed(ctype.target, struct)
+            return ctype if target is ctype.target else replace(ctype, target=target)
+        case ArrayOf():
+            element = completed(ctype.element, struct)
+            return ctype if element is ctype.element else replace(ctype, element=element)
+        case StructType():
+            return completed_members(ctype, struct)
+        case FunctionType():
+            result, before = completed(ctype.result, struct), ctype.parameters or ()
+            parameters = tuple(completed(parameter, struct) for parameter in before)
+            if result is ctype.result and all(map(is_, parameters, before)):
+                return ctype
+            return replace(ctype, result=result, parameters=None if ctype.parameters is None else parameters)
+        case _:
+            return ctype
+
+
+def completed_members(outer: StructType, struct: StructType) -> StructType:
+    """`completed` for a struct that has members of the other, or pointers to it."""
+    members = tuple((name, completed(member, struct)) for name, member in outer.members)
+    same = all(new is old for (_, new), (_, old) in zip(members, outer.members, strict=True))
+    return outer if same else replace(outer, members=members)
 
 
 def _arithmetic(words: tuple[str, ...], names: TypeNames) -> CType:
@@ -217,7 +263,7 @@ def decayed(ctype: CType) -> CType:
 def _struct(node: c_ast.Struct, names: TypeNames) -> CType:
     if node.decls is None:
         known = names.struct(node.name or "")
-        return known or Unsupported(f"struct {node.name} has no definition here")
+        return known or Unsupported(f"struct {node.name} has no definition here", tag=node.name or "")
     members: list[tuple[str, CType]] = []
     for declaration in node.decls:
         if not isinstance(declaration, c_ast.Decl):

@@ -68,6 +68,7 @@ def walk(x: Extraction, node: c_ast.Node | None, domain: isl.Set) -> Walked:
         return walk_all(x, tuple(node.block_items or ()), domain)
     if isinstance(node, c_ast.DeclList | c_ast.ExprList):
         return walk_all(x, tuple(node.decls if isinstance(node, c_ast.DeclList) else node.exprs), domain)
+    x.at = node
     if isinstance(node, c_ast.For):
         return Walked(_for(x, node, domain), domain)
     if isinstance(node, c_ast.If):

@@ -143,6 +143,7 @@ class Extraction:
     maybe: bool = False  # whether what is read next may not be evaluated, for reasons that no domain tells
     whole_loops: bool = True  # whether a loop that counts in no affine way may stand as one statement
     notes: list[str] = field(default_factory=list)
+    at: c_ast.Node | None = None  # the statement that is being read
 
     def refuse(self, problem: str, node: c_ast.Node, hint: str | None = None,
                witness: str | None = None) -> UnsupportedScopError:

@@ -6,16 +6,18 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import islpy as isl
 from pycparser import c_ast
 
-from polysched.errors import SourceLocation, UnsupportedScopError, UsageError
+from polysched.errors import BudgetExceededError, PolyschedError, SourceLocation, UnsupportedScopError, UsageError
+from polysched.scop.budget import in_words, with_budget
 from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.addresses import without_idle_addresses
 from polysched.scop.c_frontend.autodetect import detect
-from polysched.scop.c_frontend.bindings import Bindings, bind, function_parameters, scope_at
+from polysched.scop.c_frontend.bindings import Bindings, bind, describe, function_parameters, scope_at
 from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.control import walk_all
@@ -24,9 +26,10 @@ from polysched.scop.c_frontend.directives import check_directives
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.inline import Inliner
-from polysched.scop.c_frontend.liveness import dead_after, live_after, object_dead_after
+from polysched.scop.c_frontend.liveness import Liveness
+from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.outliving import at_start, made_assignable, outliving, without_declarations
-from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse
+from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse, place
 from polysched.scop.c_frontend.places import extent_value
 from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
 from polysched.scop.c_frontend.regions import HINT, active_pragmas, find_regions
@@ -36,6 +39,12 @@ from polysched.scop.scop import AccessKind, Scop, SourceRegion
 from polysched.target import find_compiler
 
 _LOG = logging.getLogger(__name__)
+READING_OPERATIONS = 30_000_000
+"""Of isl, for one region; random programs of the tests need up to ten million."""
+
+READING_SECONDS = 10.0
+"""Of processor time, whatever the operations."""
+
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
@@ -133,10 +142,12 @@ def _regions(source: SourceFile, pure: frozenset[str], usable: Callable[[Scop], 
     return tuple(_extract(source, tree, region, pure, identifiers) for region in located)
 
 
-def _nothing_detected(source: SourceFile, refusal: UnsupportedScopError | None) -> UnsupportedScopError:
+def _nothing_detected(source: SourceFile, refusal: PolyschedError | None) -> PolyschedError:
     if refusal is None:
         return UnsupportedScopError("the file has no function with statements whose text can be found",
                                     where=SourceLocation(source.path), hint=HINT)
+    if isinstance(refusal, BudgetExceededError):
+        return refusal
     return UnsupportedScopError(
         f"nothing in the file can be represented; the first refusal of an innermost loop: {refusal.problem}",
         where=refusal.where, witness=refusal.witness, hint=refusal.hint)
@@ -177,10 +188,31 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
                    whole_loops=whole_loops,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
+    scop = with_budget(READING_OPERATIONS, partial(_read, source, x, region, scope, kept, plain),
+                       seconds=READING_SECONDS)
+    if scop is None:
+        raise _takes_too_long(x, region)
+    return scop
+
+
+def _takes_too_long(x: Extraction, region: SyntaxRegion) -> BudgetExceededError:
+    """The refusal of a region at what was being read when the budget ended."""
+    at = x.at or region.items[0]
+    return BudgetExceededError(
+        f"reading the region takes more than {in_words(READING_OPERATIONS, READING_SECONDS)}, which were spent here",
+        where=place(x.path, at), witness=head_text(at) if isinstance(at, c_ast.For) else describe(at),
+        hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
+             "and of cases inside one another")
+
+
+def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope, kept: tuple[c_ast.Decl, ...],
+          plain: str) -> Scop:
+    """The Scop of a region whose names are known."""
+    bindings, liveness = x.bindings, Liveness(region)
     _settle_parameters(x, region, bindings, scope)
     x.materialised = frozenset(
         s for s in bindings.iterators
-        if s in bindings.read_outside or s in bindings.body_written or live_after(region, s))
+        if s in bindings.read_outside or s in bindings.body_written or liveness.live_after(s))
     walked = walk_all(x, region.items, polyhedra.universe()).tree
     if walked is None:
         x.notes.append(f"{source.path}:{region.text_region.first_line}: the region has no statement that ever runs")
@@ -195,8 +227,8 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     read = {a.array for s in x.open_statements for a in s.accesses if a.kind is AccessKind.READ}
     dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
                      if isinstance(symbol, Symbol) and (
-                         dead_after(region, symbol) if isinstance(symbol.ctype, Scalar) else
-                         array.name in read and object_dead_after(region, symbol)))
+                         liveness.dead_after(symbol) if isinstance(symbol.ctype, Scalar) else
+                         array.name in read and liveness.object_dead_after(symbol)))
     return build_scop(x, walked, name=region.function.decl.name, source=where, assumptions=no_alias(x),
                       dead_after=dead)
 

@@ -5,8 +5,10 @@ Conservative: `True` whenever some path could read the variable before it is set
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from pycparser import c_ast
 
@@ -26,52 +28,68 @@ class Effect(Enum):
     NOTHING = "nothing"
 
 
-def live_after(region: SyntaxRegion, symbol: Symbol) -> bool:
-    """Whether the value that a symbol has after the region may be read."""
-    if symbol.origin is Origin.REGION:
-        return False
-    if symbol.origin is Origin.GLOBAL or symbol.static:
-        return True
-    if any(isinstance(n, _JUMPS) for n in _outside(region.function.body, region)):
-        return any(_first(n, symbol.name) is Effect.READ for n in _outside(region.function.body, region)
-                   if isinstance(n, c_ast.ID))
-    effect = _sequence(region.after, symbol.name)
-    if effect is not Effect.NOTHING:
-        return effect is Effect.READ
-    below: c_ast.Node = region.path[-1]
-    for above in reversed(region.path[:-1]):
-        if isinstance(above, _LOOPS) and _again(above, symbol.name) is Effect.READ:
+@dataclass(frozen=True)
+class Liveness:
+    """What is read after a region; the function around it is walked once for all symbols."""
+
+    region: SyntaxRegion
+
+    @cached_property
+    def _has_jumps(self) -> bool:
+        return any(isinstance(n, _JUMPS) for n in _outside(self.region))
+
+    @cached_property
+    def _named_outside(self) -> frozenset[str]:
+        return frozenset(n.name for n in _outside(self.region) if isinstance(n, c_ast.ID))
+
+    @cached_property
+    def _addressed(self) -> frozenset[str]:
+        """The variables whose address is taken anywhere in the function."""
+        return frozenset(n.expr.name for n in everything(self.region.function.body)
+                         if isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID))
+
+    def live_after(self, symbol: Symbol) -> bool:
+        """Whether the value that a symbol has after the region may be read."""
+        region = self.region
+        if symbol.origin is Origin.REGION:
+            return False
+        if symbol.origin is Origin.GLOBAL or symbol.static:
             return True
-        if isinstance(above, c_ast.Compound):
-            items = above.block_items or []
-            at = next(k for k, item in enumerate(items) if item is below)
-            effect = _sequence(items[at + 1:], symbol.name)
-            if effect is not Effect.NOTHING:
-                return effect is Effect.READ
-        below = above
-    return False
-
-
-def dead_after(region: SyntaxRegion, symbol: Symbol) -> bool:
-    """Whether a local variable of the function, declared outside the region, is surely not read after it.
-
-    A variable whose address is taken anywhere in the function may be read through a pointer.
-    """
-    if symbol.origin not in (Origin.LOCAL, Origin.PARAMETER) or live_after(region, symbol):
+        if self._has_jumps:
+            return symbol.name in self._named_outside
+        effect = _sequence(region.after, symbol.name)
+        if effect is not Effect.NOTHING:
+            return effect is Effect.READ
+        below: c_ast.Node = region.path[-1]
+        for above in reversed(region.path[:-1]):
+            if isinstance(above, _LOOPS) and _again(above, symbol.name) is Effect.READ:
+                return True
+            if isinstance(above, c_ast.Compound):
+                items = above.block_items or []
+                at = next(k for k, item in enumerate(items) if item is below)
+                effect = _sequence(items[at + 1:], symbol.name)
+                if effect is not Effect.NOTHING:
+                    return effect is Effect.READ
+            below = above
         return False
-    return not any(isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID)
-                   and n.expr.name == symbol.name for n in everything(region.function.body))
 
+    def dead_after(self, symbol: Symbol) -> bool:
+        """Whether a local variable of the function, declared outside the region, is surely not read after it.
 
-def object_dead_after(region: SyntaxRegion, symbol: Symbol) -> bool:
-    """Whether a local array or structure of the function is surely not read after the region.
+        A variable whose address is taken anywhere in the function may be read through a pointer.
+        """
+        return (symbol.origin in (Origin.LOCAL, Origin.PARAMETER) and symbol.name not in self._addressed
+                and not self.live_after(symbol))
 
-    That takes a function that names it only in references to single elements: elsewhere an array is a pointer to its
-    first element, which may be kept.
-    """
-    steps = _steps(symbol.ctype)
-    return (symbol.origin is Origin.LOCAL and steps is not None and not live_after(region, symbol)
-            and not _escapes(region.function.body, symbol.name, steps))
+    def object_dead_after(self, symbol: Symbol) -> bool:
+        """Whether a local array or structure of the function is surely not read after the region.
+
+        That takes a function that names it only in references to single elements: elsewhere an array is a pointer to
+        its first element, which may be kept.
+        """
+        steps = _steps(symbol.ctype)
+        return (symbol.origin is Origin.LOCAL and steps is not None and not self.live_after(symbol)
+                and not _escapes(self.region.function.body, symbol.name, steps))
 
 
 def _steps(ctype: CType) -> int | None:
@@ -108,13 +126,17 @@ def _reference(node: c_ast.Node) -> tuple[str | None, int, list[c_ast.Node]]:
     return (node.name if isinstance(node, c_ast.ID) else None), steps, subscripts
 
 
-def _outside(node: c_ast.Node, region: SyntaxRegion) -> Iterator[c_ast.Node]:
+def _outside(region: SyntaxRegion) -> Iterator[c_ast.Node]:
     """The nodes of a function that are not inside the region."""
-    if any(node is item for item in region.items):
+    return _all_but({id(item) for item in region.items}, region.function.body)
+
+
+def _all_but(left_out: Set[int], node: c_ast.Node) -> Iterator[c_ast.Node]:
+    if id(node) in left_out:
         return
     yield node
     for _, child in node.children():
-        yield from _outside(child, region)
+        yield from _all_but(left_out, child)
 
 
 def _again(loop: c_ast.Node, name: str) -> Effect:

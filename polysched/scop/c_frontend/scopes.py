@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.c_types import CType, StructType, TypeNames, resolve
+from polysched.scop.c_frontend.c_types import CType, StructType, TypeNames, completed, completed_members, resolve
 from polysched.scop.c_frontend.enumerations import value_of
 
 
@@ -83,6 +83,7 @@ class Scope:
         for level in reversed(self.levels):
             if tag in level.structs:
                 return level.structs[tag]
+        self.levels[-1].incomplete.add(tag)
         return None
 
     def _enumeration(self, tag: str) -> CType | None:
@@ -126,7 +127,7 @@ class Scope:
                     self._declare_tags(member.type, origin)
             ctype = resolve(node, self.type_names)
             if node.name and isinstance(ctype, StructType):
-                self.levels[-1].structs[node.name] = ctype
+                self.levels[-1].complete(node.name, ctype)
         if isinstance(node, c_ast.Enum) and node.values is not None:
             if node.name:
                 self.levels[-1].enumerations[node.name] = resolve(node, self.type_names)
@@ -150,6 +151,18 @@ class _Level:
     typedefs: dict[str, CType] = field(default_factory=dict)
     structs: dict[str, StructType] = field(default_factory=dict)
     enumerations: dict[str, CType] = field(default_factory=dict)
+    incomplete: set[str] = field(default_factory=set)  # tags of structs that were named ahead of their members
+
+    def complete(self, tag: str, struct: StructType) -> None:
+        """Enter a struct, for types that named it before, too: `typedef struct s *p; struct s { ... };`."""
+        if tag in self.incomplete:
+            self.typedefs = {name: completed(ctype, struct) for name, ctype in self.typedefs.items()}
+            self.structs = {name: completed_members(ctype, struct) for name, ctype in self.structs.items()}
+            for name, symbol in self.symbols.items():
+                if (ctype := completed(symbol.ctype, struct)) is not symbol.ctype:
+                    self.symbols[name] = replace(symbol, ctype=ctype)
+            self.incomplete.remove(tag)
+        self.structs[tag] = struct
 
 
 def declarations(node: c_ast.Node) -> Iterator[c_ast.Node]:

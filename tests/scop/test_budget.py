@@ -6,8 +6,8 @@ import time
 import islpy as isl
 import pytest
 
-from polysched.dependence import isl_clock
-from polysched.dependence.budget import ANY_NUMBER, in_words, with_budget
+from polysched.scop import isl_clock
+from polysched.scop.budget import ANY_NUMBER, in_words, with_budget
 
 needs_clock = pytest.mark.skipif(isl_clock.clock() is None, reason="no POSIX timers, or another layout of islpy")
 

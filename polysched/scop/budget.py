@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import islpy as isl
 
-from polysched.dependence.isl_clock import clock
+from polysched.scop.isl_clock import clock
 
 Result = TypeVar("Result")
 

@@ -22,14 +22,14 @@ import time
 import islpy as isl
 
 _THREAD_CPU_CLOCK = 3   # CLOCK_THREAD_CPUTIME_ID of Linux
-_SIGEV_THREAD = 2
+SIGEV_THREAD = 2
 _OFFSET_FIELD = 16      # of nanobind's instances: behind the head of every Python object
 _CONTEXT_BYTES = 256    # of isl's context that have to be readable before isl is asked about it
 _MAGIC = (7_650_321, 1_234_577)
 _NOTICE_SECONDS = 1.0
 
 
-class _Event(ctypes.Structure):
+class Event(ctypes.Structure):
     """struct sigevent, with room for what the C library keeps behind it."""
 
     _fields_ = (("value", ctypes.c_void_p), ("signal", ctypes.c_int), ("notify", ctypes.c_int),
@@ -44,14 +44,18 @@ class _Setting(ctypes.Structure):
     _fields_ = (("interval", _Time), ("value", _Time))
 
 
+def abort_event(library: ctypes.CDLL, context: int) -> Event:
+    """An event of the C library that stops isl, from a thread that needs nothing of Python."""
+    return Event(value=context, notify=SIGEV_THREAD, function=ctypes.cast(library.isl_ctx_abort, ctypes.c_void_p).value)
+
+
 class Clock:
     """Tells isl to abort once this thread has used so much more processor time.  One at a time is set."""
 
     def __init__(self, library: ctypes.CDLL, context: int) -> None:
         self._libc = ctypes.CDLL(None)
         self._timer = ctypes.c_void_p()
-        abort = ctypes.cast(library.isl_ctx_abort, ctypes.c_void_p).value
-        event = _Event(value=context, notify=_SIGEV_THREAD, function=abort)
+        event = abort_event(library, context)
         self.works = self._libc.timer_create(_THREAD_CPU_CLOCK, ctypes.byref(event), ctypes.byref(self._timer)) == 0
         self._is_set = False
 
@@ -90,12 +94,16 @@ def clock() -> Clock | None:
 def _made() -> Clock | None:
     if not sys.platform.startswith("linux") or sys.implementation.name != "cpython":
         return None
+    found = library_and_context()
+    made = Clock(*found) if found is not None else None
+    return made if made is not None and made.works else None
+
+
+def library_and_context() -> tuple[ctypes.CDLL, int] | None:
+    """The library that isl's functions are in, and where its default context lies; None when that cannot be proved."""
     library = ctypes.CDLL(sys.modules[isl.Context.__module__].__file__)
     context = _address_of_context(library)
-    if context is None:
-        return None
-    made = Clock(library, context)
-    return made if made.works else None
+    return None if context is None else (library, context)
 
 
 def _address_of_context(library: ctypes.CDLL) -> int | None:
