@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import sympy
 
+from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
-from polysched.tiling.lower_bound import LowerBound, lower_bound
+from polysched.tiling.lower_bound import LowerBound, lower_bound, touched_elements
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
 from polysched.tiling.tile_problem import has_columns
@@ -84,20 +85,22 @@ class BandExplanation:
 
 def explanations(tiled: TiledSchedule, target: Target) -> tuple[BandExplanation, ...]:
     """One explanation per band that somebody wanted tiles of."""
-    return tuple(_explanation(b, target) for b in tiled.bands if b.plan is not None or b.untiled is not None)
+    scop = tiled.schedule.scop
+    return tuple(_explanation(b, target, scop) for b in tiled.bands if b.plan is not None or b.untiled is not None)
 
 
-def _explanation(band: BandTiling, target: Target) -> BandExplanation:
+def _explanation(band: BandTiling, target: Target, scop: Scop) -> BandExplanation:
     untiled = band.untiled
     plan = band.plan if untiled is None else untiled.candidate
     if plan is None and untiled is not None and untiled.nest is not None:
         plan = BandPlan(nest=untiled.nest, edges=(None,) * untiled.nest.depth, order=())
     return BandExplanation(band=band.band, plan=plan, untiled=untiled, strip=band.strip, pieces=band.pieces,
-                           levels=() if plan is None else _levels(plan, target))
+                           levels=() if plan is None else _levels(plan, target, scop))
 
 
-def _levels(plan: BandPlan, target: Target) -> tuple[LevelExplanation, ...]:
+def _levels(plan: BandPlan, target: Target, scop: Scop) -> tuple[LevelExplanation, ...]:
     nest = plan.nest
+    touched = touched_elements(scop, nest)
     untiled = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
     sets = plan.shape is None and has_columns(nest)
 
@@ -105,7 +108,7 @@ def _levels(plan: BandPlan, target: Target) -> tuple[LevelExplanation, ...]:
         return sum(traffic_bytes(nest, plan_structure(plan), c.size_bytes, c.line_bytes, c if sets else None))
 
     return tuple(LevelExplanation(level=c.level, capacity_bytes=c.size_bytes, untiled_bytes=moved(untiled, c),
-                                  tiled_bytes=moved(plan, c), bound=lower_bound(nest, c.size_bytes))
+                                  tiled_bytes=moved(plan, c), bound=lower_bound(nest, c.size_bytes, touched))
                  for c in target.caches)
 
 
@@ -113,8 +116,8 @@ def volume_formula(nest: Nest, reference: Reference, order: tuple[int, ...] | ra
                    outer: tuple[tuple[int, ...], ...] = ()) -> sympy.Expr:
     """Bytes that a reference moves, as a function of tile edges `T_...` and extents `N_...` of the loops.
 
-    A loop with tiles at several levels has edges `T_...` inside, `T2_...` around these, and so on; one without tiles has
-    its extent.  Cache lines and the ends of arrays are left out; both only matter at the edges.
+    A loop with tiles at several levels has edges `T_...` inside, `T2_...` around these, and so on; one without tiles
+    has its extent.  Cache lines and the ends of arrays are left out; both only matter at the edges.
 
     Parameters
     ----------
