@@ -53,9 +53,6 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--assume", type=size, action="append", default=[], metavar="NAME=VALUE",
                        help="the value that the model takes for a parameter, may be repeated; the code is right for "
                             "all values (default: a typical size)")
-    group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
-                       help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
-                            "(default: this machine's)")
     group.add_argument("--math", choices=("vector", "libm"), default="vector",
                        help="functions of math.h in vector loops: own code within 4 units in the last place, or those "
                             "of the C library, which keep a loop scalar (default: %(default)s)")
@@ -101,6 +98,9 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
     group.add_argument("--split-tiles", action=argparse.BooleanOptionalAction, default=None,
                        help="tiles of stencils over time as trapezoids of a piece of space per thread, with the gaps "
                             "between them, instead of wavefronts (default: by the model, where it chooses the tiles)")
+    group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
+                       help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
+                            "(default: this machine's)")
 
 
 def add_instructions(parser: argparse.ArgumentParser) -> None:
@@ -263,7 +263,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     """The pipeline's options from the command line's."""
     from dataclasses import replace
     return replace(
-        tiled_options(arguments), vector_bits=arguments.vector_bits, math=arguments.math,
+        tiled_options(arguments), math=arguments.math,
         reassociate=arguments.reassociate, guard=arguments.guard, safe=arguments.safe,
         autodetect=arguments.autodetect,
         pure=tuple(arguments.pure), assumed=tuple(arguments.assume),
@@ -278,7 +278,7 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
                    tile_order=arguments.tile_order, point_order=arguments.point_order,
                    outer_orders=tuple(arguments.outer_order), register_block=arguments.register_block,
                    parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
-                   split_tiles=arguments.split_tiles, collapse=arguments.collapse)
+                   split_tiles=arguments.split_tiles, collapse=arguments.collapse, vector_bits=arguments.vector_bits)
 
 
 def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:

@@ -43,7 +43,7 @@ from polysched.emit_c.loops import (
     walk_nodes,
 )
 from polysched.scop.budget import with_budget
-from polysched.scop.scop import Array, Scop
+from polysched.scop.scop import AccessKind, Array, Scop, Storage
 
 LARGEST_BUFFER_BYTES = 1 << 15
 """A buffer on the stack of a thread: what a first-level cache holds."""
@@ -74,6 +74,28 @@ def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Map
         if found is not None:
             loops = found
     return _finished(loops, ())
+
+
+def with_own_values(dependences: Dependences) -> tuple[str, ...]:
+    """The arrays around the region in which it keeps values of its own only: none from before, none for afterwards."""
+    exact = dependences.value_based and not dependences.fallbacks
+    return tuple(a.name for a in dependences.scop.arrays if exact and a.storage is Storage.OUTER and a.is_temporary
+                 and not a.is_scalar and _starts_inside(dependences, a.name))
+
+
+def _starts_inside(dependences: Dependences, array: str) -> bool:
+    """Whether every read of an array has its value from a write of the region."""
+    flow = [p for p in dependences.pairs if p.array == array and p.kind is DependenceKind.FLOW]
+    for statement in dependences.scop.statements:
+        for access in (a for a in statement.accesses if a.array == array):
+            if not access.exact or access.kind is AccessKind.MAY_WRITE:
+                return False
+            unknown = statement.domain.intersect_params(dependences.scop.context)
+            for pair in (p for p in flow if p.sink_reference == access.reference):
+                unknown = unknown.subtract(pair.relation.range())
+            if not access.is_write and not unknown.is_empty():
+                return False
+    return True
 
 
 def contracted(loops: Node) -> dict[str, Temporary]:

@@ -10,7 +10,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction, find_reductions
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
-from polysched.emit_c.contraction import contract, contracted
+from polysched.emit_c.contraction import contract, contracted, with_own_values
 from polysched.emit_c.dead_code import without_dead_code
 from polysched.emit_c.facts import Facts
 from polysched.emit_c.fetched_rows import fetch_rows
@@ -143,8 +143,12 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     loops = split_at_pivots(loops, facts, tiled.schedule.dependences)
     local_names = local_array_names(scop, taken)
     if options.trace is None:
+        around = with_own_values(tiled.schedule.dependences) if own_memory else ()
+        local_names |= local_array_names(scop, taken, also=around)
         loops = contract(loops, tiled.schedule.dependences, guard.context, local_names, memory_name=(
             lambda array: taken.fresh(f"{identifier_of(array)}_parts")) if own_memory else None)
+        for array in set(around) - set(contracted(loops)):
+            del local_names[array]
     if options.openmp:
         loops = reduce_on_threads(loops, facts, ThreadReductions(
             dependences=tiled.schedule.dependences, reductions=_reductions_in_parts(scop, options), taken=taken))

@@ -9,7 +9,7 @@ the emitted statements use, and a made-up name never equals one of the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.ast_reader import substitute_node
@@ -86,11 +86,16 @@ def taken_names(scop: Scop, *, reserved: Sequence[str] = ()) -> TakenNames:
     return TakenNames(used=frozenset(used), visible=visible | used)
 
 
-def local_array_names(scop: Scop, taken: TakenNames) -> dict[str, str]:
-    """The C name under which each region-local array is declared in the emitted region."""
+def local_array_names(scop: Scop, taken: TakenNames, *, also: Collection[str] = ()) -> dict[str, str]:
+    """The C name under which each region-local array is declared in the emitted region.
+
+    Parameters
+    ----------
+    also : further arrays that are to be declared there.
+    """
     names: dict[str, str] = {}
     for array in scop.arrays:
-        if array.storage is Storage.LOCAL:
+        if array.storage is Storage.LOCAL or array.name in also:
             wish = identifier_of(array.name)
             others = replace(scop, arrays=tuple(a for a in scop.arrays if a is not array), source=None)
             clashes = taken_names(others).used | set(names.values())

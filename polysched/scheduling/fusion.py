@@ -17,7 +17,7 @@ from polysched.scheduling.interleaving import Interleaving
 from polysched.scheduling.problem import at_large_size
 from polysched.scheduling.rows import NON_NEGATIVE, Row, find_row
 from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
-from polysched.scheduling.shared_reads import share_reads
+from polysched.scheduling.shared_reads import in_one_nest, share_reads, share_streams
 
 
 def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], active: list[Active], found: Found
@@ -26,7 +26,7 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
 
     A component may join the last group that it depends on: everything that it depends on runs no later.  The other
     groups that it depends on may come there, too.  One that depends on none may join the last one with elements
-    between its own.
+    between its own.  Any may join a later one in the same loops of the source that reads the same stream.
     """
     policy = search.options.fusion
     if policy == "none" or len(groups) < 2:
@@ -42,8 +42,9 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
         joined = None
         if target is not None and band is not None and fused[target][1] is not None:
             joined = _fused_band(search, fused[target][1], band, active, found)
-        if joined is None and band is not None:
-            target, joined = _with_same_reads(search, fused, max(before, default=-1), band, active, found)
+        for partner in (_with_same_reads, _with_same_streams):
+            if joined is None and band is not None:
+                target, joined = partner(search, fused, max(before, default=-1), band, active, found)
         if joined is not None and target is not None:
             fused[target] = (joined.components, joined)
         else:
@@ -90,6 +91,33 @@ def _with_same_reads(search: Search, fused: list[tuple[tuple[Names, ...], Band |
         if joined is not None and share_reads(search, first.names, joined, found):
             return target, joined
     return None, None
+
+
+def _with_same_streams(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], after: int, band: Band,
+                       active: list[Active], found: Found) -> tuple[int | None, Band | None]:
+    """The last group in the same loops of the source with a stream that a group without carried dependences reads, too.
+
+    Parameters
+    ----------
+    after : the last group that the group depends on.
+    """
+    if not _is_free(search, band, found):
+        return None, None
+    for target in reversed(range(after + 1, len(fused))):
+        first = fused[target][1]
+        if first is None or not _is_free(search, first, found) \
+                or not in_one_nest(search.problem.scop, (*first.names, *band.names)):
+            continue
+        joined = _fused_band(search, first, band, active, found)
+        if joined is not None and _is_free(search, joined, found) \
+                and share_streams(search, first.names, joined, found):
+            return target, joined
+    return None, None
+
+
+def _is_free(search: Search, band: Band, found: Found) -> bool:
+    """Whether a band is all that is left of its statements, and all of its loops are parallel."""
+    return _parallel_rows(band) == len(band.rows) == _depth(search, band, found)
 
 
 def _is_sum(search: Search, band: Band, found: Found) -> bool:

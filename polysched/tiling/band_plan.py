@@ -63,16 +63,9 @@ class BandPlan:
         levels = [level for level in (*self.outer, TileLevel(self.edges, self.order)) if level.order]
         if not levels:
             return ()
-        counted = levels if self.in_steps else levels[-1:]
-        sizes = tuple(min((e for level in counted if (e := level.edges[loop]) is not None), default=extent)
+        sizes = tuple(min((e for level in levels if (e := level.edges[loop]) is not None), default=extent)
                       for loop, extent in enumerate(self.nest.extents))
         return sizes[:self.nest.depth - self.below]
-
-    @property
-    def tile_order(self) -> tuple[int, ...]:
-        """The loops that have tiles of the innermost level or steps, outermost first; all of them where none has."""
-        steps = self.outer[0].order if self.in_steps else ()
-        return (*(k for k in steps if k not in self.order), *self.order) or tuple(range(self.nest.depth))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

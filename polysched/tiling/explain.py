@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import sympy
 
+from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
-from polysched.tiling.lower_bound import LowerBound, lower_bound
+from polysched.tiling.lower_bound import LowerBound, lower_bound, touched_elements
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
 from polysched.tiling.tile_problem import has_columns
@@ -78,26 +79,28 @@ class BandExplanation:
             "binding": list(choice.binding) if choice else [], "optimal": choice.optimal if choice else None,
             "levels": [{"level": e.level, "capacity_bytes": e.capacity_bytes, "untiled_bytes": e.untiled_bytes,
                         "tiled_bytes": e.tiled_bytes, "lower_bound_bytes": e.bound.bytes} for e in self.levels],
-            "volume": {f"{r.array}#{i}": str(volume_formula(plan.nest, r, plan.tile_order))
-                       for i, r in enumerate(plan.nest.references)}}
+            "volume": {f"{r.array}#{i}": str(volume)
+                       for i, (r, volume) in enumerate(zip(plan.nest.references, _volumes(plan), strict=True))}}
 
 
 def explanations(tiled: TiledSchedule, target: Target) -> tuple[BandExplanation, ...]:
     """One explanation per band that somebody wanted tiles of."""
-    return tuple(_explanation(b, target) for b in tiled.bands if b.plan is not None or b.untiled is not None)
+    scop = tiled.schedule.scop
+    return tuple(_explanation(b, target, scop) for b in tiled.bands if b.plan is not None or b.untiled is not None)
 
 
-def _explanation(band: BandTiling, target: Target) -> BandExplanation:
+def _explanation(band: BandTiling, target: Target, scop: Scop) -> BandExplanation:
     untiled = band.untiled
     plan = band.plan if untiled is None else untiled.candidate
     if plan is None and untiled is not None and untiled.nest is not None:
         plan = BandPlan(nest=untiled.nest, edges=(None,) * untiled.nest.depth, order=())
     return BandExplanation(band=band.band, plan=plan, untiled=untiled, strip=band.strip, pieces=band.pieces,
-                           levels=() if plan is None else _levels(plan, target))
+                           levels=() if plan is None else _levels(plan, target, scop))
 
 
-def _levels(plan: BandPlan, target: Target) -> tuple[LevelExplanation, ...]:
+def _levels(plan: BandPlan, target: Target, scop: Scop) -> tuple[LevelExplanation, ...]:
     nest = plan.nest
+    touched = touched_elements(scop, nest)
     untiled = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
     sets = plan.shape is None and has_columns(nest)
 
@@ -105,30 +108,46 @@ def _levels(plan: BandPlan, target: Target) -> tuple[LevelExplanation, ...]:
         return sum(traffic_bytes(nest, plan_structure(plan), c.size_bytes, c.line_bytes, c if sets else None))
 
     return tuple(LevelExplanation(level=c.level, capacity_bytes=c.size_bytes, untiled_bytes=moved(untiled, c),
-                                  tiled_bytes=moved(plan, c), bound=lower_bound(nest, c.size_bytes))
+                                  tiled_bytes=moved(plan, c), bound=lower_bound(nest, c.size_bytes, touched))
                  for c in target.caches)
 
 
-def volume_formula(nest: Nest, reference: Reference, order: tuple[int, ...] | range) -> sympy.Expr:
+def volume_formula(nest: Nest, reference: Reference, order: tuple[int, ...] | range,
+                   outer: tuple[tuple[int, ...], ...] = ()) -> sympy.Expr:
     """Bytes that a reference moves, as a function of tile edges `T_...` and extents `N_...` of the loops.
 
-    Cache lines and the ends of arrays are left out; both only matter at the edges.
+    A loop with tiles at several levels has edges `T_...` inside, `T2_...` around these, and so on; one without tiles
+    has its extent.  Cache lines and the ends of arrays are left out; both only matter at the edges.
+
+    Parameters
+    ----------
+    order : the loops over the innermost tiles, outermost first.
+    outer : the orders of the levels around them, outermost first.
     """
-    edges = {loop: sympy.Symbol(f"T_{_word(nest.loops[loop])}", positive=True) for loop in range(nest.depth)}
-    extents = {loop: sympy.Symbol(f"N_{_word(nest.loops[loop])}", positive=True) for loop in range(nest.depth)}
-    moving = [at for at, loop in enumerate(order) if reference.moves_with(loop)]
-    inside = dict(edges)
+    loops = [loop for level in (*outer, order) for loop in level]
+    inside = {loop: sympy.Symbol(f"N_{_word(nest.loops[loop])}", positive=True) for loop in range(nest.depth)}
+    moving = max((at for at, loop in enumerate(loops) if reference.moves_with(loop)), default=-1)
     volume: sympy.Expr = sympy.Integer(transfers(reference) * reference.element_bytes)
-    if moving:
-        inside[order[moving[-1]]] = extents[order[moving[-1]]]
-        for at in range(moving[-1]):
-            volume *= extents[order[at]] / edges[order[at]]
+    for at, loop in enumerate(loops):
+        level = 1 + loops[at + 1:].count(loop)
+        edge = sympy.Symbol(f"T{level if level > 1 else ''}_{_word(nest.loops[loop])}", positive=True)
+        if at < moving:
+            volume *= inside[loop] / edge
+        if at != moving:
+            inside[loop] = edge
     lengths = [1 + span + sum((abs(c) * (inside[loop] - 1) for loop, c in enumerate(row)), sympy.Integer(0))
                for row, span in zip(reference.coefficients, reference.spans, strict=True)]
     elements = sympy.prod(lengths)
     if coupled(reference):
         elements = sympy.Min(elements, sympy.prod([inside[loop] for loop in inside if reference.moves_with(loop)]))
     return volume * elements
+
+
+def _volumes(plan: BandPlan) -> list[sympy.Expr]:
+    """The formula of every reference; of loops without tiles as if all had some."""
+    orders = [level.order for level in (*plan.outer, TileLevel(plan.edges, plan.order)) if level.order]
+    *outer, order = orders or [tuple(range(plan.nest.depth))]
+    return [volume_formula(plan.nest, r, order, tuple(outer)) for r in plan.nest.references]
 
 
 def _word(name: str) -> str:
@@ -169,7 +188,7 @@ def explain_text(explanation: BandExplanation) -> str:
               + (f"{_bytes(e.tiled_bytes):>14}" if compared else "") + f"{_bytes(int(e.bound.bytes)):>14}"
               for e in explanation.levels]
     lines.append("  moved into the tile's cache, by reference:")
-    lines += [f"    {r.array}: {volume_formula(nest, r, plan.tile_order)}" for r in nest.references]
+    lines += [f"    {r.array}: {volume}" for r, volume in zip(nest.references, _volumes(plan), strict=True)]
     return "\n".join(lines)
 
 

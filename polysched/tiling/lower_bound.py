@@ -14,11 +14,17 @@ Lower Bounds for Affine Programs", PLDI 2020, section 4 (sum of projections).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
+import islpy as isl
+
 from polysched.scheduling.linear_algebra import null_space
+from polysched.scop.points import fix_parameters
+from polysched.scop.scop import Scop
 from polysched.tiling.nest import Nest
+from polysched.tiling.point_count import point_count
 from polysched.tiling.references import Reference
 
 MOST_SUBSPACES = 200
@@ -45,17 +51,40 @@ class LowerBound:
         return max(self.compulsory_bytes, self.reuse_bytes)
 
 
-def lower_bound(nest: Nest, capacity_bytes: int) -> LowerBound:
+def lower_bound(nest: Nest, capacity_bytes: int, touched: Mapping[str, float] | None = None) -> LowerBound:
     """The bound for one execution of a nest; loads only, each array counted once.
 
     Reuse that runs along dependences only, as in stencils over time, is not claimed: there the bound is the
     compulsory part.
+
+    Parameters
+    ----------
+    touched : how many elements of an array the nest touches, where that is known (`touched_elements`).
     """
     known = [r for r in nest.references if not r.whole]
-    compulsory = sum(max(_elements(r, nest) * r.element_bytes for r in same) for same in _by_array(known).values())
+    compulsory = sum(max((touched or {}).get(array) or _elements(r, nest) for r in same) * same[0].element_bytes
+                     for array, same in _by_array(known).items())
     bounds = [_reuse(nest, [r for r in known if name in r.statements], capacity_bytes) for name in nest.deepest]
     reuse, exponent = max(bounds, default=(0.0, 1.0))
     return LowerBound(compulsory_bytes=float(compulsory), reuse_bytes=reuse, exponent=exponent)
+
+
+def touched_elements(scop: Scop, nest: Nest) -> dict[str, float]:
+    """The elements of each array that a nest touches, nearly, at the assumed parameter values.
+
+    Counted where no loop is around the nest, so that one execution of it is all of its statements.
+    """
+    if any(scop.statement(name).depth > nest.depth for name in nest.deepest):
+        return {}
+    found: dict[str, isl.Set] = {}
+    for reference in nest.references:
+        for statement in (scop.statement(name) for name in reference.statements):
+            for access in statement.accesses:
+                if access.array == reference.array and access.exact:
+                    reached = access.relation.intersect_domain(statement.domain)
+                    elements = fix_parameters(reached, nest.parameters).range()
+                    found[access.array] = found[access.array].union(elements) if access.array in found else elements
+    return {array: point_count(elements.coalesce()) for array, elements in found.items() if elements.is_bounded()}
 
 
 def _reuse(nest: Nest, references: list[Reference], capacity_bytes: int) -> tuple[float, float]:

@@ -55,3 +55,11 @@ def test_the_order_by_hand_and_sizes_by_the_model(tmp_path: Path) -> None:
     refused = polysched("tile", "in.c", "--tile-order", "k,i", folder=tmp_path)
     assert refused.returncode == 2
     assert "'k,i' is not a list of loops like 2,0,1" in refused.stderr
+
+
+def test_the_width_of_vectors_decides_about_register_blocks(tmp_path: Path) -> None:
+    """As with `c2c --vector-bits`: whole vectors of that width, or no block where the compiler has the vectors."""
+    (tmp_path / "in.c").write_text(PRODUCT)
+    narrow = polysched("tile", "in.c", "--vector-bits", "128", "--register-block", "3x2", folder=tmp_path)
+    assert "register block 3 x 2" in narrow.stdout
+    assert "register block" not in polysched("tile", "in.c", "--vector-bits", "0", folder=tmp_path).stdout

@@ -93,6 +93,37 @@ def test_transformed_and_original_agree(program: str, vector_bits: int, tmp_path
             np.testing.assert_array_equal(changed, expected)
 
 
+AROUND = """
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) t[i][j] = 2 * A[i][j];
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) B[i][j] = t[i][j] + A[i][j];"""
+AROUND_HEAD = HEAD.replace("{\n#", "{\n  double t[n][n];\n  t[0][0] = 3;\n  (void)t[0][0];\n#")
+
+
+@pytest.mark.parametrize(("body", "tail", "contracted"), [
+    (AROUND, TAIL, True),
+    (AROUND.replace("t[i][j] + A[i][j]", "t[0][0] + t[i][j]"), TAIL, False),
+    (AROUND.replace("int i = 0", "int i = 1", 1), TAIL, False),
+    (AROUND, TAIL.replace("}", "  if (n > 1) A[0][0] += t[1][1];\n}"), False),
+])
+def test_an_array_of_the_function_is_contracted_if_all_of_its_values_are_the_regions(
+        body: str, tail: str, contracted: bool, tmp_path: Path) -> None:
+    """Not one with a value that all iterations read, that comes from before, or that is read afterwards."""
+    text = AROUND_HEAD + body + tail
+    new = polysched.optimize(from_c_text(text), polysched.PipelineOptions(vector_bits=256)).text
+    assert ("t[i][j]" not in new) == contracted, new
+    libraries = [load(t.replace("#pragma scop", "").replace("#pragma endscop", ""), tmp_path)
+                 for t in (AROUND_HEAD + new + tail, text)]
+    for n in SIZES:
+        results = []
+        for library in libraries:
+            arrays = [np.random.default_rng(n).random((n, n)) for _ in range(2)]
+            library.f(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+            results.append(arrays)
+        first = 1 if "int i = 1" in body else 0   # what nobody has set is anything
+        for changed, expected in zip(*results, strict=True):
+            np.testing.assert_array_equal(changed[first:], expected[first:])
+
+
 def test_variables_live_in_vector_registers() -> None:
     text = polysched.optimize(from_c_text(HEAD + PROGRAMS["variables"][0] + TAIL),
                               polysched.PipelineOptions(vector_bits=256)).text

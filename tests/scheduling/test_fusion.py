@@ -65,7 +65,7 @@ for (int i = 0; i < n - 1; i += 2) { x[i] += y[i]; x[i + 1] += y[i + 1]; }
 """
 
 HALVES = """
-for (int i = 0; i < n; i++) { A[0][i] += y[i]; A[1][i] += y[i]; }
+for (int i = 0; i < n; i++) { A[0][i] += x[i]; A[1][i] += y[i]; }
 """
 
 
@@ -103,3 +103,27 @@ def test_what_is_needed_in_between_stays_where_it_is() -> None:
     found = fused(NEEDED_BETWEEN, "smart")
     assert "S2: i, S3: i" in found, found
     assert "S0: i, S2" not in found, found
+
+
+STREAM = "for (int i = 0; i < n; i++) { x[i] = A[i][0] + A[i][1]; y[i] = A[i][0] - A[i][1]; }"
+
+
+@pytest.mark.parametrize("policy", ["smart", "max", "typed"])
+@pytest.mark.parametrize("body", [
+    STREAM,
+    "for (int i = 2; i < n - 2; i++) for (int j = 2; j < n - 2; j++) {"
+    " B[i][j] = A[i][j - 1] - A[i][j + 1]; C[i][j] = A[i - 1][j] - A[i + 1][j]; }"])
+def test_statements_of_one_loop_that_read_one_stream_stay_in_it(body: str, policy: str) -> None:
+    found = fused(body, policy)
+    assert "S0: i, S1: i" in found, found
+
+
+@pytest.mark.parametrize("body", [
+    STREAM.replace("; y[i]", "; } for (int i = 0; i < n; i++) { y[i]"),
+    STREAM.replace("A[i][0] - A[i][1]", "z[0]").replace("A[i][0] + A[i][1]", "z[0]"),
+    STREAM.replace("y[i] = A[i][0] - A[i][1]", "y[0] += A[i][0]"),
+    "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { B[i][j] = x[j]; C[i][j] = x[j]; }"])
+def test_what_shares_no_stream_goes_apart(body: str) -> None:
+    """Loops of their own in the source; an element that every iteration reads; a sum; a row that every row reads."""
+    found = fused(body, "smart")
+    assert "S0: i, S1: i" not in found, found

@@ -4,6 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from polysched.dependence import analyse
+from polysched.scheduling import pluto
+from polysched.scop import from_c_text
+from polysched.target import Target
+from polysched.tiling import TilingOptions, tile
+from polysched.tiling.explain import explanations
 from polysched.tiling.lower_bound import lower_bound
 from polysched.tiling.nest import Nest
 from polysched.tiling.traffic import structure_of, traffic_bytes
@@ -48,3 +54,24 @@ def test_no_order_moves_less_than_the_bound(edges, capacity):
     nest = counted(product_nest(512))
     moved = sum(traffic_bytes(nest, structure_of((edges,), ((0, 1, 2), (0, 2, 1)), 3), capacity, 8))
     assert moved >= lower_bound(nest, capacity).bytes
+
+
+TRIANGLE = """
+for (int i = 0; i < 1000; i++) for (int j = 0; j <= i; j++) for (int k = 0; k < 1000; k++) A[i][j] += B[j][k];
+"""
+OVER_TIME = """
+for (int t = 0; t < 100; t++) for (int i = 1; i < 999; i++) for (int j = 1; j < 999; j++)
+  A[i][j] = 0.5 * A[i][j - 1] + 0.5 * A[i - 1][j + 1];
+"""
+
+
+@pytest.mark.parametrize(("body", "elements"), [(TRIANGLE, 500_500 + 1_000_000), (OVER_TIME, 999 * 999 - 1)])
+def test_every_element_that_is_touched_is_counted_whatever_the_box_of_the_loops_holds(body, elements):
+    scop = from_c_text(f"""
+        void f(double A[1000][1000], double B[1000][1000]) {{
+        #pragma scop
+        {body}
+        #pragma endscop
+        }}""")
+    band, = explanations(tile(pluto(analyse(scop)), TilingOptions(target=Target())), Target())
+    assert band.levels[-1].bound.compulsory_bytes == pytest.approx(8 * elements, rel=0.01)

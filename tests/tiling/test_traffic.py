@@ -102,3 +102,19 @@ def test_the_formula_agrees_with_the_model():
         sympy.Symbol(f"T_{x}", positive=True): t for x, t in zip("ijk", (64, 32, 128), strict=True)}
     moved = traffic_bytes(nest, structure_of(((64, 32, 128),), ((0, 2, 1), (0, 1, 2)), 3), 1 << 20, 8)
     assert [int(volume_formula(nest, r, (0, 2, 1)).subs(values)) for r in nest.references] == list(moved)
+
+
+@pytest.mark.parametrize("edges", [((512, 256, 128), (64, 32, 128)), ((512, 512, 1024), (64, 32, 64))])
+def test_the_formula_counts_levels_around_and_loops_without_tiles(edges):
+    """Edges of the extent, or of the level around, are loops without tiles there."""
+    nest = product_nest(1024)
+    around = (1024, 1024, 1024)
+    orders, values = [], {sympy.Symbol(f"N_{x}", positive=True): 1024 for x in "ijk"}
+    for level, name in zip(edges, ("T2", "T"), strict=True):
+        orders.append(tuple(k for k in (0, 2, 1) if level[k] < around[k]))
+        values |= {sympy.Symbol(f"{name}_{'ijk'[k]}", positive=True): level[k] for k in orders[-1]}
+        around = level
+    values |= {sympy.Symbol(f"T_{'ijk'[k]}", positive=True): edges[0][k] for k in range(3) if k not in orders[1]}
+    moved = traffic_bytes(nest, structure_of(edges, ((0, 2, 1), (0, 2, 1), (0, 1, 2)), 3), 1 << 17, 8)
+    found = [volume_formula(nest, r, orders[1], (orders[0],)).subs(values) for r in nest.references]
+    assert found == list(moved)
