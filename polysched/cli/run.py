@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from polysched.cli.instructions import show_instructions
 from polysched.cli.json_report import file_report
-from polysched.cli.options import add_source, add_transformation, pipeline_options, positive, positive_seconds, size
+from polysched.cli.options import (
+    add_source,
+    add_transformation,
+    known_sizes,
+    pipeline_options,
+    positive,
+    positive_seconds,
+    size,
+)
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.progress import Progress, progress
@@ -85,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
           progress(quiet=bool(arguments.quiet)) as shown):
         shown.step(f"transforming {arguments.source}")
         transformed = transform_file(arguments.source, pipeline_options(arguments))
+        if not arguments.autodetect:
+            known_sizes(arguments.assume, [region.scop for region in transformed.regions], arguments.source)
         show_instructions(arguments, transformed.regions)
         verify_order_if_asked(arguments, transformed.regions)
         if arguments.dump_stages:

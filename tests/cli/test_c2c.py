@@ -279,8 +279,9 @@ def test_two_things_on_the_standard_output_are_refused(tmp_path: Path, product: 
     assert done.stdout == ""
 
 
-def test_a_size_of_no_parameter_is_refused(tmp_path: Path, product: Path) -> None:
-    done = polysched("c2c", "product.c", "-o", "out.c", "--size", "q=3", folder=tmp_path)
+@pytest.mark.parametrize("option", ["--size", "--assume"])
+def test_a_size_of_no_parameter_is_refused(option: str, tmp_path: Path, product: Path) -> None:
+    done = polysched("c2c", "product.c", "-o", "out.c", option, "q=3", folder=tmp_path)
     assert done.returncode == 2
     assert "product.c: no parameter q" in done.stderr
     assert not (tmp_path / "out.c").exists()

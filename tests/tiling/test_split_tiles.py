@@ -415,3 +415,16 @@ def test_random_stencils_are_split_often_enough():
             sizes=edges, split=True, target=replace(MACHINE, cores=source.randint(2, 4))))
         split += shape(tiled)[0] == "tile0"
     assert split >= 6
+
+
+def test_a_size_that_the_user_names_is_what_the_model_counts_with():
+    given = tile(pluto(analyse(from_c_text(SYMBOLIC))), TilingOptions(target=MACHINE, parameters={"n": 120}))
+    typical = tile(pluto(analyse(from_c_text(SYMBOLIC))), TilingOptions(target=MACHINE))
+    nests = [made.bands[0].plan.nest for made in (given, typical)]
+    assert [n.parameters["n"] for n in nests] == [120, 1024]
+    assert [any(n.fixed) for n in nests] == [False, False]
+    assert nests[0].expected == (False, False, False), "the loops over space are skewed by the steps, which nobody named"
+    both = tile(pluto(analyse(from_c_text(SYMBOLIC))),
+                TilingOptions(target=MACHINE, parameters={"n": 120, "steps": 1000}))
+    assert both.bands[0].plan.nest.expected == (True, True, True)
+    assert_legal(both)
