@@ -423,7 +423,7 @@ def test_a_size_that_the_user_names_is_what_the_model_counts_with():
     nests = [made.bands[0].plan.nest for made in (given, typical)]
     assert [n.parameters["n"] for n in nests] == [120, 1024]
     assert [any(n.fixed) for n in nests] == [False, False]
-    assert nests[0].expected == (False, False, False), "the loops over space are skewed by the steps, which nobody named"
+    assert nests[0].expected == (False, False, False), "space is skewed by the steps, which nobody named"
     both = tile(pluto(analyse(from_c_text(SYMBOLIC))),
                 TilingOptions(target=MACHINE, parameters={"n": 120, "steps": 1000}))
     assert both.bands[0].plan.nest.expected == (True, True, True)
