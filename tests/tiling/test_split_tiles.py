@@ -311,12 +311,17 @@ def test_the_width_of_pieces_is_computed_by_the_program(symbolic):
 
 
 def test_the_model_splits_space_whose_size_is_a_parameter_with_the_edges_of_wavefronts(symbolic):
-    sizes = {"n": 400, "steps": 60}
-    both, waves = (tile(symbolic, TilingOptions(target=SMALL, parameters=sizes, split=split))
-                   for split in (None, False))
+    both, waves = (tile(symbolic, TilingOptions(target=SMALL, split=split)) for split in (None, False))
     assert both.bands[0].pieces == 2
     assert both.bands[0].sizes == waves.bands[0].sizes
     assert "split: 2 pieces of space" in explain_text(explanations(both, SMALL)[0])
+
+
+def test_with_sizes_that_the_user_names_split_tiles_have_edges_of_their_own(symbolic):
+    named = tile(symbolic, TilingOptions(target=SMALL, parameters={"n": 400, "steps": 60}))
+    assert named.bands[0].pieces == 2
+    assert 60 % named.bands[0].sizes[0] == 0, "even shares of the steps"
+    assert_legal(named)
 
 
 PROGRAMS_AT_ANY_SIZE = ("two arrays in turn", "three dimensions", "one dimension", "fields that drive each other",
