@@ -93,7 +93,7 @@ class Conversation:
         return samples
 
     def results(self, path: Path, *, limit_seconds: float) -> dict[str, np.ndarray]:
-        """The arrays that the last call left, by name."""
+        """The arrays that a call computes, by name; most contestants show what the last call left."""
         self._ask(f"results {path}", limit_seconds)
         return read_arrays(path)
 

@@ -140,7 +140,7 @@ class VectorMath:
                 self._native(macro, name, dtype)
             elif name in TABLES:
                 self._letters[macro] = "R"
-                self._defined[macro] = table_definition(macro, name)
+                self._defined[macro] = table_definition(macro)
             elif (name, dtype) in BY_REGISTER and self.vector_bits >= TABLE_BITS:
                 self._by_register(macro, name, dtype)
             else:
@@ -174,7 +174,7 @@ class VectorMath:
         other, wide = self.taken.fresh(f"polysched_{name}_plain_f{dtype.bits}"), BY_REGISTER[name, dtype]
         self._program(other, parse(name, _PROGRAMS[dtype][name]), dtype)
         found, _ = self._macro(wide, dtype)
-        letters = self._letters[macro] = "RI"
+        letters = self._letters[macro] = _in_order(frozenset(self._letters[found] + self._letters[other]))
         self._defined[macro] = by_register(macro, letters, found, self._letters[found], other, self._letters[other])
 
     def _program(self, macro: str, program: Program, dtype: DType) -> None:

@@ -29,6 +29,8 @@ PRIMITIVES: dict[str, tuple[str, str]] = {
     "fabs": ("v", "((R)((I)(v) & {top}))"),
     "copysign": ("v, s", "((R)(((I)(v) & {top}) | ((I)(s) & ~{top})))"),
     "signs": ("", "(~{top})"),
+    # v, of which the compiler does not know how it came about.
+    "hidden": ("v", '__extension__ ({{ R polysched_h = (v); __asm__("" : "+v"(polysched_h)); polysched_h; }})'),
     "widen": ("v", "__builtin_convertvector(v, D)"),
     "narrow": ("v", "__builtin_convertvector(v, R)"),
     "wide_bits": ("v", "((J)(v))"),

@@ -21,18 +21,11 @@ BY_REGISTER: dict[tuple[str, DType], str] = {("exp_core", FLOAT32): "exp_core_by
 
 _SIXTEENTHS = ", ".join(f"{value:.9g}f" if value % 1 else "1.0f"
                         for value in np.exp2(np.arange(16) / 16).astype(np.float32))
-TABLES = frozenset({"sixteenth_powers", "hidden"})
+TABLES = frozenset({"sixteenth_powers"})
 
 
-def table_definition(macro: str, name: str) -> list[str]:
-    """The lines that define `macro(R, t)`.
-
-    `sixteenth_powers`: 2**(i/16) for the last four bits i of each element.  `hidden`: t itself, of which the compiler
-    does not know that it is a sum.
-    """
-    if name == "hidden":
-        return [f"#define {macro}(R, v) __extension__ ({{ R polysched_h = (v); __asm__(\"\" : \"+v\"(polysched_h)); "
-                "polysched_h; })"]
+def table_definition(macro: str) -> list[str]:
+    """The lines that define `macro(R, t)`: 2**(i/16) for the last four bits i of each element."""
     # clang knows the wider name (%g) of the first sixteen registers only, which are those of the constraint x.
     parts = [f"  __extension__ ({{ R polysched_r; __asm__(\"vpermps %2, {index}, {result}\" "
              f": \"={register}\"(polysched_r) : \"{register}\"(t), \"v\"(polysched_powers)); polysched_r; }})"
