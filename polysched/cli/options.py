@@ -52,7 +52,7 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
     add_tiling(group)
     group.add_argument("--assume", type=size, action="append", default=[], metavar="NAME=VALUE",
                        help="the value that the model takes for a parameter, may be repeated; the code is right for "
-                            "all values (default: a typical size)")
+                            "all values (default: what arrays of constant extents admit, else a typical size)")
     group.add_argument("--math", choices=("vector", "libm"), default="vector",
                        help="functions of math.h in vector loops: own code within 4 units in the last place, or those "
                             "of the C library, which keep a loop scalar (default: %(default)s)")

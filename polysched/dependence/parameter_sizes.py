@@ -2,11 +2,14 @@
 
     double a[160]; ... for (p = 0; p < n; p++) a[p] = 0;   ->   n is at most 160
 
-What is concluded holds for parameters with which every statement runs; it serves to estimate memory, never to
-transform anything.
+What is concluded holds for parameters with which every statement runs; it serves to estimate memory and to choose
+tiles, never to prove anything.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
 
 import islpy as isl
 
@@ -19,7 +22,8 @@ LARGEST_BOUND = 1 << 30
 BOUND_OPERATIONS = 200_000
 
 
-def largest_parameters(scop: Scop) -> dict[str, int]:
+@lru_cache(maxsize=16)
+def largest_parameters(scop: Scop) -> Mapping[str, int]:
     """The largest value of each parameter for which everything runs and stays inside arrays of constant extents.
 
     Parameters without such a bound are left out, all of them where finding out takes too many isl operations.

@@ -7,11 +7,20 @@ from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import For
 
 
-def loop_head(loop: For, index: IndexPrinter) -> str:
-    """`for (long i = lower; i < upper; i++)`; with `<=` where that spares constants."""
+def loop_head(loop: For, index: IndexPrinter, *, down: bool = False) -> str:
+    """`for (long i = lower; i < upper; i++)`; with `<=` where that spares constants.
+
+    Parameters
+    ----------
+    down : from the last iteration to the first: `for (long i = upper - 1; i >= lower; i--)`; of loops with step 1 that
+        have no further condition.
+    """
     name = loop.variable
-    step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
     kind = "int" if name in index.parameters else "long"
+    if down:
+        return (f"for ({kind} {name} = {index.bound(shifted(loop.upper, -1))}; "
+                f"{name} >= {index.bound(loop.lower)}; {name}--)")
+    step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
     return f"for ({kind} {name} = {index.bound(loop.lower)}; {_condition(loop, index)}; {step})"
 
 

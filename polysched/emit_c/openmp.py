@@ -67,6 +67,12 @@ def _sharing_team(loop: For) -> tuple[For, ...]:
     return tuple(found)
 
 
+def descends(loop: For, *, above: tuple[For, ...], index: IndexPrinter) -> bool:
+    """Whether the loop runs from its last iteration to its first, so that threads begin with what takes longest."""
+    return (loop.mark.growing and loop.step == 1 and loop.guard is None and _starts_team(loop, above)
+            and _reasons_for_team(loop, index) is not None and "dynamic" in _schedule_clause(loop))
+
+
 def _schedule_clause(loop: For) -> str:
     """Iterations are handed out one after the other where that evens out the work, else in equal parts.
 

@@ -37,7 +37,7 @@ from polysched.emit_c.loops import (
     instances,
 )
 from polysched.emit_c.names import TakenNames
-from polysched.emit_c.openmp import pragmas, runs_in_lanes, runs_on_threads
+from polysched.emit_c.openmp import descends, pragmas, runs_in_lanes, runs_on_threads
 from polysched.emit_c.operations import only_copies
 from polysched.emit_c.panel_copy import PanelCopy
 from polysched.emit_c.region_branches import with_pragmas
@@ -162,7 +162,8 @@ class RegionPrinter:
                          index=self.index)
         comment = self.comments.before(loop, above=place.above) if self.options.comments else []
         index = self.index if self.options.trace is not None else with_int_variable(self.index, loop, self.scop)
-        head, body = loop_head(loop, index), replace(self, index=index).lines(loop.body, place.inside(loop))
+        down = self.options.openmp and self.options.trace is None and descends(loop, above=place.above, index=index)
+        head, body = loop_head(loop, index, down=down), replace(self, index=index).lines(loop.body, place.inside(loop))
         if self.options.trace is not None:
             reasons = {THREADS: self.options.openmp and runs_on_threads(loop, place.above),
                        LANES: self.options.simd and runs_in_lanes(loop)}

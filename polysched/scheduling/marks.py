@@ -56,6 +56,8 @@ class LoopMark:
         where gaps of two dimensions cross.
     in_place : with `register`, the columns of a block whose operands in lanes are read where they lie, not from a copy.
     strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
+    growing : later iterations of a parallel loop do more than earlier ones, so threads that take one after the other
+        begin with the last.
     """
 
     role: Role = Role.LOOP
@@ -71,6 +73,7 @@ class LoopMark:
     gaps: Gaps = Gaps.NONE
     strip: int = 0
     in_place: bool = False
+    growing: bool = False
 
     PREFIX = "polysched"
 
@@ -104,4 +107,5 @@ class LoopMark:
             pieces=int(values.get("pieces", 0)),
             gaps=Gaps(values.get("gaps", Gaps.NONE.value)),
             in_place=bool(int(values.get("in_place", 0))),
+            growing=bool(int(values.get("growing", 0))),
         )

@@ -9,8 +9,10 @@ from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Seque
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.scop import Scop
 from polysched.tiling.distribute import statement_names
+from polysched.tiling.growing_work import grows
 from polysched.tiling.light_iterations import times_as_many
 from polysched.tiling.loops import has_loops
+from polysched.tiling.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.position import Position, branch, inside, is_independent
 
@@ -26,8 +28,8 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
     from a number of iterations on, a larger one where they do little (`light_iterations`), an outermost nest of
     loops from as many on in all, an outermost loop over tiles where there are two of them.  No loop around those over
-    pieces of split tiles is, not even one over a single row of tiles.  A loop is simd when it is innermost and carries
-    no dependence.
+    pieces of split tiles is, not even one over a single row of tiles.  An outermost loop knows whether its work grows.
+    A loop is simd when it is innermost and carries no dependence.
     """
     return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if options.parallel else 0)
 
@@ -65,6 +67,8 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
                       _least_iterations(band, mark, light, depth=depth) if chosen else mark.least_iterations),
                   least_work=SHORTEST_PARALLEL_LOOP if chosen and depth == 0 and mark.role is Role.LOOP
                   and not innermost else mark.least_work,
+                  growing=chosen and depth == 0 and not (innermost or mark.pieces) and grows(
+                      position, band, assumed_parameters(scop, options.parameters)),
                   simd=mark.simd or (options.simd and independent and innermost))
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + 1,
                   parallel=parallel - new.parallel if parallel else 0)

@@ -8,6 +8,7 @@ from math import prod
 
 import islpy as isl
 
+from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.scheduling.loop_tree import multi_union_pw_aff
 from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk
 from polysched.scop.budget import with_budget
@@ -45,7 +46,7 @@ class Nest:
     fixed : per loop, whether the extent holds for all parameter values.
     density : statement instances per point of the bounding box: a half for a triangle, two for two statements.
     small_density : the same at small sizes, where loops at an angle leave much of their box empty; None for `density`.
-    expected : per loop, whether the extent holds for the parameter values that the user names.
+    expected : per loop, whether the extent holds for the parameter values that the user names, or arrays bound.
     free : per loop, whether it has the same iterations wherever the others are; not asked for in a box.
     constant : per loop, whether its values are the same for all parameter values for which it runs at all.
     """
@@ -108,7 +109,7 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
 
     Parameters
     ----------
-    named : the parameters whose values the user names.
+    named : the parameters whose values the user names, or arrays bound.
     """
     path = (*position.path, *members)
     names = tuple(statement_names(position.domain))
@@ -172,8 +173,12 @@ def _takes_a_product(operator: str | None, operands: tuple[Expr, ...]) -> bool:
 
 
 def assumed_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
-    """A value for every parameter: as given, else a typical size that the context allows."""
+    """A value for every parameter: as given, else the largest that arrays of constant extents admit, else typical.
+
+    Each is one that the context allows.  Programs whose arrays have sizes of their own mostly fill them.
+    """
     context = scop.context
+    given = {**largest_parameters(scop), **given}
     values: dict[str, int] = {}
     names = [parameter.name for parameter in scop.parameters]
     for name in sorted(names, key=lambda n: n not in given):

@@ -38,7 +38,8 @@ class TilingOptions:
     nested : tile bands inside tiled bands too.
     register : keep blocks of accumulators in vector registers where a nest has such reuse; rows and columns, in
         elements, of the only block that may be used; False for none.
-    parameters : values that the models assume for symbolic sizes; a typical size where none is given.
+    parameters : values that the models assume for symbolic sizes; where none is given, what arrays of constant extents
+        admit, else a typical size.
     target : the machine whose caches and registers count; this one unless given.
     """
 

@@ -9,6 +9,7 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.errors import UsageError
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
@@ -53,7 +54,9 @@ def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, i
     Only permutable bands are tiled; a band inside a tiled one only on request; a band of one loop only when the
     edges were given as a tuple.
     """
-    planner = _Planner(dependences.scop, numbers, options, assumed_parameters(dependences.scop, options.parameters))
+    scop = dependences.scop
+    planner = _Planner(scop, numbers, options, assumed_parameters(scop, options.parameters),
+                       frozenset({*largest_parameters(scop), *options.parameters}))
     plans: dict[int, BandPlan | Untiled] = {}
     if options.sizes != "off" or options.register:
         planner.descend(tree.root, top(dependences, tree.domain), plans, tiled=False,
@@ -71,6 +74,7 @@ class _Planner:
     numbers: Mapping[int, int]
     options: TilingOptions
     parameters: Mapping[str, int]
+    named: frozenset[str]
 
     def descend(self, node: Node, position: Position, plans: dict[int, BandPlan | Untiled], *, tiled: bool,
                 threads: bool) -> None:
@@ -102,7 +106,7 @@ class _Planner:
         count = len(band.members)
         if count < 2 and not isinstance(options.sizes, tuple):
             return Untiled(reason="one loop alone has nothing to reuse between tiles")
-        nest = nest_of(self.scop, position, band.members, self.parameters, self.options.parameters)
+        nest = nest_of(self.scop, position, band.members, self.parameters, self.named)
         shape = None
         if options.register and options.simd and not has_loops(band.child):
             shape = self.shape(nest, band.members, position)
@@ -132,7 +136,7 @@ class _Planner:
         if not below or len(statement_names(position.domain)) > 1:
             return None
         members = (*band.members, *below)
-        nest = nest_of(self.scop, position, members, self.parameters, self.options.parameters)
+        nest = nest_of(self.scop, position, members, self.parameters, self.named)
         shape = self.shape(nest, members, position, frozenset(range(len(band.members), len(members))))
         plan = _without_tiles(nest, shape, self.options)
         if plan is not None and shape is not None and shape.transposed:

@@ -95,7 +95,7 @@ def predict(dependences: Dependences, tree: isl.Schedule, *, target: Target,
     ----------
     tree : a legal tree of these dependences' statements.
     target : whose caches and ports count.
-    parameters : sizes; a typical size where none is given.
+    parameters : sizes; where none is given, what arrays of constant extents admit, else a typical size.
     plans : what tiling did, by band: blocks that stay in registers cost what the plan says.
     """
     scop = dependences.scop

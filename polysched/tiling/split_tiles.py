@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain, combinations, pairwise
 
 import islpy as isl
@@ -193,7 +193,8 @@ def pieces_of(domain: isl.UnionSet, time: isl.UnionPwAff, faces: Faces, *, steps
 
 
 def split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], pieces: Pieces,
-          edges: tuple[int | None, ...], points: Callable[[Position], Node]) -> Node | None:
+          edges: tuple[int | None, ...], points: Callable[[Position], Node],
+          cost: Callable[[Position, Node], float]) -> Node | None:
     """The nest of a band in split tiles; None where the statements of a time step order each other in a circle.
 
     Parameters
@@ -202,12 +203,13 @@ def split(position: Position, loops: tuple[Loop, ...], tiles: tuple[Loop, ...], 
     tiles : its tile loops, that of the time loop first.
     edges : of a tile, per member.
     points : makes the loops inside of one tile.
+    cost : compares orders of the loops inside of one time step.
     """
     row, *others = tiles
     below, number = enter(position, (row,)), pieces.cut.piece
     own, gaps = _cut(below, pieces)
     inside = (_over_pieces(loops, pieces, number), *others)
-    filled = _gap_tiles(gaps, loops, others, pieces, edges, points) or _gaps(gaps, loops, pieces)
+    filled = _gap_tiles(gaps, loops, others, pieces, edges, points) or _gaps(gaps, loops, pieces, cost)
     if filled is None or not is_independent(own, number):
         return None
     return nest((row,), Sequence(branches=((own.domain, nest(inside, points(enter(own, inside)))), *filled)))
@@ -254,15 +256,19 @@ def _gap_tiles(position: Position, loops: tuple[Loop, ...], tiles: list[Loop], p
                  for part, around in ((between, first), (crossing, second)) if not part.domain.is_empty())
 
 
-def _gaps(position: Position, loops: tuple[Loop, ...], pieces: Pieces) -> _Branches | None:
-    """One time step after the other, one statement after the other."""
+def _gaps(position: Position, loops: tuple[Loop, ...], pieces: Pieces,
+          cost: Callable[[Position, Node], float]) -> _Branches | None:
+    """One time step after the other, one statement after the other, each with the cheapest of its loops innermost."""
     time = replace(loops[0], mark=replace(loops[0].mark, role=Role.TILE, gaps=Gaps.STEPS))
-    groups = statement_groups(enter(position, (time,)))
+    below = enter(position, loops[:1])
+    groups = statement_groups(below)
     if groups is None:
         return None
-    rows = nest((_over_pieces(loops, pieces, pieces.cut.half), *loops[1:]), Leaf())
-    whole = Sequence(branches=tuple((keep, rows) for _, keep in groups)) if len(groups) > 1 else rows
-    return ((position.domain, nest((time,), whole)),)
+    half = _over_pieces(loops, pieces, pieces.cut.half)
+    orders = [nest((half, *(loop for loop in loops[1:] if loop is not last), last), Leaf())
+              for last in reversed(loops[1:])]
+    branches = tuple((keep, min(orders, key=partial(cost, branch(below, keep)))) for _, keep in groups)
+    return ((position.domain, nest((time,), Sequence(branches=branches) if len(groups) > 1 else branches[0][1])),)
 
 
 def in_pieces(node: Node, pieces: Mapping[int, Pieces]) -> Node:

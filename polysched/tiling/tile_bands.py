@@ -229,7 +229,8 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     if plan.pieces is not None and place.options.parallel and not place.parallel and not place.sunk:
         time_first = tuple(sorted(tiles, key=lambda tile: tile.mark.member != 0))
         in_pieces = split(position, loops, time_first, plan.pieces, plan.edges,
-                          lambda below: _order(loops, band, below, replace(place, parallel=True)))
+                          lambda below: _order(loops, band, below, replace(place, parallel=True)),
+                          partial(order_cost, place.scop))
         if in_pieces is not None:
             return in_pieces
     if tiles and place.options.parallel and not place.parallel:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from polysched.emit_c import emit
@@ -49,3 +52,27 @@ def test_the_iterations_of_rows_of_aligned_vectors_count() -> None:
     emitted = emit(marked(from_c_text(text), loops), options=EmitOptions(vector_bits=512)).text
     assert "% 64" in emitted    # rows begin with a vector that ends behind the next boundary
     assert "if ((double)n * 1984 >= 16384) {\n" in emitted, emitted
+
+
+GROWING = """void f(int n, float A[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = i; j < n; j++)
+      A[i][j] = 2.0f * A[i][j];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("first", "head"), [
+    ("floor(j/8)", "for (long TILE = (n - 1) / 8; TILE >= 0; TILE--)"),
+    ("floor(i/8)", "for (long TILE = 0; TILE <= (n - 1) / 8; TILE++)"),
+])
+def test_threads_begin_with_the_tiles_that_take_longest(first: str, head: str) -> None:
+    """The columns of an upper triangle grow, its rows shrink."""
+    other = "floor(i/8)" if "j" in first else "floor(j/8)"
+    tiles = ((first, replace(TILE, growing="j" in first)), (other, LoopMark(role=Role.TILE, member=1)))
+    tiled = marked(from_c_text(GROWING), (*tiles, ("i", POINT), ("j", POINT)))
+    parallel = re.sub(r"\w+_tile", "TILE", emit(tiled).text)
+    assert f"#pragma omp parallel for schedule(dynamic)\n{head} {{" in parallel, parallel
+    assert "--" not in emit(tiled, options=EmitOptions(openmp=False)).text, "one thread takes them in order"

@@ -433,3 +433,36 @@ def test_a_size_that_the_user_names_is_what_the_model_counts_with():
                 TilingOptions(target=MACHINE, parameters={"n": 120, "steps": 1000}))
     assert both.bands[0].plan.nest.expected == (True, True, True)
     assert_legal(both)
+
+
+def test_a_size_that_arrays_bound_counts_as_one_that_the_user_names():
+    """Programs whose arrays have sizes of their own mostly fill them; the code stays right for all smaller ones."""
+    declared = SYMBOLIC.replace("[n][n]", "[120][120]")
+    nest = tile(pluto(analyse(from_c_text(declared))), TilingOptions(target=MACHINE)).bands[0].plan.nest
+    assert nest.parameters == {"n": 120, "steps": 1024}
+    assert not any(nest.fixed)
+    with_steps = tile(pluto(analyse(from_c_text(declared.replace("int steps, ", "").replace("t < steps", "t < 500")))),
+                      TilingOptions(target=MACHINE))
+    assert with_steps.bands[0].plan.nest.expected == (True, True, True)
+    smaller = tile(pluto(analyse(from_c_text(declared))), TilingOptions(target=MACHINE, parameters={"n": 50}))
+    assert smaller.bands[0].plan.nest.parameters["n"] == 50, "what the user says comes first"
+    assert_legal(with_steps)
+
+
+def test_gaps_step_by_step_go_along_the_rows_of_arrays():
+    """Pluto's order of the loops need not be that of memory: here the columns come in front of the rows."""
+    heads, body, edges = PROGRAMS["fields that drive each other"]
+    text = f"void f(int steps, int n, int m, {heads.format(element='double')}) {{\n#pragma scop\n{body}\n" \
+           "#pragma endscop\n}\n"
+    tiled = tile(pluto(analyse(from_c_text(text))), plain(sizes=edges, split=True))
+    assert tiled.bands[0].pieces == 2
+    lines = emit(tiled, options=EmitOptions(vector_bits=0)).text.split("step by step */")[1].splitlines()
+    heads_of = {}
+    innermost = ""
+    for line in lines:
+        loop = re.search(r"for \(long (\w+)", line)
+        innermost = loop[1] if loop else innermost
+        if stored := re.match(r" *([ABC])\[", line):
+            heads_of[stored[1], line.count("[i]")] = innermost
+    assert len(heads_of) >= 3
+    assert set(heads_of.values()) == {"j"}
