@@ -86,6 +86,7 @@ class RegionPrinter:
     types : declares vector types.
     taken, loop_names : names that made-up variables must not take.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
+    wrapping : the bodies where updates of sums are not in the source's order; None where they are the same.
     """
 
     scop: Scop
@@ -97,6 +98,7 @@ class RegionPrinter:
     taken: TakenNames
     loop_names: frozenset[str]
     math: VectorMath | None = None
+    wrapping: Scop | None = None
 
     def lines(self, node: Node, place: Place) -> list[str]:
         """The lines of a node, not indented."""
@@ -307,10 +309,14 @@ class RegionPrinter:
             if not edge.is_own_variable:   # in the tile the variable stays at its first point
                 facts = facts.without(edge.variable).given(Comparison("==", variable(edge.variable), edge.base))
 
-        def printer_for(instance: StatementInstance, point: Point) -> ExpressionPrinter:
-            return replace(self._printer(instance, point), packed=packed_at(tile, instance.statement, point))
+        bodies = self
+        if self.wrapping is not None and (tile.partials or tile.within):   # a cut tile sums up other elements, too
+            bodies = replace(self, scop=self.wrapping)
 
-        return TileCode(tile=tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
+        def printer_for(instance: StatementInstance, point: Point) -> ExpressionPrinter:
+            return replace(bodies._printer(instance, point), packed=packed_at(tile, instance.statement, point))
+
+        return TileCode(tile=tile, scop=bodies.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
                         facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits, index=self.index,
                         local_names=self.local_names, math=self.math)
 

@@ -14,7 +14,8 @@ from polysched.emit_c.partial_results import COMPARISONS, SYMBOLS
 from polysched.emit_c.pivot_loops import LEAST_WORK
 from polysched.emit_c.statements import INDENT, braced
 from polysched.emit_c.work import constant_work, work
-from polysched.scop.dtypes import DType, Kind
+from polysched.emit_c.wrapping_sums import can_overflow, unsigned
+from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Array, Scop
 
 LINE_BYTES = 64
@@ -114,9 +115,12 @@ class ThreadParts:
 
     def _ordered(self, part: ThreadPart) -> Iterator[str]:
         """A part's result, into what the parts before it gave."""
-        (name, _, element), *places = self._elements_of(part)
+        (name, dtype, element), *places = self._elements_of(part)
         if part.operator in SYMBOLS:
-            yield f"{element} = {self.node.part} ? {element} {SYMBOLS[part.operator]} {name} : {name};"
+            both = f"{element} {SYMBOLS[part.operator]} {name}"
+            if can_overflow(part.operator, dtype):
+                both = f"({dtype.c_name})({element} {SYMBOLS[part.operator]} ({unsigned(promote(dtype)).c_name}){name})"
+            yield f"{element} = {self.node.part} ? {both} : {name};"
             return
         sign = COMPARISONS[part.operator.removeprefix("arg")]
         changes = [f"{element} = {name};", *(f"{place} = {own};" for own, _, place in places)]
@@ -174,7 +178,9 @@ class ThreadParts:
             sign = COMPARISONS[part.operator]
             change = f"{target} = {source} {sign} {target} ? {source} : {target};"
         else:
-            change = f"{target} {SYMBOLS[part.operator]}= {source};"
+            wraps = can_overflow(part.operator, array.dtype)
+            cast = f"({unsigned(promote(array.dtype)).c_name})" if wraps else ""
+            change = f"{target} {SYMBOLS[part.operator]}= {cast}{source};"
         loop = ["#pragma omp parallel for simd",
                 f"for (long {element} = 0; {element} < {self._elements(part)}; {element}++)", INDENT + change]
         yield from braced(f"for (int {number} = 1; {number} < {self._count}; {number}++)", loop)
