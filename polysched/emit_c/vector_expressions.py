@@ -39,7 +39,6 @@ from polysched.scop.body import (
 from polysched.scop.dtypes import BY_NAME, FLOAT32, FLOAT64, INT32, UINT64, DType, promote, usual_conversion
 from polysched.scop.scop import Access, Scop
 
-
 _VECTOR_CAST = re.compile(r"\(polysched_[fiu]\d+x\d+\)")
 
 
