@@ -14,7 +14,7 @@ from polysched.emit_c.partial_results import COMPARISONS, SYMBOLS
 from polysched.emit_c.pivot_loops import LEAST_WORK
 from polysched.emit_c.statements import INDENT, braced
 from polysched.emit_c.work import constant_work, work
-from polysched.emit_c.wrapping_sums import can_overflow, unsigned
+from polysched.emit_c.wrapping_sums import accumulator, can_overflow, unsigned
 from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Array, Scop
 
@@ -117,10 +117,9 @@ class ThreadParts:
         """A part's result, into what the parts before it gave."""
         (name, dtype, element), *places = self._elements_of(part)
         if part.operator in SYMBOLS:
-            both = f"{element} {SYMBOLS[part.operator]} {name}"
-            if can_overflow(part.operator, dtype):
-                both = f"({dtype.c_name})({element} {SYMBOLS[part.operator]} ({unsigned(promote(dtype)).c_name}){name})"
-            yield f"{element} = {self.node.part} ? {both} : {name};"
+            short = part.operator == "product" and dtype.is_integer and dtype.bits < 32    # products of ints overflow
+            both = f"{element} {SYMBOLS[part.operator]} {'(unsigned int)' if short else ''}{name}"
+            yield f"{element} = {self.node.part} ? {f'({dtype.c_name})({both})' if short else both} : {name};"
             return
         sign = COMPARISONS[part.operator.removeprefix("arg")]
         changes = [f"{element} = {name};", *(f"{place} = {own};" for own, _, place in places)]
@@ -130,7 +129,8 @@ class ThreadParts:
         """Name, type and original of each variable of a part; the extremum before its places."""
         assert part.element is not None
         for temporary, element in ((part.temporary, part.element), *part.places):
-            yield temporary.name, self.scop.array(temporary.array).dtype, self.element(element)
+            dtype = self.scop.array(temporary.array).dtype
+            yield temporary.name, accumulator(part.operator, dtype), self.element(element)
 
     # -- arrays
 

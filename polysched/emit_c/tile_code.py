@@ -53,7 +53,7 @@ from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_statements import add_statements
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.windows import Window, windows
-from polysched.emit_c.wrapping_sums import unsigned
+from polysched.emit_c.wrapping_sums import accumulator, unsigned
 from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
@@ -250,7 +250,7 @@ class TileCode:
 
     @cached_property
     def _wrapping(self) -> frozenset[str]:
-        """Arrays of signed integers that are updated in unsigned arithmetic: vectors cannot be converted in place."""
+        """Arrays of signed integers that are updated in unsigned arithmetic."""
         statements = [self.scop.statement(instance.statement) for instance in instances(self.tile.body)]
         return frozenset(s.access(item.target).array for s in statements for item in assignments(s.body)
                          if item.dtype != unsigned(item.dtype) == item.value.dtype)
@@ -283,8 +283,9 @@ class TileCode:
                 used.add(name)
                 vector = key.lanes in (Lanes.UNIT, Lanes.SPREAD)
                 dtype = self.scop.array(array).dtype
-                registers[key] = Piece(CText(name), unsigned(dtype) if vector and array in self._wrapping else dtype,
-                                       vector)
+                if array in self._wrapping:
+                    dtype = unsigned(dtype) if vector else accumulator("sum", dtype)
+                registers[key] = Piece(CText(name), dtype, vector)
         return registers
 
     def _body(self, registers: dict[Reach, Piece], written: frozenset[str], parts: PartialResults,

@@ -299,9 +299,9 @@ class VectorPrinter:
         if extreme is not None:
             return extreme
         changed = [(side, self.always(side)) for side in (expr.then, expr.otherwise)]
-        sides = [piece if new is old else self.converted(self.value(new), expr.dtype)
-                 for piece, (old, new) in zip((then, otherwise), changed, strict=True)]
-        return self.blend(self.mask(expr.condition, expr.dtype.bits), *sides)
+        then, otherwise = (piece if new is old else self.converted(self.value(new), expr.dtype)
+                           for piece, (old, new) in zip((then, otherwise), changed, strict=True))
+        return self.blend(self.mask(expr.condition, expr.dtype.bits), then, otherwise)
 
     def _extreme(self, expr: Select, then: Piece, otherwise: Piece) -> Piece | None:
         """`a > b ? a : b`, or another spelling of a larger or smaller value, by the instruction that has its value."""

@@ -6,14 +6,16 @@ not hold.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polysched.emit_c.array_bounds import inside_array
 from polysched.emit_c.c_text import CText, Level, binary, unary
 from polysched.emit_c.tile_accesses import Lanes, Reach
 from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter
 from polysched.emit_c.wrapping_sums import OVERFLOWING, unsigned
-from polysched.scop.body import Assign, BodyStatement, If
-from polysched.scop.dtypes import BY_NAME, DType, promote, usual_conversion
+from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If
+from polysched.scop.dtypes import BY_NAME, DType, Kind, promote, usual_conversion
 from polysched.scop.scop import Access
 
 
@@ -106,6 +108,8 @@ def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
         value = printer.value(item.value)
         common = _common(item, value)
         if _in_place(item, common, held):
+            if held is not None and not held.vector and held.dtype == common:
+                value = _without_cast(item.value, printer, value)
             place = held.text if held else printer.memory(access, where, common)
             return [f"{place} {item.op}= {printer.converted(value, common).text.at(Level.ASSIGNMENT)};"]
     new = _new_value(item, printer, held or printer.loaded(access, where, item.dtype))
@@ -113,8 +117,19 @@ def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
 
 
 def _common(item: Assign, value: Piece) -> DType:
-    """The type in which a compound assignment computes."""
+    """The type in which a compound assignment computes; no more bits than it keeps, where the others have no say."""
+    is_number = item.dtype.kind in (Kind.SIGNED, Kind.UNSIGNED)
+    if item.op in OVERFLOWING and is_number and value.dtype == unsigned(item.dtype):
+        return value.dtype
     return promote(item.dtype) if item.op in ("<<", ">>") else usual_conversion(item.dtype, value.dtype)
+
+
+def _without_cast(expr: Expr, printer: VectorPrinter, value: Piece) -> Piece:
+    """The value before a conversion to the type of the variable, which C does by itself."""
+    if isinstance(expr, Cast) and expr.operand.dtype.kind is Kind.SIGNED and not value.vector and (
+            usual_conversion(value.dtype, expr.operand.dtype) == expr.dtype == value.dtype):
+        return replace(printer.value(expr.operand), dtype=value.dtype)
+    return value
 
 
 def _in_place(item: Assign, common: DType, held: Piece | None) -> bool:

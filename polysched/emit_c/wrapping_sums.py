@@ -20,7 +20,7 @@ from polysched.dependence.legality import LEGALITY_OPERATIONS, violation
 from polysched.dependence.reductions import Reduction
 from polysched.scop.body import Assign, Binary, Cast, Expr, Literal, Load, Unary, children, walk, with_children
 from polysched.scop.budget import with_budget
-from polysched.scop.dtypes import BY_NAME, DType, Kind, promote, usual_conversion
+from polysched.scop.dtypes import BY_NAME, UINT16, DType, Kind, promote, usual_conversion
 from polysched.scop.scop import Scop, Statement
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -35,6 +35,15 @@ def unsigned(dtype: DType) -> DType:
 def can_overflow(operator: str, dtype: DType) -> bool:
     """Whether partial results of a reduction may leave the range of the signed type in which C computes them."""
     return operator in ("sum", "product") and promote(dtype).kind is Kind.SIGNED and dtype.kind is not Kind.BOOL
+
+
+def accumulator(operator: str, dtype: DType) -> DType:
+    """The type of a variable that sums up elements of a type.
+
+    Short ones stay signed: C computes with them in int, which has room for the product of two shorts.  For int the
+    variable has to be unsigned: gcc 12 finds no `vpmaddwd` in `s += (unsigned int)(x[i] * y[i])` with an int s.
+    """
+    return unsigned(dtype) if can_overflow(operator, dtype) and dtype.bits >= 32 else dtype
 
 
 def with_wrapping_sums(scop: Scop, reductions: Iterable[Reduction]) -> Scop:
@@ -63,6 +72,8 @@ def _wrapping(statement: Statement, reduction: Reduction) -> Statement:
     assert isinstance(update, Assign), "a sum is one assignment"
     if update.op is None:
         value = _along(update.value, reduction.reads)
+    elif update.dtype.bits < 32 and (reduction.operator, update.dtype) != ("product", UINT16):
+        value = _converted(update.value, unsigned(update.dtype))   # an int has room for the sum, or product, of the two
     else:
         value = _as_unsigned(update.value, usual_conversion(update.dtype, update.value.dtype))
     return replace(statement, body=(replace(update, value=value),))
@@ -91,13 +102,17 @@ def _is_below(value: Expr, reads: Collection[str]) -> bool:
 
 def _as_unsigned(value: Expr, dtype: DType) -> Expr:
     """An operand of an operation in a signed type, for the operation in the unsigned one."""
-    wanted = unsigned(dtype)
-    if value.dtype == wanted or wanted == dtype:
+    return value if unsigned(dtype) == dtype else _converted(value, unsigned(dtype))
+
+
+def _converted(value: Expr, wanted: DType) -> Expr:
+    if value.dtype == wanted:
         return value
     match value:
-        case Literal(text=text, value=int()) if text.isdecimal():
-            return Literal(f"{text}{'u' if wanted.bits == 32 else 'ul'}", value.value, wanted)
-        case Cast(operand=operand) if operand.dtype == wanted and value.dtype == dtype:
+        case Literal(text=text, value=number) if text.isdecimal() and wanted.bits >= 32:
+            return Literal(f"{text}{'u' if wanted.bits == 32 else 'ul'}", number, wanted)
+        case Cast(operand=operand, dtype=between) if operand.dtype == wanted and between.bits >= wanted.bits and (
+                between.is_integer):
             return operand
         case _:
             return Cast(value, wanted)
