@@ -16,7 +16,7 @@ from polysched.emit_c.facts import Facts
 from polysched.emit_c.heap import ALIGNMENT_BYTES, part_of_thread
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index import Comparison, Linear, variable, variables
-from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges
 from polysched.emit_c.int_variables import with_int_variable
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import (
@@ -219,11 +219,15 @@ class RegionPrinter:
         return True
 
     def size_text(self, form: Linear) -> str | None:
-        """A number of elements that only parameters decide, at least one; None where the text needs helpers."""
+        """A number of elements that only parameters decide, at least one; None where the text needs helpers.
+
+        It stands ahead of what asks whether the parameters are those of the region.
+        """
         if variables(form) & self.loop_names:
             return None
         macros = HelperMacros(self.taken)
-        text = replace(self.index, macros=macros).bound(form)
+        any_values = parameter_ranges(self.scop, self.scop.context.params())
+        text = replace(self.index, macros=macros, parameters=any_values).bound(form)
         return None if macros.definitions() else f"({text} > 0 ? {text} : 1)"
 
     def lanes_of(self, tile: RegisterTile) -> int:
