@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -31,7 +31,7 @@ from polysched.emit_c.lagging_rows import LaggingRows, rows_behind_each_other
 from polysched.emit_c.lane_reductions import LaneReductions, reduce_in_lanes
 from polysched.emit_c.linear_combinations import collected
 from polysched.emit_c.loop_generation import generate_loops
-from polysched.emit_c.loops import If, Node, Packed, Panel, loop_names, walk_nodes
+from polysched.emit_c.loops import If, Node, Packed, Panel, ThreadReduction, instances, loop_names, walk_nodes
 from polysched.emit_c.names import TakenNames, identifier_of, local_array_names, name_loops, taken_names
 from polysched.emit_c.neighbour_rows import NeighbourRows, neighbours_in_step
 from polysched.emit_c.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
@@ -54,6 +54,7 @@ from polysched.emit_c.unskewing import unskew
 from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_types import VectorTypes
+from polysched.emit_c.wrapping_sums import turned_by, with_wrapping_sums
 from polysched.scop.scop import Array, Scop
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -162,9 +163,12 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     math = VectorMath(taken, types, options.vector_bits) if options.vector_bits and options.math == "vector" else None
     if options.reassociate and options.trace is None:
         scop = collected(scop, but={r.statement for r in find_reductions(scop)})
+    updates = find_reductions(scop)
+    scop = with_wrapping_sums(scop, (*turned_by(tiled, updates), *_in_parts(updates, loops, scop)))
+    wrapping = with_wrapping_sums(scop, updates)
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
                             comments=band_comments(tiled), types=types, taken=taken,
-                            loop_names=loop_names(loops), math=math)
+                            loop_names=loop_names(loops), math=math, wrapping=None if wrapping is scop else wrapping)
     if options.trace is None:
         if options.vector_bits:
             loops = _with_register_tiles(loops, facts, printer, own_memory=own_memory)
@@ -203,6 +207,13 @@ def _fresh_names(taken: TakenNames, loops: Node) -> Callable[[str], str]:
         made.add(name)
         return name
     return fresh
+
+
+def _in_parts(reductions: Sequence[Reduction], loops: Node, scop: Scop) -> list[Reduction]:
+    """Those whose updates threads run in parts."""
+    own = {(instance.statement, part.temporary.array) for node in walk_nodes(loops)
+           if isinstance(node, ThreadReduction) for part in node.parts for instance in instances(node.loop)}
+    return [r for r in reductions if (r.statement, scop.statement(r.statement).access(r.write).array) in own]
 
 
 def _free_reductions(scop: Scop, options: EmitOptions) -> dict[str, Reduction]:

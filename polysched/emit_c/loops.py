@@ -183,7 +183,7 @@ class Panel:
     @property
     def bytes_text(self) -> str:
         """C text of all its bytes."""
-        return " * ".join([*self.outer, f"{self.bytes}ul"])
+        return " * ".join([f"{self.bytes}ul", *self.outer])
 
     @property
     def bytes(self) -> int:

@@ -13,6 +13,7 @@ from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_types import VectorTypes
+from polysched.emit_c.wrapping_sums import can_overflow, unsigned
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Scop
 
@@ -76,7 +77,9 @@ class PartialResults:
         return len(points(self.tile.edges, self.lanes))
 
     def _dtype(self, partial: Partial) -> DType:
-        return self.scop.array(partial.array).dtype
+        """The type of a lane: partial sums may leave the range of a signed type."""
+        dtype = self.scop.array(partial.array).dtype
+        return unsigned(dtype) if can_overflow(partial.operator, dtype) else dtype
 
     def _type(self, partial: Partial) -> str:
         return self.types.name(self._dtype(partial), self.lanes)
@@ -114,7 +117,8 @@ class PartialResults:
 
     def _tree(self, partial: Partial, first: int, count: int) -> str:
         if count == 1:
-            return f"{self._name(partial, 0)}[{first}]"
+            short = partial.operator == "product" and self._dtype(partial).bits < 32   # products of ints overflow
+            return f"{'(unsigned int)' if short else ''}{self._name(partial, 0)}[{first}]"
         half = count // 2
         sides = self._tree(partial, first, half), self._tree(partial, first + half, half)
         return f"({sides[0]} {SYMBOLS[partial.operator]} {sides[1]})"

@@ -16,7 +16,7 @@ from polysched.emit_c.facts import Facts
 from polysched.emit_c.heap import ALIGNMENT_BYTES, part_of_thread
 from polysched.emit_c.helper_macros import HelperMacros
 from polysched.emit_c.index import Comparison, Linear, variable, variables
-from polysched.emit_c.index_printer import IndexPrinter
+from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges
 from polysched.emit_c.int_variables import with_int_variable
 from polysched.emit_c.loop_head import loop_head
 from polysched.emit_c.loops import (
@@ -86,6 +86,7 @@ class RegionPrinter:
     types : declares vector types.
     taken, loop_names : names that made-up variables must not take.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
+    wrapping : the bodies where updates of sums are not in the source's order; None where they are the same.
     """
 
     scop: Scop
@@ -97,6 +98,7 @@ class RegionPrinter:
     taken: TakenNames
     loop_names: frozenset[str]
     math: VectorMath | None = None
+    wrapping: Scop | None = None
 
     def lines(self, node: Node, place: Place) -> list[str]:
         """The lines of a node, not indented."""
@@ -218,11 +220,15 @@ class RegionPrinter:
         return True
 
     def size_text(self, form: Linear) -> str | None:
-        """A number of elements that only parameters decide, at least one; None where the text needs helpers."""
+        """A number of elements that only parameters decide, at least one; None where the text needs helpers.
+
+        It stands ahead of what asks whether the parameters are those of the region.
+        """
         if variables(form) & self.loop_names:
             return None
         macros = HelperMacros(self.taken)
-        text = replace(self.index, macros=macros).bound(form)
+        any_values = parameter_ranges(self.scop, self.scop.context.params())
+        text = replace(self.index, macros=macros, parameters=any_values).bound(form)
         return None if macros.definitions() else f"({text} > 0 ? {text} : 1)"
 
     def lanes_of(self, tile: RegisterTile) -> int:
@@ -308,10 +314,14 @@ class RegionPrinter:
             if not edge.is_own_variable:   # in the tile the variable stays at its first point
                 facts = facts.without(edge.variable).given(Comparison("==", variable(edge.variable), edge.base))
 
-        def printer_for(instance: StatementInstance, point: Point) -> ExpressionPrinter:
-            return replace(self._printer(instance, point), packed=packed_at(tile, instance.statement, point))
+        bodies = self
+        if self.wrapping is not None and (tile.partials or tile.within):   # a cut tile sums up other elements, too
+            bodies = replace(self, scop=self.wrapping)
 
-        return TileCode(tile=tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
+        def printer_for(instance: StatementInstance, point: Point) -> ExpressionPrinter:
+            return replace(bodies._printer(instance, point), packed=packed_at(tile, instance.statement, point))
+
+        return TileCode(tile=tile, scop=bodies.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
                         facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits, index=self.index,
                         local_names=self.local_names, math=self.math)
 

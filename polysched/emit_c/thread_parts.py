@@ -14,7 +14,8 @@ from polysched.emit_c.partial_results import COMPARISONS, SYMBOLS
 from polysched.emit_c.pivot_loops import LEAST_WORK
 from polysched.emit_c.statements import INDENT, braced
 from polysched.emit_c.work import constant_work, work
-from polysched.scop.dtypes import DType, Kind
+from polysched.emit_c.wrapping_sums import accumulator, can_overflow, unsigned
+from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Array, Scop
 
 LINE_BYTES = 64
@@ -114,9 +115,11 @@ class ThreadParts:
 
     def _ordered(self, part: ThreadPart) -> Iterator[str]:
         """A part's result, into what the parts before it gave."""
-        (name, _, element), *places = self._elements_of(part)
+        (name, dtype, element), *places = self._elements_of(part)
         if part.operator in SYMBOLS:
-            yield f"{element} = {self.node.part} ? {element} {SYMBOLS[part.operator]} {name} : {name};"
+            short = part.operator == "product" and dtype.is_integer and dtype.bits < 32    # products of ints overflow
+            both = f"{element} {SYMBOLS[part.operator]} {'(unsigned int)' if short else ''}{name}"
+            yield f"{element} = {self.node.part} ? {f'({dtype.c_name})({both})' if short else both} : {name};"
             return
         sign = COMPARISONS[part.operator.removeprefix("arg")]
         changes = [f"{element} = {name};", *(f"{place} = {own};" for own, _, place in places)]
@@ -126,7 +129,8 @@ class ThreadParts:
         """Name, type and original of each variable of a part; the extremum before its places."""
         assert part.element is not None
         for temporary, element in ((part.temporary, part.element), *part.places):
-            yield temporary.name, self.scop.array(temporary.array).dtype, self.element(element)
+            dtype = self.scop.array(temporary.array).dtype
+            yield temporary.name, accumulator(part.operator, dtype), self.element(element)
 
     # -- arrays
 
@@ -174,7 +178,9 @@ class ThreadParts:
             sign = COMPARISONS[part.operator]
             change = f"{target} = {source} {sign} {target} ? {source} : {target};"
         else:
-            change = f"{target} {SYMBOLS[part.operator]}= {source};"
+            wraps = can_overflow(part.operator, array.dtype)
+            cast = f"({unsigned(promote(array.dtype)).c_name})" if wraps else ""
+            change = f"{target} {SYMBOLS[part.operator]}= {cast}{source};"
         loop = ["#pragma omp parallel for simd",
                 f"for (long {element} = 0; {element} < {self._elements(part)}; {element}++)", INDENT + change]
         yield from braced(f"for (int {number} = 1; {number} < {self._count}; {number}++)", loop)

@@ -53,6 +53,8 @@ from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_statements import add_statements
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
 from polysched.emit_c.windows import Window, windows
+from polysched.emit_c.wrapping_sums import accumulator, unsigned
+from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.tiling.register_shape import MOST_FOLDED
@@ -246,6 +248,13 @@ class TileCode:
         """What is declared around the tile in the place of temporary arrays."""
         return {t.array: t for instance in instances(self.tile.body) for t in instance.temporaries}
 
+    @cached_property
+    def _wrapping(self) -> frozenset[str]:
+        """Arrays of signed integers that are updated in unsigned arithmetic."""
+        statements = [self.scop.statement(instance.statement) for instance in instances(self.tile.body)]
+        return frozenset(s.access(item.target).array for s in statements for item in assignments(s.body)
+                         if item.dtype != unsigned(item.dtype) == item.value.dtype)
+
     def _is_own(self, access: TileAccess) -> bool:
         """Whether every lane has an element of its own for the access."""
         return self._is_private(access) or any(p.array == access.generic.array for p in self.tile.partials)
@@ -273,7 +282,10 @@ class TileCode:
                 name = self.taken.fresh(wish, frozenset(used))
                 used.add(name)
                 vector = key.lanes in (Lanes.UNIT, Lanes.SPREAD)
-                registers[key] = Piece(CText(name), self.scop.array(array).dtype, vector)
+                dtype = self.scop.array(array).dtype
+                if array in self._wrapping:
+                    dtype = unsigned(dtype) if vector else accumulator("sum", dtype)
+                registers[key] = Piece(CText(name), dtype, vector)
         return registers
 
     def _body(self, registers: dict[Reach, Piece], written: frozenset[str], parts: PartialResults,

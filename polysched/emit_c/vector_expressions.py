@@ -7,6 +7,7 @@ beside a vector of its own type.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.array_bounds import inside_array
@@ -19,6 +20,7 @@ from polysched.emit_c.tile_accesses import Lanes, Reach, packed_reach, private_r
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
+from polysched.emit_c.wrapping_sums import without_overflow
 from polysched.scop.body import (
     ARITHMETIC,
     COMPARISON,
@@ -36,6 +38,8 @@ from polysched.scop.body import (
 )
 from polysched.scop.dtypes import BY_NAME, FLOAT32, FLOAT64, INT32, UINT64, DType, promote, usual_conversion
 from polysched.scop.scop import Access, Scop
+
+_VECTOR_CAST = re.compile(r"\(polysched_[fiu]\d+x\d+\)")
 
 
 class NotVectorised(Exception):
@@ -136,6 +140,8 @@ class VectorPrinter:
             return Piece(cast(dtype.c_name, piece.text), dtype, False)
         self._require(dtype)
         text = piece.text
+        if piece.dtype.is_integer and dtype.is_integer and piece.dtype.bits == dtype.bits:
+            return Piece(same_bits(self.types.name(dtype, self.lanes), text), dtype, True)
         for step in conversion_steps(piece.dtype, dtype):
             text = call("__builtin_convertvector", [text, CText(self.types.name(step, self.lanes))])
         return Piece(text, dtype, True)
@@ -161,7 +167,7 @@ class VectorPrinter:
         where = self.reach(access)
         held = self.scope.held(where)
         if held is not None:
-            return held
+            return self.converted(held, expr.dtype)
         piece = self.loaded(access, where, expr.dtype)
         if where.lanes is Lanes.UNIFORM or not self.scope.is_read_only(access.array):
             return piece
@@ -290,7 +296,12 @@ class VectorPrinter:
                 sides = [cast(self.types.name(expr.dtype, self.lanes), side) for side in sides]
             return Piece(conditional(self.value(expr.condition).text, *sides), expr.dtype, self.lanes > 1)
         extreme = self._extreme(expr, then, otherwise)
-        return extreme or self.blend(self.mask(expr.condition, expr.dtype.bits), then, otherwise)
+        if extreme is not None:
+            return extreme
+        changed = [(side, self.always(side)) for side in (expr.then, expr.otherwise)]
+        then, otherwise = (piece if new is old else self.converted(self.value(new), expr.dtype)
+                           for piece, (old, new) in zip((then, otherwise), changed, strict=True))
+        return self.blend(self.mask(expr.condition, expr.dtype.bits), then, otherwise)
 
     def _extreme(self, expr: Select, then: Piece, otherwise: Piece) -> Piece | None:
         """`a > b ? a : b`, or another spelling of a larger or smaller value, by the instruction that has its value."""
@@ -321,7 +332,7 @@ class VectorPrinter:
             mask = cast(bits, mask)
         else:
             bits = self.types.mask(dtype.bits, self.lanes)
-        sides = [cast(bits, self.broadcast(side).text) for side in (then, otherwise)]
+        sides = [same_bits(bits, self.broadcast(side).text) for side in (then, otherwise)]
         picked = binary("|", binary("&", sides[0], mask), binary("&", sides[1], unary("~", mask)))
         return Piece(cast(whole, picked), dtype, True)
 
@@ -333,7 +344,7 @@ class VectorPrinter:
             case Binary(op=op) if op in LOGICAL:
                 self.require_always(condition.right)
                 sign = "&" if op == "&&" else "|"
-                return binary(sign, self.mask(condition.left, bits), self.mask(condition.right, bits))
+                return binary(sign, self.mask(condition.left, bits), self.mask(self.always(condition.right), bits))
             case Binary(op=op) if op in COMPARISON:
                 left, right = self.value(condition.left), self.value(condition.right)
                 common = usual_conversion(left.dtype, right.dtype)
@@ -364,6 +375,10 @@ class VectorPrinter:
             if isinstance(part, Call) and not self._is_vector_call(part):
                 raise NotVectorised("a conditional call")
 
+    def always(self, expr: Expr) -> Expr:
+        """The expression for lanes that C would skip."""
+        return without_overflow(expr, but=self.scalar.packed) if self.lanes > 1 else expr
+
     def _require(self, dtype: DType) -> None:
         if self.lanes > 1 and not has_vectors(dtype):
             raise NotVectorised(f"{dtype} has no vector form")
@@ -372,6 +387,12 @@ class VectorPrinter:
 def _guarded(text: CText) -> CText:
     """A macro argument; braces do not keep its commas together."""
     return CText(f"({text})") if "{" in text.code else text
+
+
+def same_bits(type_name: str, vector: CText) -> CText:
+    """The bits of a vector as those of another type; what they were taken for before does not matter."""
+    earlier = _VECTOR_CAST.match(vector.code) if vector.level is Level.UNARY else None
+    return cast(type_name, CText(vector.code[earlier.end():], Level.UNARY) if earlier else vector)
 
 
 def vector_at(element: CText, type_name: str) -> CText:

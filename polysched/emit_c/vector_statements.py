@@ -6,13 +6,16 @@ not hold.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polysched.emit_c.array_bounds import inside_array
 from polysched.emit_c.c_text import CText, Level, binary, unary
 from polysched.emit_c.tile_accesses import Lanes, Reach
 from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter
-from polysched.scop.body import Assign, BodyStatement, If
-from polysched.scop.dtypes import BY_NAME, promote, usual_conversion
+from polysched.emit_c.wrapping_sums import OVERFLOWING, unsigned
+from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If
+from polysched.scop.dtypes import BY_NAME, DType, Kind, promote, usual_conversion
 from polysched.scop.scop import Access
 
 
@@ -38,7 +41,7 @@ def _conditional(item: If, printer: VectorPrinter, outer: CText | None) -> None:
     bits = _mask_bits(item)
     if outer is not None:
         printer.require_always(item.condition)
-    mask = printer.mask(item.condition, bits)
+    mask = printer.mask(item.condition if outer is None else printer.always(item.condition), bits)
     kind = printer.types.mask(bits, printer.lanes)
     dtype = BY_NAME[f"int{bits}"]
     held = printer.scope.declare("mask", Piece(mask, dtype, True), kind).text
@@ -76,18 +79,21 @@ def _masked(item: Assign, printer: VectorPrinter, mask: CText, bits: int) -> lis
         raise NotVectorised("a conditional assignment may lie outside its array")
     printer.require_always(item.value)
     old = held or printer.loaded(access, where, item.dtype)
-    new = _new_value(item, printer, old)
+    new = _new_value(item, printer, old, always=True)
     place = held.text if held else printer.memory(access, where, item.dtype)
     return [f"{place} = {printer.blend(mask, new, old).text};"]
 
 
-def _new_value(item: Assign, printer: VectorPrinter, old: Piece) -> Piece:
-    value = printer.value(item.value)
+def _new_value(item: Assign, printer: VectorPrinter, old: Piece, *, always: bool = False) -> Piece:
+    """What an assignment writes, in the type of the place; `always`: in lanes for which C would skip it, too."""
+    value = printer.value(printer.always(item.value) if always else item.value)
     if item.op is None:
-        return printer.converted(value, item.dtype)
-    common = promote(item.dtype) if item.op in ("<<", ">>") else usual_conversion(item.dtype, value.dtype)
+        return printer.converted(value, old.dtype)
+    common = _common(item, value)
+    if always and item.op in OVERFLOWING:
+        common = unsigned(common)
     combined = printer.combined(item.op, printer.converted(old, common), printer.converted(value, common), common)
-    return printer.converted(combined, item.dtype)
+    return printer.converted(combined, old.dtype)
 
 
 def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
@@ -100,12 +106,40 @@ def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
     shared = item.op == "/" and printer.shares_divisors
     if item.op is not None and not shared and (where.lanes in (Lanes.UNIT, Lanes.UNIFORM) or (held and held.vector)):
         value = printer.value(item.value)
-        common = promote(item.dtype) if item.op in ("<<", ">>") else usual_conversion(item.dtype, value.dtype)
-        if common == item.dtype:
-            place = held.text if held else printer.memory(access, where, item.dtype)
+        common = _common(item, value)
+        if _in_place(item, common, held):
+            if held is not None and not held.vector and held.dtype == common:
+                value = _without_cast(item.value, printer, value)
+            place = held.text if held else printer.memory(access, where, common)
             return [f"{place} {item.op}= {printer.converted(value, common).text.at(Level.ASSIGNMENT)};"]
     new = _new_value(item, printer, held or printer.loaded(access, where, item.dtype))
     return _stored(access, where, held, new, printer)
+
+
+def _common(item: Assign, value: Piece) -> DType:
+    """The type in which a compound assignment computes; no more bits than it keeps, where the others have no say."""
+    is_number = item.dtype.kind in (Kind.SIGNED, Kind.UNSIGNED)
+    if item.op in OVERFLOWING and is_number and value.dtype == unsigned(item.dtype):
+        return value.dtype
+    return promote(item.dtype) if item.op in ("<<", ">>") else usual_conversion(item.dtype, value.dtype)
+
+
+def _without_cast(expr: Expr, printer: VectorPrinter, value: Piece) -> Piece:
+    """The value before a conversion to the type of the variable, which C does by itself."""
+    if isinstance(expr, Cast) and expr.operand.dtype.kind is Kind.SIGNED and not value.vector and (
+            usual_conversion(value.dtype, expr.operand.dtype) == expr.dtype == value.dtype):
+        return replace(printer.value(expr.operand), dtype=value.dtype)
+    return value
+
+
+def _in_place(item: Assign, common: DType, held: Piece | None) -> bool:
+    """Whether C's compound assignment to the place computes in this type.
+
+    A vector in memory can have the other signedness, and a scalar is converted there and back.
+    """
+    if held is not None and held.vector:
+        return held.dtype == common
+    return common == item.dtype or (item.op in OVERFLOWING and common == unsigned(item.dtype))
 
 
 def _stored(access: Access, where: Reach, held: Piece | None, new: Piece, printer: VectorPrinter) -> list[str]:
