@@ -207,13 +207,14 @@ def test_a_schedule_that_turns_the_updates(program: str, kind: str, tmp_path: Pa
 
 def test_the_memory_of_a_region_without_iterations(tmp_path: Path) -> None:
     """Sizes of panels stand ahead of the question whether there is anything to do."""
-    head = "void f(int n, int m, float A[restrict 64][1024], float B[restrict 64][1024], float C[restrict 64][1024])"
+    head = "void f(int n, int m, float A[restrict 64][64], float B[restrict 64][64], float C[restrict 64][64])"
     body = ("for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k < n; k++)"
             " C[i][j] += A[i][k] * B[k][j];")
-    region = polysched.optimize(from_c_text(f"{head}\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n")).text
+    large = polysched.PipelineOptions(assumed=(("n", 1024), ("m", 1024)))   # so that there are panels
+    region = polysched.optimize(from_c_text(f"{head}\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"), large).text
     assert "aligned_alloc" in region
     path, binary, compiler = tmp_path / "sizes.c", tmp_path / "sizes", compilers()[0]
-    path.write_text(f"{head} {{\n{region}}}\nstatic float A[1024][1024];\nint main(void) {{\n"
+    path.write_text(f"{head} {{\n{region}}}\nstatic float A[64][64];\nint main(void) {{\n"
                     "  int sizes[] = {-2147483647 - 1, -1, 0};\n  for (int i = 0; i < 9; i++)\n"
                     "    f(sizes[i / 3], sizes[i % 3], A, A, A);\n  return 0;\n}\n")
     done = compiler.run(["-O1", "-w", *TRAPS, *compiler.openmp_compile, str(path), "-o", str(binary),
