@@ -166,7 +166,7 @@ def _under_conditions(statement: Statement) -> Reduction | None:
 
 def _branches(body: Sequence[BodyStatement], tests: tuple[Expr, ...]
               ) -> Iterator[tuple[tuple[Expr, ...], Assign | None]]:
-    """Every assignment with the conditions around it, those on whose other branch it stands negated; None for a loop."""
+    """Every assignment under the conditions that it stands below, negated on their other branches; None for a loop."""
     for item in body:
         match item:
             case Assign():
