@@ -23,6 +23,7 @@ from polysched.emit_c.vector_math.natives import (
 )
 from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, Program, parse, primitive, type_letters
 from polysched.emit_c.vector_math.quotients import has_quotient, quotient_definition
+from polysched.emit_c.vector_math.rare_lanes import RARELY, rare_lanes_definition
 from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS, TABLES, by_register, table_definition
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
@@ -141,6 +142,9 @@ class VectorMath:
             elif name in TABLES:
                 self._letters[macro] = "R"
                 self._defined[macro] = table_definition(macro)
+            elif name in RARELY:
+                self._letters[macro] = "RI"
+                self._defined[macro] = rare_lanes_definition(name, macro, dtype)
             elif (name, dtype) in BY_REGISTER and self.vector_bits >= TABLE_BITS:
                 self._by_register(macro, name, dtype)
             else:
