@@ -74,6 +74,17 @@ PROGRAMS: dict[str, str] = {
         R positive = pick(x < __builtin_inff(), y, x);
         pick(x <= 0.0f, pick(x < 0.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), positive)
     """,
+    "log10": """
+        M tiny = x < 1.17549435e-38f;
+        R s = pick(tiny, x * 8388608.0f, x);
+        I e = (bits(s) - 0x3F3504F3) >> 23;
+        R k = to_real(e) - pick(tiny, splat(23.0f), splat(0.0f));
+        R f = real(bits(s) - (e << 23)) - 1.0f;
+        R g = f + log1p_tail(f);
+        R y = k * 0.301025391f + (g * 0.434294492f + k * 4.60503907e-06f);
+        R positive = pick(x < __builtin_inff(), y, x);
+        pick(x <= 0.0f, pick(x < 0.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), positive)
+    """,
     # exp(x) - 1 - x for |x| <= ln(2)/2.
     "expm1_tail": """
         R z = x * x;
@@ -101,7 +112,7 @@ PROGRAMS: dict[str, str] = {
         R more = pick(x < __builtin_inff(), y, x);
         copysign(pick(x <= -1.0f, pick(x < -1.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), more), x)
     """,
-    # |x| = 8**q 2**r m with 1 <= m < 2 and r = -1, 0 or 1; y is (2**r m)**(-1/3) by a polynomial and a step of Halley's.
+    # |x| = 8**q w with w = 2**o m, 1 <= m < 2 and o = -1, 0 or 1; w**(-1/3) by a polynomial in m and Newton's steps.
     "cbrt": """
         R a = fabs(x);
         M tiny = a < 1.17549435e-38f;
@@ -122,32 +133,27 @@ PROGRAMS: dict[str, str] = {
         R p = scale(d, pick(tiny, q - 8.0f, q));
         copysign(pick((a == 0.0f) | ~(a < __builtin_inff()), a, p), x)
     """,
-    # x = k pi/2 + r, with pi/2 in four parts of which k times the first three are exact; beyond, the C library.  n has k in
-    # its last bits and is positive, which compilers do not know, so that they keep the first difference as it is.
-    "sin": """
+    # sin(x + y pi/2), y = 0 or 1: x = k pi/2 + r, with pi/2 in four parts of which k times the first three are exact.
+    # n has k + y in its last bits and is positive, which compilers do not know: they keep the first difference.
+    "sine_core": """
         R k = nearest(x * 0.636619747f);
-        I n = bits(k + 12582912.0f);
+        I n = bits((k + y) + 12582912.0f);
         R m = real(bits(x - k * 1.57080078f) ^ (n & signs()));
         R r = ((m - k * -4.45451587e-06f) - k * 6.07656148e-11f) - k * 5.39030295e-15f;
         R z = r * r;
         R s = r + r * (((z * -1.9515295891e-4f + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z);
-        R c = 1.0f - (0.5f * z - ((z * 2.443315711809948e-5f - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * (z * z));
+        R d = (z * 2.443315711809948e-5f - 1.388731625493765e-3f) * z + 4.166664568298827e-2f;
+        R c = 1.0f - (0.5f * z - d * (z * z));
         M odd = -(n & 1);
-        R g = real(bits(pick(odd, c, s)) ^ ((n & 2) << 30));
-        R w = pick(fabs(x) < 2.44140625e-4f, x, g);
-        by_libm_sin(w, x, fabs(x) > 3200.0f)
+        real(bits(pick(odd, c, s)) ^ ((n & 2) << 30))
+    """,
+    "sin": """
+        R s = pick(fabs(x) < 2.44140625e-4f, x, sine_core(x, splat(0.0f)));
+        by_libm_sin(s, x, fabs(x) > 3200.0f)
     """,
     "cos": """
-        R k = nearest(x * 0.636619747f);
-        I n = bits(k + 12582912.0f) + 1;
-        R m = real(bits(x - k * 1.57080078f) ^ (n & signs()));
-        R r = ((m - k * -4.45451587e-06f) - k * 6.07656148e-11f) - k * 5.39030295e-15f;
-        R z = r * r;
-        R s = r + r * (((z * -1.9515295891e-4f + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z);
-        R c = 1.0f - (0.5f * z - ((z * 2.443315711809948e-5f - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * (z * z));
-        M odd = -(n & 1);
-        R g = real(bits(pick(odd, c, s)) ^ ((n & 2) << 30));
-        by_libm_cos(g, x, fabs(x) > 3200.0f)
+        R c = sine_core(x, splat(1.0f));
+        by_libm_cos(c, x, fabs(x) > 3200.0f)
     """,
     # Below 0.625 an odd polynomial, above by the exponential.
     "tanh": """

@@ -64,6 +64,19 @@ PROGRAMS: dict[str, str] = {
         R positive = pick(x < __builtin_inf(), y, x);
         pick(x <= 0.0, pick(x < 0.0, splat(__builtin_nan("")), splat(-__builtin_inf())), positive)
     """,
+    "log10": """
+        M tiny = x < 2.2250738585072014e-308;
+        R v = pick(tiny, x * 18014398509481984.0, x);
+        I e = (bits(v) - 0x3FE6A09E667F3BCDL) >> 52;
+        R k = to_real(e) - pick(tiny, splat(54.0), splat(0.0));
+        R f = real(bits(v) - (e << 52)) - 1.0;
+        R s = f / (2.0 + f);
+        R h = 0.5 * f * f;
+        R g = f - (h - s * (h + atanh_tail(s * s)));
+        R y = k * 0.30102999566361177 + (g * 0.4342944819032518 + k * 3.694239077158931e-13);
+        R positive = pick(x < __builtin_inf(), y, x);
+        pick(x <= 0.0, pick(x < 0.0, splat(__builtin_nan("")), splat(-__builtin_inf())), positive)
+    """,
     "expm1": """
         R w = at_least(at_most(x, splat(710.0)), splat(-45.0));
         R k = nearest(w * 1.4426950408889634);
@@ -93,7 +106,8 @@ PROGRAMS: dict[str, str] = {
         R q = nearest(k * 0.3333333333333333);
         R o = k - 3.0 * q;
         R m = real(bits(v) - (e << 52));
-        R b = (((0.027782801018590923 * m - 0.21636185469248398) * m + 0.6846527077323217) * m - 1.1623973573079032) * m + 1.6662787377309467;
+        R z = (0.027782801018590923 * m - 0.21636185469248398) * m + 0.6846527077323217;
+        R b = (z * m - 1.1623973573079032) * m + 1.6662787377309467;
         R j = b * pick(o < 0.0, splat(1.259921049894873), pick(o > 0.0, splat(0.7937005259840998), splat(1.0)));
         R w = scale(m, o);
         R g = 1.0 - w * (j * j * j);
@@ -106,11 +120,11 @@ PROGRAMS: dict[str, str] = {
         R p = scale(d, pick(tiny, q - 18.0, q));
         copysign(pick((a == 0.0) | ~(a < __builtin_inf()), a, p), x)
     """,
-    # x = k pi/2 + r, with pi/2 in four parts of which k times the first three are exact; beyond, the C library.  n has k in
-    # its last bits and is positive, which compilers do not know, so that they keep the first difference as it is.
-    "sin": """
+    # sin(x + y pi/2), y = 0 or 1: x = k pi/2 + r, with pi/2 in four parts of which k times the first three are exact.
+    # n has k + y in its last bits and is positive, which compilers do not know: they keep the first difference.
+    "sine_core": """
         R k = nearest(x * 0.6366197723675814);
-        I n = bits(k + 6755399441055744.0);
+        I n = bits((k + y) + 6755399441055744.0);
         R m = real(bits(x - k * 1.5707963267341256) ^ (n & signs()));
         R r = ((m - k * 6.077100506303966e-11) - k * 2.0222662487111665e-21) - k * 8.4784276603689e-32;
         R z = r * r;
@@ -121,25 +135,15 @@ PROGRAMS: dict[str, str] = {
         R e = (d * z + 2.48015872894767294178e-5) * z - 1.38888888888741095749e-3;
         R c = 1.0 - (0.5 * z - ((e * z + 4.16666666666666019037e-2) * (z * z)));
         M odd = -(n & 1);
-        R g = real(bits(pick(odd, c, s)) ^ ((n & 2) << 62));
-        R w = pick(fabs(x) < 7.450580596923828e-9, x, g);
-        by_libm_sin(w, x, fabs(x) > 1600000.0)
+        real(bits(pick(odd, c, s)) ^ ((n & 2) << 62))
+    """,
+    "sin": """
+        R s = pick(fabs(x) < 7.450580596923828e-9, x, sine_core(x, splat(0.0)));
+        by_libm_sin(s, x, fabs(x) > 1600000.0)
     """,
     "cos": """
-        R k = nearest(x * 0.6366197723675814);
-        I n = bits(k + 6755399441055744.0) + 1;
-        R m = real(bits(x - k * 1.5707963267341256) ^ (n & signs()));
-        R r = ((m - k * 6.077100506303966e-11) - k * 2.0222662487111665e-21) - k * 8.4784276603689e-32;
-        R z = r * r;
-        R u = (z * 1.58969099521155010221e-10 - 2.50507602534068634195e-8) * z + 2.75573137070700676789e-6;
-        R v = (u * z - 1.98412698298579493134e-4) * z + 8.33333333332248946124e-3;
-        R s = r + r * ((v * z - 1.66666666666666324348e-1) * z);
-        R d = (z * -1.13596475577881948265e-11 + 2.08757232129817482790e-9) * z - 2.75573143513906633035e-7;
-        R e = (d * z + 2.48015872894767294178e-5) * z - 1.38888888888741095749e-3;
-        R c = 1.0 - (0.5 * z - ((e * z + 4.16666666666666019037e-2) * (z * z)));
-        M odd = -(n & 1);
-        R g = real(bits(pick(odd, c, s)) ^ ((n & 2) << 62));
-        by_libm_cos(g, x, fabs(x) > 1600000.0)
+        R c = sine_core(x, splat(1.0));
+        by_libm_cos(c, x, fabs(x) > 1600000.0)
     """,
     # Below 0.55 an odd polynomial, above by the exponential.
     "tanh": """

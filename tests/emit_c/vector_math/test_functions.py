@@ -20,7 +20,7 @@ mpmath = pytest.importorskip("mpmath", reason="the exact values of erf need mpma
 
 BOUND = 4.0
 UNARY = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "tanh": np.tanh, "erf": None,
-         "expm1": np.expm1, "log1p": np.log1p, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos,
+         "expm1": np.expm1, "log1p": np.log1p, "log10": np.log10, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos,
          "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
          "nearbyint": np.rint, "fabs": np.abs, "round": None}
 BINARY = {"pow": np.power, "fmin": np.fmin, "fmax": np.fmax, "copysign": np.copysign}
@@ -146,9 +146,9 @@ def test_error_bound(name: str, dtype: np.dtype, vector_bits: int, build: tuple[
 
 @pytest.mark.parametrize(("name", "dtype"), [
     *((name, np.dtype(np.float32)) for name in (
-        "exp", "exp2", "log", "log2", "tanh", "erf", "expm1", "log1p", "cbrt", "sin", "cos", "pow")),
+        "exp", "exp2", "log", "log2", "tanh", "erf", "expm1", "log1p", "log10", "cbrt", "sin", "cos", "pow")),
     *((name, np.dtype(np.float64)) for name in (
-        "exp", "exp2", "log", "log2", "tanh", "erf", "expm1", "log1p", "cbrt", "sin", "cos"))], ids=str)
+        "exp", "exp2", "log", "log2", "tanh", "erf", "expm1", "log1p", "log10", "cbrt", "sin", "cos"))], ids=str)
 def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: np.dtype, tmp_path: Path) -> None:
     """No step is one that `-ffast-math` folds away; what it assumes (numbers, no denormals) has to hold.
 
@@ -165,11 +165,32 @@ def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: n
         assert errors(called(function, x, y), want).max() <= BOUND, f"{lanes} lanes"
 
 
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_large_arguments_take_the_library_lane_by_lane(name: str, tmp_path: Path) -> None:
+    """A lane has the library's value whatever the lanes beside it have, and these keep theirs."""
+    library = ctypes.CDLL("libm.so.6")
+    for dtype, c_type in ((np.float32, ctypes.c_float), (np.float64, ctypes.c_double)):
+        scalar = getattr(library, name + ("f" if dtype == np.float32 else ""))
+        scalar.restype, scalar.argtypes = c_type, [c_type]
+        x = np.arange(64, dtype=dtype) / 8
+        for lane, large in ((0, 1e7), (1, -3e20), (21, 1e30), (63, 1.5e9)):
+            x[lane] = large
+        for build in (BUILDS[0], BUILDS[2]):
+            found = compiled(name, np.dtype(dtype), build, tmp_path / str(len(build)))
+            for function in found.values():
+                got = called(function, x, x)
+                assert [got[lane] for lane in (0, 1, 21, 63)] == [scalar(float(x[lane])) for lane in (0, 1, 21, 63)]
+                small = np.abs(x) < 100
+                assert errors(got[small], exact(name, x[small], x[small])).max() <= BOUND
+
+
 def test_names() -> None:
     assert has_vector_function("expf")
     assert has_vector_function("exp")
     assert has_vector_function("sqrt")
+    assert has_vector_function("log1pf")
     assert not has_vector_function("expl")
     assert not has_vector_function("exp_core")
+    assert not has_vector_function("by_libm_sin")
     assert not has_vector_function("ff")
     assert not has_vector_function("lgamma")
