@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"function {dependences.scop.name}: {len(dependences.pairs)} dependences")
         print(dependences_text(dependences), end="")
         for reduction in find_reductions(dependences.scop):
-            print(f"reduction {reduction}")
+            for part in reduction.accumulators:
+                print(f"reduction {part}")
     return 0
 
 
@@ -62,4 +63,4 @@ def dependences_to_json(dependences: Dependences) -> dict[str, Any]:
                        "relation": str(d.relation), "reduction": d.reduction} for d in dependences.pairs],
             "reductions": [{"statement": r.statement, "operator": r.operator, "dtype": r.dtype.name, "exact": r.exact,
                             "any_order": r.any_order, "ties": r.ties or None}
-                           for r in find_reductions(dependences.scop)]}
+                           for found in find_reductions(dependences.scop) for r in found.accumulators]}

@@ -62,7 +62,7 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
         raise UsageError(f"no treatment of reductions {reductions!r}", hint=f"one of {', '.join(REDUCTIONS)}")
     relaxed = tuple(r for r in find_reductions(scop) if r.any_order and (
         reductions == "reassociate" or (reductions == "exact" and r.exact)))
-    updates = frozenset(r.write for r in relaxed)
+    updates = frozenset(write for r in relaxed for part in r.accumulators for write in (part.write, *part.also))
     usable = known is not None and known.value_based and known.inputs == inputs and not known.relaxed
     same = unchanged_arrays(known.scop, scop) if known and usable and value_based and not relaxed else frozenset()
     kept = [replace(p, reduction=False) if p.reduction else p for p in known.pairs if p.array in same] if known else []

@@ -3,6 +3,7 @@
 A statement `x op= e` with an associative and commutative operator updates x once per instance, whatever
 order the instances run in.  The pairs between its own update accesses order nothing but the updates.
 `x = x op e`, `x = fmax(x, e)`, `x = e < x ? e : x` and `if (e < x) x = e` are the same in another spelling.
+So is any of them under a condition that does not read x, on the branches of one as well, and `x = c ? x op e : x`.
 
 `if (e > x) { x = e; k = i; }` also keeps the place of the maximum.  Of equal values the first one counts, so its
 updates have an order after all: another one gives another place.  It is recognised and never relaxed.  What may be
@@ -18,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependence, Dependences
-from polysched.scop.body import Assign, Binary, Call, Cast, Expr, If, Load, Select, rebuild, walk
-from polysched.scop.dtypes import DType, Kind
+from polysched.scop.body import Assign, Binary, BodyStatement, Call, Cast, Expr, If, Load, Select, Unary, rebuild, walk
+from polysched.scop.dtypes import INT32, DType, Kind
 from polysched.scop.scop import Scop, Statement
 
 OPERATORS = {"+": "sum", "-": "sum", "*": "product", "&": "and", "|": "or", "^": "xor"}
@@ -38,9 +39,11 @@ class Reduction:
     places : references of the writes and reads of the place, for `argmin` and `argmax`.
     ties : which of equal values gives the place, `first` or `last`; empty for the other operators.
     dtype : element type of the accumulator.
-    exact : any order gives the same bits: integers, and minimum and maximum (of numbers; a NaN among the
-        values makes a comparison's result depend on the order, signed zeros its sign).  Otherwise a
+    exact : any order of the statement gives the same bits: integers, and minimum and maximum (of numbers; a NaN
+        among the values makes a comparison's result depend on the order, signed zeros its sign).  Otherwise a
         reassociation rounds differently, which a user has to allow.
+    also : references of further writes of the accumulator, on other branches of a condition.
+    beside : what else the same statement accumulates under its conditions, each in an element of its own.
     """
 
     statement: str
@@ -51,11 +54,23 @@ class Reduction:
     exact: bool
     places: tuple[str, ...] = ()
     ties: str = ""
+    also: tuple[str, ...] = ()
+    beside: tuple[Reduction, ...] = ()
 
     @property
     def any_order(self) -> bool:
         """Whether the result does not depend on the order of the updates, up to rounding."""
         return not self.ties
+
+    @property
+    def own(self) -> frozenset[str]:
+        """References of all accesses of the accumulator, and of the place."""
+        return frozenset({self.write, *self.also, *self.reads, *self.places})
+
+    @property
+    def accumulators(self) -> tuple[Reduction, ...]:
+        """All that the statement accumulates."""
+        return (self, *self.beside)
 
     def __str__(self) -> str:
         order = "exact in any order" if self.exact else "another order rounds differently"
@@ -77,8 +92,8 @@ def mark_reductions(dependences: Dependences) -> Dependences:
         reduction = of_statement.get(pair.source)
         if reduction is None or pair.sink != pair.source:
             return pair
-        own = {reduction.write, *reduction.reads, *reduction.places}
-        return replace(pair, reduction={pair.source_reference, pair.sink_reference} <= own)
+        ends = {pair.source_reference, pair.sink_reference}
+        return replace(pair, reduction=any(ends <= part.own for part in reduction.accumulators))
 
     return replace(dependences, pairs=tuple(marked(p) for p in dependences.pairs))
 
@@ -88,9 +103,10 @@ def _reduction(statement: Statement) -> Reduction | None:
     match statement.body:
         case (Assign() as update,):
             return _update(statement, update)
-        case (If(condition=test, then=then, otherwise=()),):
-            return _extremum(statement, test, tuple((item, item.value) for item in then if isinstance(item, Assign)),
-                             len(then))
+        case (If(condition=test, then=then, otherwise=otherwise),):
+            updates = tuple((item, item.value) for item in then if isinstance(item, Assign))
+            whole = None if otherwise else _extremum(statement, test, updates, len(then))
+            return whole or _under_conditions(statement)
         case (Assign(), *_) as body:
             chosen = [(item, item.value) for item in body
                       if isinstance(item, Assign) and isinstance(item.value, Select)]
@@ -123,6 +139,58 @@ def _update(statement: Statement, update: Assign) -> Reduction | None:
         return None
     return Reduction(statement=statement.name, operator=operator, write=update.target, reads=reads,
                      dtype=update.dtype, exact=update.dtype.is_integer or operator in ("min", "max"))
+
+
+def _under_conditions(statement: Statement) -> Reduction | None:
+    """The reduction that a statement is whose assignments, under conditions on data, all accumulate."""
+    canonical = _canonical(statement)
+    found: dict[str, Reduction] = {}
+    others: list[str] = []
+    for tests, update in _branches(statement.body, ()):
+        part = None if update is None else _update(statement, update) or _guarded_extremum(statement, tests, update)
+        if part is None or update is None:
+            return None
+        others += [r for e in (*tests, update.value) for r in _loads(e) if r not in part.reads]
+        old = canonical[update.target]
+        first = found.setdefault(old, part)
+        if first is not part:
+            if first.operator != part.operator:
+                return None
+            found[old] = replace(first, also=(*first.also, part.write), reads=(*first.reads, *part.reads))
+    if not found or any(canonical[r] in found for r in others):
+        return None
+    exact = all(part.exact for part in found.values())
+    leading, *beside = (replace(part, exact=exact) for part in found.values())
+    return replace(leading, beside=tuple(beside))
+
+
+def _branches(body: Sequence[BodyStatement], tests: tuple[Expr, ...]
+              ) -> Iterator[tuple[tuple[Expr, ...], Assign | None]]:
+    """Every assignment under the conditions that it stands below, negated on their other branches; None for a loop."""
+    for item in body:
+        match item:
+            case Assign():
+                yield tests, item
+            case If(condition=test):
+                yield from _branches(item.then, (*tests, *_conjuncts(test)))
+                yield from _branches(item.otherwise, (*tests, Unary("!", test, INT32)))
+            case _:
+                yield tests, None
+
+
+def _conjuncts(test: Expr) -> tuple[Expr, ...]:
+    if isinstance(test, Binary) and test.op == "&&":
+        return (*_conjuncts(test.left), *_conjuncts(test.right))
+    return (test,)
+
+
+def _guarded_extremum(statement: Statement, tests: Sequence[Expr], update: Assign) -> Reduction | None:
+    """`x = e` where `e > x` and other conditions hold."""
+    for test in tests:
+        found = _extremum(statement, test, ((update, update.value),), 1)
+        if found is not None:
+            return replace(found, reads=tuple(r for r in _loads(test) if r in found.reads))
+    return None
 
 
 def _survives_conversion(operator: str, accumulator: DType, operands: Sequence[DType]) -> bool:
@@ -259,6 +327,9 @@ def _accumulation(value: Expr, old: str) -> tuple[str, tuple[Expr, ...]] | None:
         return isinstance(plain, Load) and plain.reference == old
 
     match _plain(value):
+        case Select() as choice if is_old(choice.then) != is_old(choice.otherwise) and (
+                kept := _accumulation(choice.then if is_old(choice.otherwise) else choice.otherwise, old)):
+            return kept[0], (choice.condition, *kept[1])
         case Binary(op="+" | "*" | "&" | "|" | "^") as sum_ if is_old(sum_.left) != is_old(sum_.right):
             return OPERATORS[sum_.op], (sum_.right if is_old(sum_.left) else sum_.left,)
         case Binary(op="-") as difference if is_old(difference.left):

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
+
 import islpy as isl
 
+from polysched.dependence.reductions import Reduction
+from polysched.scop.body import unconditional_references
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, Scop
+
+READ_OPERATIONS = 50_000
 
 
 def inside_array(scop: Scop, access: Access) -> bool:
@@ -24,6 +31,32 @@ def inside_array(scop: Scop, access: Access) -> bool:
         if not line.is_empty() and not _between(line, extent):
             return False
     return True
+
+
+def can_be_read(scop: Scop, access: Access) -> bool:
+    """Whether every instance of the statement's domain may read the element, also where a condition skips it.
+
+    It may where the element is inside an array, or where the program reaches it without a condition, sooner or later.
+    """
+    return inside_array(scop, access) or (access.exact and bool(with_budget(
+        READ_OPERATIONS, partial(_reached_anyway, scop, access))))
+
+
+def accumulators_exist(scop: Scop, reduction: Reduction) -> bool:
+    """Whether partial results have somewhere to go, also where no condition ever holds under which there is one."""
+    statement = scop.statement(reduction.statement)
+    certain = set(unconditional_references(statement.body))
+    accesses = [statement.access(part.write) for part in reduction.accumulators if part.write not in certain]
+    return all(can_be_read(scop, access) if access.exact
+               else all(extent is not None for extent in scop.array(access.array).extents) for access in accesses)
+
+
+def _reached_anyway(scop: Scop, access: Access) -> bool:
+    wanted = access.relation.intersect_params(scop.context.params()).range()
+    anyway = [other.relation.range() for statement in scop.statements
+              for reference in unconditional_references(statement.body)
+              if (other := statement.access(reference)).array == access.array and other.exact]
+    return bool(anyway) and bool(wanted.is_subset(reduce(isl.Set.union, anyway)))
 
 
 def _between(line: isl.Set, extent: isl.PwAff) -> bool:

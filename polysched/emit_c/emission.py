@@ -8,6 +8,7 @@ from functools import partial
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction, find_reductions
+from polysched.emit_c.array_bounds import accumulators_exist
 from polysched.emit_c.band_comments import band_comments
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.contraction import contract, contracted, with_own_values
@@ -213,13 +214,14 @@ def _in_parts(reductions: Sequence[Reduction], loops: Node, scop: Scop) -> list[
     """Those whose updates threads run in parts."""
     own = {(instance.statement, part.temporary.array) for node in walk_nodes(loops)
            if isinstance(node, ThreadReduction) for part in node.parts for instance in instances(node.loop)}
-    return [r for r in reductions if (r.statement, scop.statement(r.statement).access(r.write).array) in own]
+    return [r for r in reductions if any(
+        (r.statement, scop.statement(r.statement).access(part.write).array) in own for part in r.accumulators)]
 
 
 def _free_reductions(scop: Scop, options: EmitOptions) -> dict[str, Reduction]:
     """The reductions whose updates may come in any order."""
     return {r.statement: r for r in find_reductions(scop)
-            if r.operator in OPERATORS and (r.exact or options.reassociate)}
+            if r.operator in OPERATORS and (r.exact or options.reassociate) and accumulators_exist(scop, r)}
 
 
 def _reductions_in_parts(scop: Scop, options: EmitOptions) -> dict[str, Reduction]:

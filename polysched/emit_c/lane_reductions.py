@@ -115,15 +115,16 @@ def _partials(loop: For, how: LaneReductions) -> tuple[Partial, ...]:
         if reduction is None:
             continue
         statement = how.scop.statement(instance.statement)
-        access = statement.access(reduction.write)
         values = dict(zip(statement.iterators, instance.iterators, strict=True))
-        forms = [linear_form(s, values) for s in access.subscripts]
-        if any(form is None or depends_on(form, frozenset({loop.variable})) for form in forms):
-            continue
-        users = [a.reference for i in instances(loop.body) for a in how.scop.statement(i.statement).accesses
-                 if a.array == access.array]
-        if set(users) != {reduction.write, *reduction.reads}:
-            return ()
-        found.append(Partial(array=access.array, operator=reduction.operator,
-                             subscripts=tuple(form for form in forms if form is not None)))
+        for part in reduction.accumulators:
+            access = statement.access(part.write)
+            forms = [linear_form(s, values) for s in access.subscripts]
+            if any(form is None or depends_on(form, frozenset({loop.variable})) for form in forms):
+                continue
+            users = {a.reference for i in instances(loop.body) for a in how.scop.statement(i.statement).accesses
+                     if a.array == access.array}
+            if users != part.own:
+                return ()
+            found.append(Partial(array=access.array, operator=part.operator,
+                                 subscripts=tuple(form for form in forms if form is not None)))
     return tuple(found) if len({p.array for p in found}) == len(found) else ()

@@ -96,7 +96,8 @@ def _in_parts(loop: For, facts: Facts, how: ThreadReductions, around: tuple[str,
     reducing = [x.instance for x in own if x.instance.statement in how.reductions and any(
         True for _ in carried_pairs((x,), depth, how.dependences))]
     names = loop_names(loop) | frozenset(around)
-    parts = tuple(_part(instance, loop, how, names) for instance in reducing)
+    parts = tuple(_part(reduction, instance, loop, how, names) for instance in reducing
+                  for reduction in how.reductions[instance.statement].accumulators)
     known = tuple(part for part in parts if part is not None)
     arrays = [t.array for part in known for t in part.temporaries]
     if not known or len(known) < len(parts) or len(set(arrays)) < len(arrays) or any(
@@ -119,10 +120,10 @@ def _is_candidate(loop: For, around: tuple[str, ...]) -> bool:
     return not any(isinstance(n, For) and n.mark.parallel for n in walk_nodes(loop))
 
 
-def _part(instance: StatementInstance, loop: For, how: ThreadReductions, names: frozenset[str]) -> ThreadPart | None:
+def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: ThreadReductions, names: frozenset[str]
+          ) -> ThreadPart | None:
     """What a thread has to itself for one reduction; None where others use the array, or its size is unknown."""
-    reduction, scop = how.reductions[instance.statement], how.scop
-    own = {reduction.write, *reduction.reads, *reduction.places}
+    scop, own = how.scop, reduction.own
     statement = scop.statement(instance.statement)
     arrays = {statement.access(reference).array for reference in own}
     users = {a.reference for i in instances(loop) for a in scop.statement(i.statement).accesses if a.array in arrays}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.array_bounds import inside_array
+from polysched.emit_c.array_bounds import can_be_read
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
 from polysched.emit_c.conversion_steps import conversion_steps
 from polysched.emit_c.expressions import ExpressionPrinter
@@ -98,11 +98,14 @@ class VectorPrinter:
                 return self._select(expr)
             case Call() if self._is_vector_call(expr):
                 return self._vector_call(expr)
+            case Binary() | Unary(op="!") if self.lanes > 1 and expr.dtype == INT32:
+                kind = self.types.name(INT32, self.lanes)
+                return Piece(unary("-", cast(kind, self.mask(expr, INT32.bits))), INT32, True)
             case _:
                 return self._scalar_only(expr)
 
     def _scalar_only(self, expr: Expr) -> Piece:
-        """Comparisons as numbers and calls: only where every operand is one value for all lanes."""
+        """Comparisons as numbers in scalar code, and calls: only where every operand is one value for all lanes."""
         pieces = [self.value(child) for child in children(expr)]
         if any(piece.vector for piece in pieces):
             raise NotVectorised(f"{type(expr).__name__} has no vector form")
@@ -333,7 +336,9 @@ class VectorPrinter:
         else:
             bits = self.types.mask(dtype.bits, self.lanes)
         sides = [same_bits(bits, self.broadcast(side).text) for side in (then, otherwise)]
-        picked = binary("|", binary("&", sides[0], mask), binary("&", sides[1], unary("~", mask)))
+        picked = binary("&", sides[0], mask)
+        if otherwise.text.code != f"({dtype.c_name})0":
+            picked = binary("|", picked, binary("&", sides[1], unary("~", mask)))
         return Piece(cast(whole, picked), dtype, True)
 
     def mask(self, condition: Expr, bits: int) -> CText:
@@ -352,15 +357,16 @@ class VectorPrinter:
                 if not left.vector and not right.vector:
                     left = self.broadcast(left)
                 self._require(common)
-                return self._resized(binary(op, left.text, right.text), common.bits, bits)
+                return self.resized(binary(op, left.text, right.text), common.bits, bits)
             case _:
                 piece = self.value(condition)
                 zero = Piece(CText("0"), INT32, False)
                 whole = self.broadcast(piece)
                 different = binary("!=", whole.text, self.converted(zero, piece.dtype).text)
-                return self._resized(different, piece.dtype.bits, bits)
+                return self.resized(different, piece.dtype.bits, bits)
 
-    def _resized(self, mask: CText, have: int, want: int) -> CText:
+    def resized(self, mask: CText, have: int, want: int) -> CText:
+        """A mask whose lanes have `have` bits, with lanes of `want` bits."""
         for step in conversion_steps(BY_NAME[f"int{have}"], BY_NAME[f"int{want}"]) if have != want else ():
             mask = call("__builtin_convertvector", [mask, CText(self.types.mask(step.bits, self.lanes))])
         return mask
@@ -368,7 +374,7 @@ class VectorPrinter:
     def require_always(self, expr: Expr) -> None:
         """Lanes that C would skip are computed too: they must not trap or read outside an array."""
         for part in walk(expr):
-            if isinstance(part, Load) and not inside_array(self.scop, self.scalar.statement.access(part.reference)):
+            if isinstance(part, Load) and not self._exists(self.scalar.statement.access(part.reference)):
                 raise NotVectorised("a conditional load may lie outside its array")
             if isinstance(part, Binary) and part.op in ("/", "%") and part.dtype.is_integer:
                 raise NotVectorised("a conditional integer division may trap")
@@ -378,6 +384,10 @@ class VectorPrinter:
     def always(self, expr: Expr) -> Expr:
         """The expression for lanes that C would skip."""
         return without_overflow(expr, but=self.scalar.packed) if self.lanes > 1 else expr
+
+    def _exists(self, access: Access) -> bool:
+        """Whether what an access reads is there in every lane: in a register, or in memory."""
+        return self.scope.held(self.reach(access)) is not None or can_be_read(self.scop, access)
 
     def _require(self, dtype: DType) -> None:
         if self.lanes > 1 and not has_vectors(dtype):

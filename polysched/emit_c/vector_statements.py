@@ -1,20 +1,23 @@
 """Statement bodies at one point of a register tile -> lines over scalars and vectors.
 
 A condition on data becomes a mask: every assignment below it keeps the old value in the lanes where it does
-not hold.
+not hold.  A register that accumulates takes the operand that changes nothing there, so that an update waits for the
+one before it no longer than without a condition.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from polysched.emit_c.array_bounds import inside_array
 from polysched.emit_c.c_text import CText, Level, binary, unary
+from polysched.emit_c.operations import is_product
 from polysched.emit_c.tile_accesses import Lanes, Reach
 from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter
 from polysched.emit_c.wrapping_sums import OVERFLOWING, unsigned
-from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If
+from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, assignments
 from polysched.scop.dtypes import BY_NAME, DType, Kind, promote, usual_conversion
 from polysched.scop.scop import Access
 
@@ -31,57 +34,75 @@ def add_statements(body: tuple[BodyStatement, ...], printer: VectorPrinter) -> N
             case Assign():
                 printer.scope.lines.extend(_assignment(item, printer))
             case If() if printer.lanes > 1:
-                _conditional(item, printer, None)
+                _conditional(item, printer, {})
             case _:
                 raise NotVectorised(f"{type(item).__name__} has no form in registers")
 
 
-def _conditional(item: If, printer: VectorPrinter, outer: CText | None) -> None:
-    """Both branches under masks of one width, that of the widest target."""
-    bits = _mask_bits(item)
-    if outer is not None:
+def _conditional(item: If, printer: VectorPrinter, outer: Mapping[int, CText]) -> None:
+    """Both branches under masks, one for each width of a target."""
+    if outer:
         printer.require_always(item.condition)
-    mask = printer.mask(item.condition if outer is None else printer.always(item.condition), bits)
-    kind = printer.types.mask(bits, printer.lanes)
-    dtype = BY_NAME[f"int{bits}"]
-    held = printer.scope.declare("mask", Piece(mask, dtype, True), kind).text
-    for branch, lanes in ((item.then, held), (item.otherwise, unary("~", held))):
-        whole = lanes if outer is None else binary("&", outer, lanes)
+
+    def declared(mask: CText, bits: int) -> CText:
+        if mask.code.isidentifier():
+            return mask
+        kind = printer.types.mask(bits, printer.lanes)
+        return printer.scope.declare("mask", Piece(mask, BY_NAME[f"int{bits}"], True), kind).text
+
+    condition = printer.always(item.condition) if outer else item.condition
+    holds: dict[int, CText] = {}
+    for bits in _widths((item,)):
+        widest = next(iter(holds), bits)
+        holds[bits] = declared(printer.resized(holds[widest], widest, bits) if holds
+                               else printer.mask(condition, bits), bits)
+    for branch in (item.then, item.otherwise):
+        masks: dict[int, CText] = {}
+        for bits in _widths(branch):
+            own = holds[bits] if branch is item.then else unary("~", holds[bits])
+            masks[bits] = declared(binary("&", outer[bits], own) if outer else own, bits)
         for inner in branch:
             match inner:
                 case Assign():
-                    printer.scope.lines.extend(_masked(inner, printer, whole, bits))
+                    printer.scope.lines.extend(_masked(inner, printer, masks[inner.dtype.bits]))
                 case If():
-                    _conditional(inner, printer, whole)
+                    _conditional(inner, printer, masks)
                 case _:
                     raise NotVectorised(f"{type(inner).__name__} has no form in registers")
 
 
-def _mask_bits(item: If) -> int:
-    widths = {inner.dtype.bits for branch in (item.then, item.otherwise) for inner in branch
-              if isinstance(inner, Assign)}
-    widths |= {_mask_bits(inner) for branch in (item.then, item.otherwise) for inner in branch
-               if isinstance(inner, If)}
-    if len(widths) != 1:
-        raise NotVectorised("the branches write elements of several widths")
-    return widths.pop()
+def _widths(body: tuple[BodyStatement, ...]) -> list[int]:
+    """Bits of the elements that a body assigns to, the most first."""
+    return sorted({item.dtype.bits for item in assignments(body)}, reverse=True)
 
 
-def _masked(item: Assign, printer: VectorPrinter, mask: CText, bits: int) -> list[str]:
+def _masked(item: Assign, printer: VectorPrinter, mask: CText) -> list[str]:
     access = printer.scalar.statement.access(item.target)
     where = printer.reach(access)
     held = printer.scope.held(where)
-    if where.lanes is not Lanes.UNIT or item.dtype.bits != bits:
+    if where.lanes is not Lanes.UNIT:
         raise NotVectorised("a conditional assignment does not move by one element")
     if item.op in ("/", "%") and item.dtype.is_integer:
         raise NotVectorised("a conditional integer division may trap")
     if held is None and not inside_array(printer.scop, access):
         raise NotVectorised("a conditional assignment may lie outside its array")
     printer.require_always(item.value)
+    neutral = None if held is None or item.op is None else _changes_nothing(item.op, held.dtype)
+    if held is not None and neutral is not None and not is_product(item.value):
+        value = printer.value(printer.always(item.value))
+        if _common(item, value) == held.dtype:
+            operand = printer.blend(mask, printer.converted(value, held.dtype), neutral)
+            return [f"{held.text} {item.op}= {operand.text.at(Level.ASSIGNMENT)};"]
     old = held or printer.loaded(access, where, item.dtype)
     new = _new_value(item, printer, old, always=True)
     place = held.text if held else printer.memory(access, where, item.dtype)
     return [f"{place} = {printer.blend(mask, new, old).text};"]
+
+
+def _changes_nothing(op: str, dtype: DType) -> Piece | None:
+    """The operand with which an operator leaves every number as it is, the sign of a zero included."""
+    values = {"+": "-0.0" if dtype.is_float else "0", "-": "0", "|": "0", "^": "0", "*": "1", "&": "-1"}
+    return Piece(CText(f"({dtype.c_name}){values[op]}"), dtype, False) if op in values else None
 
 
 def _new_value(item: Assign, printer: VectorPrinter, old: Piece, *, always: bool = False) -> Piece:

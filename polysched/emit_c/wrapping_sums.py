@@ -11,14 +11,28 @@ modulo 2^n (GCC manual, section 4.5, "Integers"; clang does the same).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import LEGALITY_OPERATIONS, violation
 from polysched.dependence.reductions import Reduction
-from polysched.scop.body import Assign, Binary, Cast, Expr, Literal, Load, Unary, children, walk, with_children
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    BodyStatement,
+    Cast,
+    Expr,
+    If,
+    Literal,
+    Load,
+    Select,
+    Unary,
+    children,
+    walk,
+    with_children,
+)
 from polysched.scop.budget import with_budget
 from polysched.scop.dtypes import BY_NAME, UINT16, DType, Kind, promote, usual_conversion
 from polysched.scop.scop import Scop, Statement
@@ -48,8 +62,7 @@ def accumulator(operator: str, dtype: DType) -> DType:
 
 def with_wrapping_sums(scop: Scop, reductions: Iterable[Reduction]) -> Scop:
     """The Scop in which sums and products of integers wrap around; the same object where there are none."""
-    changed = {r.statement: _wrapping(scop.statement(r.statement), r) for r in reductions
-               if can_overflow(r.operator, r.dtype)}
+    changed = {r.statement: _wrapping(scop.statement(r.statement), r) for r in reductions if can_wrap(r)}
     if not changed:
         return scop
     return replace(scop, statements=tuple(changed.get(s.name, s) for s in scop.statements))
@@ -58,8 +71,8 @@ def with_wrapping_sums(scop: Scop, reductions: Iterable[Reduction]) -> Scop:
 def turned_by(tiled: TiledSchedule, reductions: Iterable[Reduction]) -> tuple[Reduction, ...]:
     """The signed sums and products whose updates a schedule does not run in the order of the source."""
     dependences = tiled.schedule.dependences
-    return tuple(r for r in reductions if r.statement in dependences.relaxed and can_overflow(r.operator, r.dtype)
-                 and with_budget(LEGALITY_OPERATIONS, partial(_keeps_order, dependences, tiled, r)) is not True)
+    return tuple(r for r in reductions if r.statement in dependences.relaxed and can_wrap(r) and with_budget(
+        LEGALITY_OPERATIONS, partial(_keeps_order, dependences, tiled, r)) is not True)
 
 
 def _keeps_order(dependences: Dependences, tiled: TiledSchedule, reduction: Reduction) -> bool:
@@ -67,16 +80,36 @@ def _keeps_order(dependences: Dependences, tiled: TiledSchedule, reduction: Redu
     return violation(replace(dependences, relaxed=others), tiled.tree) is None
 
 
+def can_wrap(reduction: Reduction) -> bool:
+    """Whether one of the accumulators may have partial results that leave the range of its type."""
+    return any(can_overflow(part.operator, part.dtype) for part in reduction.accumulators)
+
+
 def _wrapping(statement: Statement, reduction: Reduction) -> Statement:
-    (update,) = statement.body
-    assert isinstance(update, Assign), "a sum is one assignment"
+    parts = {target: part for part in reduction.accumulators if can_overflow(part.operator, part.dtype)
+             for target in (part.write, *part.also)}
+    return replace(statement, body=tuple(_wrapping_item(item, parts) for item in statement.body))
+
+
+def _wrapping_item(item: BodyStatement, parts: Mapping[str, Reduction]) -> BodyStatement:
+    match item:
+        case If():
+            return replace(item, then=tuple(_wrapping_item(inner, parts) for inner in item.then),
+                           otherwise=tuple(_wrapping_item(inner, parts) for inner in item.otherwise))
+        case Assign() if item.target in parts:
+            return _wrapping_update(item, parts[item.target])
+        case _:
+            return item
+
+
+def _wrapping_update(update: Assign, part: Reduction) -> Assign:
     if update.op is None:
-        value = _along(update.value, reduction.reads)
-    elif update.dtype.bits < 32 and (reduction.operator, update.dtype) != ("product", UINT16):
+        value = _along(update.value, part.reads)
+    elif update.dtype.bits < 32 and (part.operator, update.dtype) != ("product", UINT16):
         value = _converted(update.value, unsigned(update.dtype))   # an int has room for the sum, or product, of the two
     else:
         value = _as_unsigned(update.value, usual_conversion(update.dtype, update.value.dtype))
-    return replace(statement, body=(replace(update, value=value),))
+    return replace(update, value=value)
 
 
 def _along(value: Expr, reads: Collection[str]) -> Expr:
@@ -86,6 +119,9 @@ def _along(value: Expr, reads: Collection[str]) -> Expr:
             return replace(value, dtype=unsigned(value.dtype))
         case Cast():
             return Cast(_along(value.operand, reads), unsigned(value.dtype))
+        case Select():
+            return replace(value, then=_along(value.then, reads), otherwise=_along(value.otherwise, reads),
+                           dtype=unsigned(value.dtype))
         case Binary() if _is_below(value.left, reads):
             return replace(value, left=_along(value.left, reads), right=_as_unsigned(value.right, value.dtype),
                            dtype=unsigned(value.dtype))

@@ -239,6 +239,32 @@ def assignments(body: tuple[BodyStatement, ...]) -> Iterator[Assign]:
                 yield from assignments(item.body)
 
 
+def unconditional_references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
+    """References of the accesses that every run of a body carries out, whatever its conditions are."""
+    for item in body:
+        match item:
+            case Assign():
+                yield from _certain_loads(item.value)
+                if item.read is not None:
+                    yield item.read
+                yield item.target
+            case If() | While():
+                yield from _certain_loads(item.condition)
+
+
+def _certain_loads(expr: Expr) -> Iterator[str]:
+    match expr:
+        case Load():
+            yield expr.reference
+        case Binary(op=op) if op in LOGICAL:
+            yield from _certain_loads(expr.left)
+        case Select():
+            yield from _certain_loads(expr.condition)
+        case _:
+            for child in children(expr):
+                yield from _certain_loads(child)
+
+
 def references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
     """Every access reference that a body uses, in evaluation order, repeats included."""
     for item in body:

@@ -51,6 +51,14 @@ def loop(body: str, declarations: str = "") -> Scop:
     ("if (A[i] > s[0]) s[0] = A[i];", "max", True),
     ("if (s[0] >= A[i]) s[0] = A[i];", "min", True),
     ("if (k[0] < K[i] * K[i]) { k[0] = K[i] * K[i]; }", "max", True),
+    ("if (B[i] > 0) s[0] += A[i];", "sum", False),
+    ("if (B[i] > 0) s[0] = s[0] - A[i]; else s[0] += B[i];", "sum", False),
+    ("if (B[i] > 0) { if (A[i] < 1) k[0]++; } else k[0] -= K[i];", "sum", True),
+    ("if (B[i] > 0) s[0] = fmax(s[0], A[i]);", "max", True),
+    ("if (B[i] > 0 && A[i] > s[0]) s[0] = A[i];", "max", True),
+    ("if (B[i] > 0) if (A[i] > s[0]) s[0] = A[i];", "max", True),
+    ("s[0] = B[i] > 0 ? s[0] + A[i] : s[0];", "sum", False),
+    ("s[0] = B[i] > 0 ? s[0] : A[i] * s[0];", "product", False),
 ])
 def test_recognised(body: str, operator: str, exact: bool) -> None:
     (found,) = find_reductions(loop(body))
@@ -84,10 +92,25 @@ def test_recognised(body: str, operator: str, exact: bool) -> None:
     "if (A[i] > s[0]) { s[0] = A[i]; K[K[i]] = i; }",
     "if (A[i] > s[0]) { k[0] = i; }",
     "if (A[i] != s[0]) { s[0] = A[i]; k[0] = i; }",
+    "if (s[0] > 0) s[0] += A[i];",
+    "if (A[i] > 0) s[0] += A[i]; else s[0] *= 2;",
+    "if (A[i] > 0) s[0] += A[i]; else k[0] = i;",
+    "if (A[i] > s[0]) { s[0] = A[i]; h[0] += 1; }",   # how many maxima there are on the way
+    "if (A[i] > 0) s[0] += A[i]; else h[0] += s[0];",
+    "if (A[i] <= s[0]) k[0] += 1; else s[0] = A[i];",
+    "s[0] = s[0] > 0 ? s[0] + A[i] : s[0];",
+    "s[0] = A[i] > 0 ? s[0] + A[i] : B[i];",
 ])
 def test_not_recognised(body: str) -> None:
     found = find_reductions(loop(body))
     assert all(r.operator == "sum" and body.startswith("A[i]") for r in found), found
+
+
+def test_what_one_statement_accumulates_beside() -> None:
+    assert not find_reductions(loop("if (A[i] > 0) { s[0] += A[i]; k[0]++; } else if (B[i] < h[0]) h[0] = B[i];"))
+    (found,) = find_reductions(loop("if (A[i] > 0) { s[0] += A[i]; k[0]++; } else if (U[i] > c[0]) b[0] |= K[i];"))
+    assert [(part.operator, part.dtype.name, part.exact) for part in found.accumulators] == [
+        ("sum", "float64", False), ("sum", "int32", False), ("or", "bool", False)]
 
 
 def test_pairs_of_the_updates_are_marked() -> None:

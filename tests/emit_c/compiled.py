@@ -13,12 +13,13 @@ STRICT = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "
           "-Wno-unused-variable", "-Wno-unused-function", "-Wno-psabi", "-Wno-misleading-indentation")
 
 
-def load(text: str, folder: Path, *, flags: Sequence[str] = ("-O1",), strict: bool = True) -> ctypes.CDLL:
-    """The shared object of a C text."""
-    stem = hashlib.sha256((text + " ".join(flags)).encode()).hexdigest()[:16]
+def load(text: str, folder: Path, *, flags: Sequence[str] = ("-O1",), strict: bool = True,
+         cc: str | None = None) -> ctypes.CDLL:
+    """The shared object of a C text, made by the compiler `cc` or the usual one."""
+    stem = hashlib.sha256((text + " ".join([*flags, cc or ""])).encode()).hexdigest()[:16]
     source, binary = folder / f"{stem}.c", folder / f"{stem}.so"
     source.write_text(text)
-    compiler = find_compiler()
+    compiler = find_compiler(cc)
     options = [*flags, *(STRICT if strict and compiler.kind == "gcc" else ()), "-ffp-contract=off",
                *compiler.openmp_compile, "-shared", "-fPIC", str(source), "-o", str(binary), *compiler.openmp_link,
                "-lm"]

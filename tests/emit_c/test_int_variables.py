@@ -17,7 +17,7 @@ TAIL = "\n#pragma endscop\n}\n"
 INTS = {
     "last negative": "last[0] = -1; for (int i = 0; i < n; i++) if (x[i] < 0) last[0] = i;",
     "from the end": "last[0] = -1; for (int i = n - 1; i >= 0; i--) if (x[i] < 0) last[0] = n - i;",
-    "a sum of them": "last[1] = 0; for (int i = 0; i < n; i++) if (x[i] < 0) last[1] += 2 * i;",
+    "the one before, too": "last[1] = 0; for (int i = 0; i < n; i++) if (x[i] < 0) last[1] = 2 * i - last[1];",
 }
 LONGS = {
     "only a subscript": "last[0] = -1; for (int i = 0; i < n; i++) if (x[i] < 0) last[0] = n;",

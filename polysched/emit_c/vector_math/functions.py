@@ -2,7 +2,9 @@
 
 Every function stays within 4 units in the last place of the exact value, and has C's values (C11, annex F.10) at zeros,
 infinities, denormals and NaN.  It does not set `errno`, and the rounding flags are not kept.  Where the C is compiled
-with `-ffast-math` the bound holds for ordinary numbers, but for `pow` of doubles, which computes with rounding errors.
+with `-ffast-math` the bound holds for ordinary numbers, but for `pow` of doubles, which computes with rounding errors,
+and next to the zeros of `sin` and `cos`.  Arguments of these beyond 3200 (float) and 1600000 (double) have the values
+of the C library, lane by lane.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from polysched.emit_c.vector_math.natives import (
 )
 from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, Program, parse, primitive, type_letters
 from polysched.emit_c.vector_math.quotients import has_quotient, quotient_definition
+from polysched.emit_c.vector_math.rare_lanes import RARELY, rare_lanes_definition
 from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS, TABLES, by_register, table_definition
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
@@ -37,7 +40,8 @@ _PROGRAMS: dict[DType, dict[str, str]] = {
     FLOAT32: {**programs_f32.PROGRAMS, **_BOTH, "round": _ROUND[FLOAT32]},
     FLOAT64: {**programs_f64.PROGRAMS, **_BOTH, "round": _ROUND[FLOAT64]},
 }
-_PRIVATE = frozenset({"exp_near_0", "exp_core", *BY_REGISTER.values(), "log1p_tail", "expm1_tail", "atanh_tail"})
+_PRIVATE = frozenset({"exp_near_0", "exp_core", *BY_REGISTER.values(), "log1p_tail", "expm1_tail", "atanh_tail",
+                      "sine_core"})
 NARROWEST_BITS = 128    # single values are computed in a lane of the narrowest registers
 REGISTER_BITS = (128, 256, 512)
 _PUBLIC_PRIMITIVES = frozenset({"fabs", "copysign"})
@@ -141,6 +145,9 @@ class VectorMath:
             elif name in TABLES:
                 self._letters[macro] = "R"
                 self._defined[macro] = table_definition(macro)
+            elif name in RARELY:
+                self._letters[macro] = "RI"
+                self._defined[macro] = rare_lanes_definition(name, macro, dtype)
             elif (name, dtype) in BY_REGISTER and self.vector_bits >= TABLE_BITS:
                 self._by_register(macro, name, dtype)
             else:

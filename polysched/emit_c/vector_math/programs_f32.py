@@ -74,6 +74,87 @@ PROGRAMS: dict[str, str] = {
         R positive = pick(x < __builtin_inff(), y, x);
         pick(x <= 0.0f, pick(x < 0.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), positive)
     """,
+    "log10": """
+        M tiny = x < 1.17549435e-38f;
+        R s = pick(tiny, x * 8388608.0f, x);
+        I e = (bits(s) - 0x3F3504F3) >> 23;
+        R k = to_real(e) - pick(tiny, splat(23.0f), splat(0.0f));
+        R f = real(bits(s) - (e << 23)) - 1.0f;
+        R g = f + log1p_tail(f);
+        R y = k * 0.301025391f + (g * 0.434294492f + k * 4.60503907e-06f);
+        R positive = pick(x < __builtin_inff(), y, x);
+        pick(x <= 0.0f, pick(x < 0.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), positive)
+    """,
+    # exp(x) - 1 - x for |x| <= ln(2)/2.
+    "expm1_tail": """
+        R z = x * x;
+        R a = x * 0.166665194829f + 0.49999993377f;
+        R b = x * 0.00836885595449f + 0.0416683986884f;
+        ((z * 0.00138145390006f + b) * z + a) * z
+    """,
+    # 2**k (exp(r) - 1 + (1 - 2**-k)); what is in parentheses is exact, and no number to be reassociated.
+    "expm1": """
+        R w = at_least(at_most(x, splat(89.0f)), splat(-20.0f));
+        R k = nearest(w * 1.44269504f);
+        R r = (w - k * 0.693145752f) - k * 1.42860677e-6f;
+        R t = 1.0f - scale(splat(1.0f), -k);
+        R p = (r + expm1_tail(r)) + pick(k == 0.0f, splat(0.0f), t);
+        copysign(scale(p, k), x)
+    """,
+    # 1 + x = 2**k (1 + f), with f = x 2**-k + (2**-k - 1) rounded once.
+    "log1p": """
+        R u = 1.0f + x;
+        I e = (bits(u) - 0x3F3504F3) >> 23;
+        R k = to_real(e);
+        R t = scale(splat(1.0f), -k) - 1.0f;
+        R f = scale(x, -k) + pick(e == 0, splat(0.0f), t);
+        R y = k * 0.693359375f + (f + (log1p_tail(f) - k * 2.12194440e-4f));
+        R more = pick(x < __builtin_inff(), y, x);
+        copysign(pick(x <= -1.0f, pick(x < -1.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), more), x)
+    """,
+    # |x| = 8**q w with w = 2**o m, 1 <= m < 2 and o = -1, 0 or 1; w**(-1/3) by a polynomial in m and Newton's steps.
+    "cbrt": """
+        R a = fabs(x);
+        M tiny = a < 1.17549435e-38f;
+        R v = pick(tiny, a * 16777216.0f, a);
+        I e = (bits(v) >> 23) - 127;
+        R k = to_real(e);
+        R q = nearest(k * 0.333333343f);
+        R o = k - 3.0f * q;
+        R m = real(bits(v) - (e << 23));
+        R b = ((-0.0486330539f * m + 0.31184727f) * m - 0.801274598f) * m + 1.53776026f;
+        R y = b * pick(o < 0.0f, splat(1.25992105f), pick(o > 0.0f, splat(0.793700526f), splat(1.0f)));
+        R w = scale(m, o);
+        R h = 1.0f - w * (y * y * y);
+        R i = y + y * (h * (0.222222222f * h + 0.333333333f));
+        R i2 = i * i;
+        R c = w * i2;
+        R d = c - (c * c * c - w) * (i2 * 0.333333333f);
+        R p = scale(d, pick(tiny, q - 8.0f, q));
+        copysign(pick((a == 0.0f) | ~(a < __builtin_inff()), a, p), x)
+    """,
+    # sin(x + y pi/2), y = 0 or 1: x = k pi/2 + r, with pi/2 in four parts of which k times the first three are exact.
+    # n has k + y in its last bits and is positive, which compilers do not know: they keep the first difference.
+    "sine_core": """
+        R k = nearest(x * 0.636619747f);
+        I n = bits((k + y) + 12582912.0f);
+        R m = real(bits(x - k * 1.57080078f) ^ (n & signs()));
+        R r = ((m - k * -4.45451587e-06f) - k * 6.07656148e-11f) - k * 5.39030295e-15f;
+        R z = r * r;
+        R s = r + r * (((z * -1.9515295891e-4f + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z);
+        R d = (z * 2.443315711809948e-5f - 1.388731625493765e-3f) * z + 4.166664568298827e-2f;
+        R c = 1.0f - (0.5f * z - d * (z * z));
+        M odd = -(n & 1);
+        real(bits(pick(odd, c, s)) ^ ((n & 2) << 30))
+    """,
+    "sin": """
+        R s = pick(fabs(x) < 2.44140625e-4f, x, sine_core(x, splat(0.0f)));
+        by_libm_sin(s, x, fabs(x) > 3200.0f)
+    """,
+    "cos": """
+        R c = sine_core(x, splat(1.0f));
+        by_libm_cos(c, x, fabs(x) > 3200.0f)
+    """,
     # Below 0.625 an odd polynomial, above by the exponential.
     "tanh": """
         R a = fabs(x);

@@ -64,6 +64,87 @@ PROGRAMS: dict[str, str] = {
         R positive = pick(x < __builtin_inf(), y, x);
         pick(x <= 0.0, pick(x < 0.0, splat(__builtin_nan("")), splat(-__builtin_inf())), positive)
     """,
+    "log10": """
+        M tiny = x < 2.2250738585072014e-308;
+        R v = pick(tiny, x * 18014398509481984.0, x);
+        I e = (bits(v) - 0x3FE6A09E667F3BCDL) >> 52;
+        R k = to_real(e) - pick(tiny, splat(54.0), splat(0.0));
+        R f = real(bits(v) - (e << 52)) - 1.0;
+        R s = f / (2.0 + f);
+        R h = 0.5 * f * f;
+        R g = f - (h - s * (h + atanh_tail(s * s)));
+        R y = k * 0.30102999566361177 + (g * 0.4342944819032518 + k * 3.694239077158931e-13);
+        R positive = pick(x < __builtin_inf(), y, x);
+        pick(x <= 0.0, pick(x < 0.0, splat(__builtin_nan("")), splat(-__builtin_inf())), positive)
+    """,
+    "expm1": """
+        R w = at_least(at_most(x, splat(710.0)), splat(-45.0));
+        R k = nearest(w * 1.4426950408889634);
+        R r = (w - k * 0.69314718036912382) - k * 1.9082149292705877e-10;
+        R t = 1.0 - scale(splat(1.0), -k);
+        R p = (r + expm1_tail(r)) + pick(k == 0.0, splat(0.0), t);
+        copysign(scale(p, k), x)
+    """,
+    "log1p": """
+        R u = 1.0 + x;
+        I e = (bits(u) - 0x3FE6A09E667F3BCDL) >> 52;
+        R k = to_real(e);
+        R t = scale(splat(1.0), -k) - 1.0;
+        R f = scale(x, -k) + pick(e == 0, splat(0.0), t);
+        R s = f / (2.0 + f);
+        R h = 0.5 * f * f;
+        R y = k * 0.69314718036912382 - ((h - (s * (h + atanh_tail(s * s)) + k * 1.9082149292705877e-10)) - f);
+        R more = pick(x < __builtin_inf(), y, x);
+        copysign(pick(x <= -1.0, pick(x < -1.0, splat(__builtin_nan("")), splat(-__builtin_inf())), more), x)
+    """,
+    "cbrt": """
+        R a = fabs(x);
+        M tiny = a < 2.2250738585072014e-308;
+        R v = pick(tiny, a * 18014398509481984.0, a);
+        I e = (bits(v) >> 52) - 1023;
+        R k = to_real(e);
+        R q = nearest(k * 0.3333333333333333);
+        R o = k - 3.0 * q;
+        R m = real(bits(v) - (e << 52));
+        R z = (0.027782801018590923 * m - 0.21636185469248398) * m + 0.6846527077323217;
+        R b = (z * m - 1.1623973573079032) * m + 1.6662787377309467;
+        R j = b * pick(o < 0.0, splat(1.259921049894873), pick(o > 0.0, splat(0.7937005259840998), splat(1.0)));
+        R w = scale(m, o);
+        R g = 1.0 - w * (j * j * j);
+        R y = j + j * (g * ((0.1728395061728395 * g + 0.2222222222222222) * g + 0.3333333333333333));
+        R h = 1.0 - w * (y * y * y);
+        R i = y + y * (h * 0.3333333333333333);
+        R i2 = i * i;
+        R c = w * i2;
+        R d = c - (c * c * c - w) * (i2 * 0.3333333333333333);
+        R p = scale(d, pick(tiny, q - 18.0, q));
+        copysign(pick((a == 0.0) | ~(a < __builtin_inf()), a, p), x)
+    """,
+    # sin(x + y pi/2), y = 0 or 1: x = k pi/2 + r, with pi/2 in four parts of which k times the first three are exact.
+    # n has k + y in its last bits and is positive, which compilers do not know: they keep the first difference.
+    "sine_core": """
+        R k = nearest(x * 0.6366197723675814);
+        I n = bits((k + y) + 6755399441055744.0);
+        R m = real(bits(x - k * 1.5707963267341256) ^ (n & signs()));
+        R r = ((m - k * 6.077100506303966e-11) - k * 2.0222662487111665e-21) - k * 8.4784276603689e-32;
+        R z = r * r;
+        R u = (z * 1.58969099521155010221e-10 - 2.50507602534068634195e-8) * z + 2.75573137070700676789e-6;
+        R v = (u * z - 1.98412698298579493134e-4) * z + 8.33333333332248946124e-3;
+        R s = r + r * ((v * z - 1.66666666666666324348e-1) * z);
+        R d = (z * -1.13596475577881948265e-11 + 2.08757232129817482790e-9) * z - 2.75573143513906633035e-7;
+        R e = (d * z + 2.48015872894767294178e-5) * z - 1.38888888888741095749e-3;
+        R c = 1.0 - (0.5 * z - ((e * z + 4.16666666666666019037e-2) * (z * z)));
+        M odd = -(n & 1);
+        real(bits(pick(odd, c, s)) ^ ((n & 2) << 62))
+    """,
+    "sin": """
+        R s = pick(fabs(x) < 7.450580596923828e-9, x, sine_core(x, splat(0.0)));
+        by_libm_sin(s, x, fabs(x) > 1600000.0)
+    """,
+    "cos": """
+        R c = sine_core(x, splat(1.0));
+        by_libm_cos(c, x, fabs(x) > 1600000.0)
+    """,
     # Below 0.55 an odd polynomial, above by the exponential.
     "tanh": """
         R a = fabs(x);

@@ -20,6 +20,7 @@ mpmath = pytest.importorskip("mpmath", reason="the exact values of erf need mpma
 
 BOUND = 4.0
 UNARY = {"exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "tanh": np.tanh, "erf": None,
+         "expm1": np.expm1, "log1p": np.log1p, "log10": np.log10, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos,
          "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint,
          "nearbyint": np.rint, "fabs": np.abs, "round": None}
 BINARY = {"pow": np.power, "fmin": np.fmin, "fmax": np.fmax, "copysign": np.copysign}
@@ -76,12 +77,15 @@ def samples(name: str, dtype: np.dtype, count: int) -> tuple[np.ndarray, np.ndar
     corners = [0.0, 0.5, 0.55, 0.625, 0.75, 1.0, 1.0 - info.epsneg, 1.0 + info.eps, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 20.0,
                info.tiny, info.tiny / 4, info.smallest_subnormal, info.max, np.inf, np.nan, 0.70710678, 1.41421356,
                0.49999997, 8388609.0, 4503599627370497.0]
+    corners += [np.pi * k / 4 for k in (*range(1, 9), 22, 710, 1000)] + [1e3, 3199.9, 3200.5, 1599999.5, 1600001.0]
+    corners += [0.34657359, 0.35, 1.0397, 1.04, 16.6, 17.4, 36.7, 37.5, 8.0, 27.0, 64.0, 1e-3, 1e-4, 1e-8, 1e-9]
     corners += [88.72, 88.8, 87.3, 103.9, 104.1, 127.9, 128, 149, 150.5, 126.5] if small else [
         709.7, 709.79, 708.4, 745.1, 745.2, 1023.9, 1024, 1074, 1075.5, 1022.5]
     edge = np.array([s * c for c in corners for s in (1, -1)], dtype)
     integers = np.int32 if small else np.int64
     patterns = rng.integers(np.iinfo(integers).min, np.iinfo(integers).max, count, integers).view(dtype)
-    spans = {"exp": 100 if small else 740, "exp2": 150 if small else 1075, "tanh": 10, "erf": 6}
+    spans = {"exp": 100 if small else 740, "exp2": 150 if small else 1075, "tanh": 10, "erf": 6, "sin": 3300,
+             "cos": 2e6, "expm1": 100 if small else 740}
     usual = [rng.uniform(-spans.get(name, 4), spans.get(name, 4), count), rng.uniform(-2, 2, count)]
     x = np.concatenate([edge, patterns, *(u.astype(dtype) for u in usual)])
     y = np.concatenate([rng.permutation(edge), rng.uniform(-30, 30, len(x) - len(edge)).astype(dtype)])
@@ -141,8 +145,10 @@ def test_error_bound(name: str, dtype: np.dtype, vector_bits: int, build: tuple[
 
 
 @pytest.mark.parametrize(("name", "dtype"), [
-    *((name, np.dtype(np.float32)) for name in ("exp", "exp2", "log", "log2", "tanh", "erf", "pow")),
-    *((name, np.dtype(np.float64)) for name in ("exp", "exp2", "log", "log2", "tanh", "erf"))], ids=str)
+    *((name, np.dtype(np.float32)) for name in (
+        "exp", "exp2", "log", "log2", "tanh", "erf", "expm1", "log1p", "log10", "cbrt", "sin", "cos", "pow")),
+    *((name, np.dtype(np.float64)) for name in (
+        "exp", "exp2", "log", "log2", "tanh", "erf", "expm1", "log1p", "log10", "cbrt", "sin", "cos"))], ids=str)
 def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: np.dtype, tmp_path: Path) -> None:
     """No step is one that `-ffast-math` folds away; what it assumes (numbers, no denormals) has to hold.
 
@@ -159,11 +165,32 @@ def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: n
         assert errors(called(function, x, y), want).max() <= BOUND, f"{lanes} lanes"
 
 
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_large_arguments_take_the_library_lane_by_lane(name: str, tmp_path: Path) -> None:
+    """A lane has the library's value whatever the lanes beside it have, and these keep theirs."""
+    library = ctypes.CDLL("libm.so.6")
+    for dtype, c_type in ((np.float32, ctypes.c_float), (np.float64, ctypes.c_double)):
+        scalar = getattr(library, name + ("f" if dtype == np.float32 else ""))
+        scalar.restype, scalar.argtypes = c_type, [c_type]
+        x = np.arange(64, dtype=dtype) / 8
+        for lane, large in ((0, 1e7), (1, -3e20), (21, 1e30), (63, 1.5e9)):
+            x[lane] = large
+        for build in (BUILDS[0], BUILDS[2]):
+            found = compiled(name, np.dtype(dtype), build, tmp_path / str(len(build)))
+            for function in found.values():
+                got = called(function, x, x)
+                assert [got[lane] for lane in (0, 1, 21, 63)] == [scalar(float(x[lane])) for lane in (0, 1, 21, 63)]
+                small = np.abs(x) < 100
+                assert errors(got[small], exact(name, x[small], x[small])).max() <= BOUND
+
+
 def test_names() -> None:
     assert has_vector_function("expf")
     assert has_vector_function("exp")
     assert has_vector_function("sqrt")
+    assert has_vector_function("log1pf")
     assert not has_vector_function("expl")
     assert not has_vector_function("exp_core")
+    assert not has_vector_function("by_libm_sin")
     assert not has_vector_function("ff")
     assert not has_vector_function("lgamma")
