@@ -25,7 +25,7 @@ WHOLE = "whole"
 """Small whole numbers for floats, whose products and sums are exact; every value of a byte, its ends more often."""
 SMALLEST_INTEGER, BEYOND_INTEGER = 1, 9
 WIDTHS = (1, 10, 100, 1000)
-"""Largest magnitudes of the recipe `wide`, each for a quarter of the values: what programs compare with is often one."""
+"""Largest magnitudes of the recipe `wide`, each for a quarter of the values: programs often compare with one."""
 LARGEST_WHOLE: Mapping[int, int] = {2: 300, 4: 40, 8: 40}
 """Of integers of so many bytes: a few thousand of their products fit an int."""
 
@@ -117,7 +117,7 @@ def _whole_integers(generator: np.random.Generator, shape: tuple[int, ...], kind
 
 def _small_integers(generator: np.random.Generator, shape: tuple[int, ...], recipe: str,
                     kind: np.iinfo[Any]) -> NDArray:
-    """From 1 to 8; of both signs where `mixed`; of both signs, zeros among them and of several magnitudes where `wide`."""
+    """From 1 to 8; `mixed`: of both signs; `wide`: of both signs and several magnitudes, and zeros among them."""
     if recipe == "wide":
         most = generator.choice([min(width, int(kind.max)) for width in WIDTHS], shape)
         return generator.integers(0 if kind.min == 0 else -most, most + 1)

@@ -210,7 +210,7 @@ def _request(slots: Sequence[Slot], binaries: tuple[Binary, Binary], timer: Bina
             "warmups": options.warmups, "flush": str(flush or ""), "cpus": cpus}
 
 
-def recipes_for(scops: Iterable[Scop]) -> tuple[str, ...]:
+def recipes_for(scops: Sequence[Scop]) -> tuple[str, ...]:
     """The recipes in the order in which they are tried: both signs first where conditions look at floats.
 
     Of positive numbers alone, `x[i] < 0` is the same for all of them, and a wrong blend would go unseen.

@@ -158,7 +158,7 @@ class Session:
                 sys.exit(0)
 
     def prepare(self) -> dict[str, Any]:
-        """Choose the first recipe under which the reference changes something, is finite and amplifies no rounding errors.
+        """Choose the first recipe under which the reference changes something, finite, and amplifies no rounding.
 
         When none is, the one that amplifies least is used, and the numbers say so.
         """
