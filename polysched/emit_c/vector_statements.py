@@ -7,7 +7,7 @@ not hold.
 from __future__ import annotations
 
 from polysched.emit_c.array_bounds import inside_array
-from polysched.emit_c.c_text import CText, Level, binary, unary
+from polysched.emit_c.c_text import CText, Level, binary, other_lanes
 from polysched.emit_c.tile_accesses import Lanes, Reach
 from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter
@@ -42,7 +42,7 @@ def _conditional(item: If, printer: VectorPrinter, outer: CText | None) -> None:
     kind = printer.types.mask(bits, printer.lanes)
     dtype = BY_NAME[f"int{bits}"]
     held = printer.scope.declare("mask", Piece(mask, dtype, True), kind).text
-    for branch, lanes in ((item.then, held), (item.otherwise, unary("~", held))):
+    for branch, lanes in ((item.then, held), (item.otherwise, other_lanes(held))):
         whole = lanes if outer is None else binary("&", outer, lanes)
         for inner in branch:
             match inner:
