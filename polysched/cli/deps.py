@@ -45,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
         return 0
     for dependences in found:
-        print(f"function {dependences.scop.name}: {len(dependences.pairs)} dependences")
+        count = len(dependences.pairs)
+        print(f"function {dependences.scop.name}: {count} dependence{'' if count == 1 else 's'}")
         print(dependences_text(dependences), end="")
         for reduction in find_reductions(dependences.scop):
             for part in reduction.accumulators:

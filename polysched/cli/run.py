@@ -207,7 +207,8 @@ def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = Fals
     if not measurement.verified:
         never_compared = measurement.verification is None or bool(measurement.verification.problem)
         raise WrongResultError(line, where=measurement.source, hint=(
-            "arguments are filled with random numbers; smaller sizes (--size) keep results finite and well conditioned"
+            "arguments are filled with random numbers; smaller sizes (--size) keep results finite and well "
+            "conditioned, and conditions have to hold for some numbers between -1000 and 1000"
             if never_compared else None))
     output.print(line, markup=False)
     if measurement.timing is not None:

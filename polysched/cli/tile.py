@@ -83,7 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
         values.append({"name": scop.name, "bands": [band.to_json() for band in found]})
         if arguments.json:
             continue
-        print(f"function {scop.name}: {len(tiled.bands)} bands, {sum(bool(b.sizes) for b in tiled.bands)} tiled")
+        count = len(tiled.bands)
+        print(f"function {scop.name}: {count} band{'' if count == 1 else 's'}, "
+              f"{sum(bool(b.sizes) for b in tiled.bands)} tiled")
         for band in tiled.bands:
             print(f"band {band.band}: " + (f"tiles {' x '.join(map(str, band.sizes))}" if band.sizes else "no tiles")
                   + (f", in strips of {band.strip} shared with its neighbours" if band.strip else "")

@@ -77,6 +77,12 @@ def unary(op: str, operand: CText) -> CText:
     return CText(f"{op}({operand.code})" if text[0] in "+-" and op in "+-" else f"{op}{text}", Level.UNARY)
 
 
+def other_lanes(mask: CText) -> CText:
+    """`~mask`; `mask` for `~mask`, since a vector stays of its type."""
+    return CText(mask.code[1:], Level.UNARY) if mask.code.startswith("~") and mask.level == Level.UNARY else unary(
+        "~", mask)
+
+
 def cast(c_name: str, operand: CText) -> CText:
     """`(T)operand`."""
     return CText(f"({c_name}){operand.at(Level.UNARY)}", Level.UNARY)

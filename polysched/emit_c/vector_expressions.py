@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.array_bounds import can_be_read
-from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
+from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, other_lanes, unary
 from polysched.emit_c.conversion_steps import conversion_steps
 from polysched.emit_c.expressions import ExpressionPrinter
 from polysched.emit_c.index import Variable, substitute, variable, variables
@@ -338,14 +338,14 @@ class VectorPrinter:
         sides = [same_bits(bits, self.broadcast(side).text) for side in (then, otherwise)]
         picked = binary("&", sides[0], mask)
         if otherwise.text.code != f"({dtype.c_name})0":
-            picked = binary("|", picked, binary("&", sides[1], unary("~", mask)))
+            picked = binary("|", picked, binary("&", sides[1], other_lanes(mask)))
         return Piece(cast(whole, picked), dtype, True)
 
     def mask(self, condition: Expr, bits: int) -> CText:
         """A condition as a vector of 0 and -1 with lanes of `bits` bits."""
         match condition:
             case Unary(op="!", operand=operand):
-                return unary("~", self.mask(operand, bits))
+                return other_lanes(self.mask(operand, bits))
             case Binary(op=op) if op in LOGICAL:
                 self.require_always(condition.right)
                 sign = "&" if op == "&&" else "|"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polysched.emit_c.array_bounds import inside_array
-from polysched.emit_c.c_text import CText, Level, binary, unary
+from polysched.emit_c.c_text import CText, Level, binary, other_lanes
 from polysched.emit_c.operations import is_product
 from polysched.emit_c.tile_accesses import Lanes, Reach
 from polysched.emit_c.tile_scope import Piece
@@ -59,7 +59,7 @@ def _conditional(item: If, printer: VectorPrinter, outer: Mapping[int, CText]) -
     for branch in (item.then, item.otherwise):
         masks: dict[int, CText] = {}
         for bits in _widths(branch):
-            own = holds[bits] if branch is item.then else unary("~", holds[bits])
+            own = holds[bits] if branch is item.then else other_lanes(holds[bits])
             masks[bits] = declared(binary("&", outer[bits], own) if outer else own, bits)
         for inner in branch:
             match inner:

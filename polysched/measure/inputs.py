@@ -20,10 +20,12 @@ NDArray = npt.NDArray[Any]
 ALIGNMENT_BYTES = 64
 CANARY_BYTES = 4096
 CANARY = 0xA5
-RECIPES = ("dominant", "small", "mixed")
+RECIPES = ("dominant", "small", "mixed", "wide")
 WHOLE = "whole"
 """Small whole numbers for floats, whose products and sums are exact; every value of a byte, its ends more often."""
 SMALLEST_INTEGER, BEYOND_INTEGER = 1, 9
+WIDTHS = (1, 10, 100, 1000)
+"""Largest magnitudes of the recipe `wide`, each for a quarter of the values: programs often compare with one."""
 LARGEST_WHOLE: Mapping[int, int] = {2: 300, 4: 40, 8: 40}
 """Of integers of so many bytes: a few thousand of their products fit an int."""
 
@@ -79,7 +81,7 @@ def fill(array: NDArray, dtype_name: str, *, name: str, recipe: str, seed: int,
     Parameters
     ----------
     name : of the array; two arrays of one kernel get different values.
-    recipe : one of RECIPES, which matter for floating-point arrays only, or WHOLE.
+    recipe : one of RECIPES, or WHOLE.  Integers are negative in "mixed", "wide" and WHOLE only, zero in the last two.
     index_extent : the array is used as a subscript: values are 0 to `index_extent - 1`.
     """
     generator = np.random.default_rng([seed, zlib.crc32(name.encode())])
@@ -94,7 +96,7 @@ def fill(array: NDArray, dtype_name: str, *, name: str, recipe: str, seed: int,
     elif dtype_name == "bool":
         array[...] = generator.integers(0, 2, size=array.shape)
     else:
-        array[...] = generator.integers(SMALLEST_INTEGER, BEYOND_INTEGER, size=array.shape)
+        array[...] = _small_integers(generator, array.shape, recipe, np.iinfo(dtype_name))
 
 
 def set_elements(array: NDArray, elements: Iterable[tuple[Sequence[int], int]]) -> None:
@@ -113,12 +115,23 @@ def _whole_integers(generator: np.random.Generator, shape: tuple[int, ...], kind
     return np.where(generator.random(shape) < 0.25, ends, generator.integers(kind.min, kind.max + 1, shape))
 
 
+def _small_integers(generator: np.random.Generator, shape: tuple[int, ...], recipe: str,
+                    kind: np.iinfo[Any]) -> NDArray:
+    """From 1 to 8; `mixed`: of both signs; `wide`: of both signs and several magnitudes, and zeros among them."""
+    if recipe == "wide":
+        most = generator.choice([min(width, int(kind.max)) for width in WIDTHS], shape)
+        return generator.integers(0 if kind.min == 0 else -most, most + 1)
+    values = generator.integers(SMALLEST_INTEGER, BEYOND_INTEGER, size=shape)
+    return values * generator.choice((-1, 1), shape) if recipe == "mixed" and kind.min < 0 else values
+
+
 def _float_values(generator: np.random.Generator, shape: tuple[int, ...], recipe: str) -> NDArray:
     """Doubles by one recipe.
 
     `dominant` : positive, around 1; square matrices symmetric with a dominant diagonal, so positive definite.
     `small` : positive, at most 1/extent; square matrices close to the unit matrix.
     `mixed` : both signs, between -1 and 1; square matrices with a dominant diagonal.
+    `wide` : both signs, of magnitudes up to 1000.
     """
     extent = max(shape, default=1)
     square = len(shape) == 2 and shape[0] == shape[1]
@@ -128,6 +141,8 @@ def _float_values(generator: np.random.Generator, shape: tuple[int, ...], recipe
         values = generator.random(shape) / extent
     elif recipe == "mixed":
         values = generator.random(shape) * 2 - 1
+    elif recipe == "wide":
+        return np.asarray((generator.random(shape) * 2 - 1) * generator.choice(WIDTHS, shape))
     else:
         raise ValueError(f"no recipe {recipe!r}")
     if square:

@@ -15,7 +15,7 @@ from polysched.measure.building import DEFAULT_FLAGS, Binary, compile_shared, co
 from polysched.measure.call_interface import TIMER, Origin, Slot, probe, wrapper
 from polysched.measure.cold_cache import flush_for
 from polysched.measure.comparison import ArrayComparison
-from polysched.measure.inputs import FLOATS
+from polysched.measure.inputs import FLOATS, RECIPES
 from polysched.measure.isolation import ChildEnd, End, Limits, run_isolated
 from polysched.measure.machine import (
     available_cores,
@@ -33,6 +33,7 @@ from polysched.measure.statistics import Sample, Timing
 from polysched.measure.threads import pinned_processors, thread_environment, usable_processors
 from polysched.measure.work import count_work
 from polysched.measure.workspace import workspace
+from polysched.scop.body import Load, branch_conditions, walk
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature
 from polysched.target import Compiler, find_compiler
@@ -155,7 +156,8 @@ def compare_and_time(subject: Subject, given_sizes: Mapping[str, int], *, option
         check_memory(slots, min(available_memory(), options.limits.memory_bytes))
         binaries = build_both(subject, slots, folder=folder, compiler=compiler, flags=options.flags)
         timer = compile_shared(TIMER, name="timer", folder=folder, compiler=compiler, flags=("-O2",), openmp=False)
-        request = _request(slots, binaries, timer, options=options, threads=threads)
+        request = _request(slots, binaries, timer, options=options, threads=threads,
+                           recipes=recipes_for(subject.scops))
         ended = run_isolated(CHILD_MODULE, request, folder=folder, limits=options.limits,
                              environment=thread_environment(threads, pin=options.pin), on_report=on_report)
     return _measurement(subject, size, options, binaries, ended, threads=threads, started=started,
@@ -194,7 +196,7 @@ def _global_test(subject: Subject, folder: Path, compiler: Compiler) -> Callable
 
 
 def _request(slots: Sequence[Slot], binaries: tuple[Binary, Binary], timer: Binary, *, options: MeasureOptions,
-             threads: int) -> dict[str, Any]:
+             threads: int, recipes: Sequence[str] = RECIPES) -> dict[str, Any]:
     """What the child needs to know, as JSON values."""
     global_index = {s.name: i for i, s in enumerate(s for s in slots if s.origin is Origin.GLOBAL)}
     places = [{"name": s.name, "dtype": s.dtype.name, "origin": s.origin.value, "shape": list(s.shape),
@@ -204,8 +206,22 @@ def _request(slots: Sequence[Slot], binaries: tuple[Binary, Binary], timer: Bina
     flush = flush_for(cpus or usable_processors()) if options.cold_cache else None
     return {"original": str(binaries[0].path), "transformed": str(binaries[1].path), "timer": str(timer.path),
             "places": places, "seed": options.seed, "tolerance": options.tolerance, "pairs": options.pairs,
-            "least_pairs": options.least_pairs, "budget_seconds": options.budget_seconds,
+            "recipes": list(recipes), "least_pairs": options.least_pairs, "budget_seconds": options.budget_seconds,
             "warmups": options.warmups, "flush": str(flush or ""), "cpus": cpus}
+
+
+def recipes_for(scops: Sequence[Scop]) -> tuple[str, ...]:
+    """The recipes in the order in which they are tried: both signs first where conditions look at floats.
+
+    Of positive numbers alone, `x[i] < 0` is the same for all of them, and a wrong blend would go unseen.
+    """
+    first = ("mixed",) if any(map(_compares_floats, scops)) else ()
+    return (*first, *(recipe for recipe in RECIPES if recipe not in first))
+
+
+def _compares_floats(scop: Scop) -> bool:
+    conditions = [c for statement in scop.statements for c in branch_conditions(statement.body)]
+    return any(isinstance(e, Load) and e.dtype.name in FLOATS for c in conditions for e in walk(c))
 
 
 def _measurement(subject: Subject, size: ProblemSize, options: MeasureOptions, binaries: tuple[Binary, Binary],

@@ -22,7 +22,6 @@ from polysched.measure.cold_cache import FlushMemory, flush_from
 from polysched.measure.comparison import ArrayComparison, compare
 from polysched.measure.inputs import (
     FLOATS,
-    RECIPES,
     STORAGE_TYPES,
     GuardedArray,
     NDArray,
@@ -159,18 +158,18 @@ class Session:
                 sys.exit(0)
 
     def prepare(self) -> dict[str, Any]:
-        """Choose the first recipe under which the reference is finite and does not amplify rounding errors.
+        """Choose the first recipe under which the reference changes something, finite, and amplifies no rounding.
 
         When none is, the one that amplifies least is used, and the numbers say so.
         """
         has_floats = any(p.dtype in FLOATS and p.filled for p in self.places)
         tried: list[dict[str, Any]] = []
-        for recipe in RECIPES if has_floats else RECIPES[:1]:
+        for recipe in self.request["recipes"]:
             conditioning = self._try_recipe(recipe, has_floats=has_floats)
             tried.append(conditioning)
             if conditioning["suits"]:
                 return conditioning
-        best = min(tried, key=lambda c: (c["not_finite"], c["amplified"]))
+        best = min(tried, key=lambda c: (not c["changes"], c["not_finite"], c["amplified"]))
         if best is not tried[-1]:
             self._try_recipe(best["recipe"], has_floats=has_floats)
         return best
@@ -189,7 +188,8 @@ class Session:
         for place, result in zip(self.places, self.reference, strict=True):
             np.copyto(result, place.work["original"])
         amplified = 0.0
-        not_finite = sum(c.not_finite for c in self.compare_with("original"))
+        left = self.compare_with("original")
+        not_finite, changes_any = sum(c.not_finite for c in left), any(c.changed for c in left)
         if has_floats and not not_finite:
             kept = [p.pristine.copy() if p.dtype in FLOATS and p.filled else None for p in self.places]
             for place, copy in zip(self.places, kept, strict=True):
@@ -204,7 +204,8 @@ class Session:
                     np.copyto(place.pristine, copy)
         else:
             suits = not not_finite
-        return {"recipe": recipe, "suits": suits, "not_finite": not_finite, "amplified": amplified}
+        return {"recipe": recipe, "suits": suits and changes_any, "changes": changes_any, "not_finite": not_finite,
+                "amplified": amplified}
 
     def compare_with(self, program_name: str) -> list[ArrayComparison]:
         """Compare what a program left in every place with the reference."""

@@ -36,7 +36,8 @@ def with_concurrent_start(search: Search, band: Band, active: list[Active]) -> B
             continue
         shifted = _shifted(search, rows, edges)
         if shifted is not None:
-            search.note(f"concurrent start along {degrees} dimensions: {scale} times the first row")
+            along = f"{degrees} dimension{'' if degrees == 1 else 's'}"
+            search.note(f"concurrent start along {along}: {scale} times the first row")
             first = Row(of=shifted, costs=band.rows[0].costs)
             return Band(components=band.components, rows=(first, *band.rows[1:]))
     return band

@@ -265,6 +265,19 @@ def _certain_loads(expr: Expr) -> Iterator[str]:
                 yield from _certain_loads(child)
 
 
+def branch_conditions(body: tuple[BodyStatement, ...]) -> Iterator[Expr]:
+    """The conditions that decide what an instance computes, in execution order; not those of loops."""
+    for item in body:
+        match item:
+            case Assign():
+                yield from (e.condition for e in walk(item.value) if isinstance(e, Select))
+            case If():
+                yield item.condition
+                yield from branch_conditions((*item.then, *item.otherwise))
+            case While():
+                yield from branch_conditions(item.body)
+
+
 def references(body: tuple[BodyStatement, ...]) -> Iterator[str]:
     """Every access reference that a body uses, in evaluation order, repeats included."""
     for item in body:

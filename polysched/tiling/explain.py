@@ -105,7 +105,8 @@ def _levels(plan: BandPlan, target: Target, scop: Scop) -> tuple[LevelExplanatio
     sets = plan.shape is None and has_columns(nest)
 
     def moved(plan: BandPlan, c: CacheLevel) -> int:
-        return sum(traffic_bytes(nest, plan_structure(plan), c.size_bytes, c.line_bytes, c if sets else None))
+        return sum(traffic_bytes(nest, plan_structure(plan), c.size_bytes, c.line_bytes, c if sets else None,
+                                 in_box=False))
 
     return tuple(LevelExplanation(level=c.level, capacity_bytes=c.size_bytes, untiled_bytes=moved(untiled, c),
                                   tiled_bytes=moved(plan, c), bound=lower_bound(nest, c.size_bytes, touched))
@@ -187,7 +188,8 @@ def explain_text(explanation: BandExplanation) -> str:
     lines += [f"  {'L' + str(e.level):6}{_bytes(e.capacity_bytes):>12}{_bytes(e.untiled_bytes):>14}"
               + (f"{_bytes(e.tiled_bytes):>14}" if compared else "") + f"{_bytes(int(e.bound.bytes)):>14}"
               for e in explanation.levels]
-    lines.append("  moved into the tile's cache, by reference:")
+    lines.append("  moved into the tile's cache, by reference"
+                 f"{'' if nest.is_box else ', if the loops filled the box around them'}:")
     lines += [f"    {r.array}: {volume}" for r, volume in zip(nest.references, _volumes(plan), strict=True)]
     return "\n".join(lines)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import islpy as isl
@@ -14,6 +14,7 @@ from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assign
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
+from polysched.tiling.box_shares import Instances
 from polysched.tiling.distribute import sets_of, statement_names
 from polysched.tiling.point_count import point_count
 from polysched.tiling.position import Position, branch, inside, is_independent
@@ -49,6 +50,7 @@ class Nest:
     expected : per loop, whether the extent holds for the parameter values that the user names, or arrays bound.
     free : per loop, whether it has the same iterations wherever the others are; not asked for in a box.
     constant : per loop, whether its values are the same for all parameter values for which it runs at all.
+    counted : the instances themselves, where somebody wants to count what they touch.
     """
 
     loops: tuple[str, ...]
@@ -66,6 +68,7 @@ class Nest:
     small_density: float | None = None
     free: tuple[bool, ...] = ()
     constant: tuple[bool, ...] = ()
+    counted: Instances | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.fixed:
@@ -121,6 +124,8 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
     return Nest(loops=tuple(_loop_name(scop, names, member) for member in members),
                 extents=tuple(_extent(position.domain, member, parameters) for member in members),
                 references=nest_references(scop, names, path, parameters, first=len(position.path)),
+                counted=Instances(scop=scop, domain=position.domain, path=path, first=len(position.path),
+                                  parameters=parameters),
                 density=_density(position.domain, path, depth, parameters), small_density=filled,
                 free=_free_loops(position.domain, path, len(members)) if filled <= BOX else (),
                 constant=tuple(not _sizes(position.domain, member, where_it_runs=True) for member in members),

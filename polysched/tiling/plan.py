@@ -63,7 +63,8 @@ def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, i
                         threads=options.parallel)
     if isinstance(options.register, tuple) and not any(isinstance(p, BandPlan) and p.shape for p in plans.values()):
         raise UsageError("no nest can have this register block", witness=" x ".join(map(str, options.register)),
-                         hint=f"columns are whole vectors of {options.target.vector_bits} bits, and all accumulators "
+                         hint="a block holds sums around a loop, as that over k in C[i][j] += A[i][k] * B[k][j]; its "
+                         f"columns are whole vectors of {options.target.vector_bits} bits, and all accumulators "
                          f"and a row of operands fit {options.target.vector_registers} registers")
     return plans
 

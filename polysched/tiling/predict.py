@@ -147,7 +147,8 @@ def _predicted(names: tuple[str, ...], nest: Nest, levels: tuple[Level, ...], ta
     core = core_seconds if core_seconds is not None else model.core_cycles(plan, levels) / target.frequency_hz
     return NestPrediction(
         statements=names, nest=nest, structure=levels,
-        traffic=tuple(sum(size for k, size in enumerate(traffic_bytes(nest, levels, c.size_bytes, c.line_bytes))
+        traffic=tuple(sum(size for k, size in enumerate(traffic_bytes(nest, levels, c.size_bytes, c.line_bytes,
+                                                                           in_box=False))
                           if k not in known) for c, known in zip(target.caches, warm, strict=True)),
         seconds=model.together(plan, levels, core, block=core_seconds is not None, warm=warm))
 

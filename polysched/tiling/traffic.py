@@ -40,14 +40,18 @@ def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: in
         return prod(reference.reach) * reference.element_bytes
     if not reference.coefficients:
         return reference.element_bytes
-    lengths = _lengths(reference, edges)
-    elements = prod(lengths)
-    if coupled(reference):
-        touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))
-        elements = min(elements, touched * prod(span + 1 for span in reference.spans))
-    run = lengths[reference.row_dim]
-    rows = max(1, elements // run)
+    run = _lengths(reference, edges)[reference.row_dim]
+    rows = max(1, _elements(reference, edges) // run)
     return rows * (run * reference.element_bytes + line_bytes - reference.element_bytes)
+
+
+def _elements(reference: Reference, edges: tuple[int, ...]) -> int:
+    """Elements that a box of iterations touches."""
+    elements = prod(_lengths(reference, edges))
+    if not coupled(reference):
+        return elements
+    touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))
+    return min(elements, touched * prod(span + 1 for span in reference.spans))
 
 
 def rows_fit(nest: Nest, edges: tuple[int, ...], cache: CacheLevel) -> bool:
@@ -89,18 +93,33 @@ def working_set_bytes(nest: Nest, edges: tuple[int, ...], line_bytes: int) -> in
 
 
 def traffic_bytes(nest: Nest, structure: tuple[Level, ...], capacity_bytes: int,
-                  line_bytes: int, cache: CacheLevel | None = None) -> tuple[int, ...]:
+                  line_bytes: int, cache: CacheLevel | None = None, *, in_box: bool = True) -> tuple[int, ...]:
     """Bytes moved into (and for written data out of) a cache of the given capacity, per reference of the nest.
 
     Parameters
     ----------
     cache : rows that share its sets fit only as far as its ways do; None where sets are of no matter.
+    in_box : for instances that fill the bounding box of the loops; else for those that there are, which takes longer.
     """
     inside = _edges_inside(nest, structure)
     fits = next((k for k, edges in enumerate(inside) if working_set_bytes(nest, edges, line_bytes) <= capacity_bytes
                  and (cache is None or rows_fit(nest, edges, cache))), len(structure))
-    return tuple(transfers(reference) * _moved(reference, nest, structure, inside, fits, line_bytes)
-                 for reference in nest.references)
+    moved = (_moved(reference, nest, structure, inside, fits, line_bytes) for reference in nest.references)
+    return tuple(transfers(reference) * (size if in_box else ceil(size * share_of_box(nest, reference, repeating)))
+                 for reference, (size, repeating) in zip(nest.references, moved, strict=True))
+
+
+def share_of_box(nest: Nest, reference: Reference, repeating: frozenset[int]) -> float:
+    """How much of what a box of instances would touch, anew for all values of some loops, the instances do touch."""
+    if nest.counted is None or reference.whole:
+        return 1.0
+    found = nest.counted.touched(reference, repeating)
+    if found is None:
+        return 1.0
+    alone, touched = found
+    edges = tuple(1 if loop in repeating else extent for loop, extent in enumerate(nest.extents))
+    box = prod(nest.extents[loop] for loop in repeating) * _elements(alone, edges)
+    return min(1.0, touched / box)
 
 
 def _edges_inside(nest: Nest, structure: tuple[Level, ...]) -> list[tuple[int, ...]]:
@@ -114,19 +133,21 @@ def _edges_inside(nest: Nest, structure: tuple[Level, ...]) -> list[tuple[int, .
 
 
 def _moved(reference: Reference, nest: Nest, structure: tuple[Level, ...], inside: list[tuple[int, ...]], fits: int,
-           line_bytes: int) -> int:
+           line_bytes: int) -> tuple[int, frozenset[int]]:
+    """Bytes, and the loops for each of whose values they move anew."""
     outer = fits
     while outer > 0 and not reference.moves_with(structure[outer - 1].loop):
         outer -= 1
     if outer == 0:
-        return footprint_bytes(reference, inside[fits], line_bytes)
+        return footprint_bytes(reference, inside[fits], line_bytes), frozenset()
     # along the nearest loop that moves it, neighbouring boxes overlap: count their union once
     edges = list(inside[fits])
     moving = structure[outer - 1].loop
     edges[moving] = inside[outer - 1][moving]
     times = prod((_times(inside[k][structure[k].loop], structure[k].step, whole=not reference.moves_with(
         structure[k].loop)) for k in range(outer - 1)), start=Fraction(1))
-    return int(times * footprint_bytes(reference, tuple(edges), line_bytes))
+    repeating = frozenset(structure[k].loop for k in range(outer - 1))
+    return int(times * footprint_bytes(reference, tuple(edges), line_bytes)), repeating
 
 
 def _times(iterations: int, step: int, *, whole: bool) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import gcd
 
 import islpy as isl
 
@@ -62,7 +63,7 @@ def skew(tiles: tuple[Loop, ...], *, degrees: int = 1) -> tuple[Loop, ...]:
 def rows_at_one_time(position: Position, points: tuple[Loop, ...]) -> tuple[Loop, ...]:
     """The two point loops of tiles between faces that both move on with time, as time and a row.
 
-    Rewrite:  [t - i, t + i]  ->  [2 t, t + i]      where neither row has independent iterations, but the new one has
+    Rewrite:  [t - i, t + i]  ->  [t, t + i]      where neither row has independent iterations, but the new one has
 
     A row along either face goes through time; at one value of their sum the second one goes through space.  Rows that
     move more than one iterator stay as they are: an anti-diagonal of a sweep in place has no unit stride.
@@ -72,11 +73,26 @@ def rows_at_one_time(position: Position, points: tuple[Loop, ...]) -> tuple[Loop
     if len(points) != 2 or any(is_independent(inside(position, other.function), loop.function)
                                for other, loop in (points, points[::-1])):
         return points
-    time = Loop(function=points[0].function.add(points[1].function), mark=points[0].mark)
+    time = Loop(function=_without_gaps(points[0].function.add(points[1].function)), mark=points[0].mark)
     row = points[1]
     wanted = is_independent(inside(position, time.function), row.function) and _is_straight(
         position.domain, time.function, row.function)
     return (time, row) if wanted else points
+
+
+def _without_gaps(function: isl.UnionPwAff) -> isl.UnionPwAff:
+    """The function divided by what all its values, but for one remainder, are multiples of: t for 2 t or 2 t + 1."""
+    pieces = function.get_pw_aff_list()
+    parts = [aff for k in range(pieces.n_pw_aff()) for _, aff in pieces.get_at(k).get_pieces()]
+    if any(aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one() for aff in parts):
+        return function
+    step = gcd(*(int(aff.get_coefficient_val(kind, k).to_python()) for aff in parts
+                 for kind in (isl.dim_type.in_, isl.dim_type.param) for k in range(aff.dim(kind))))
+    rests = {int(aff.get_constant_val().to_python()) % step for aff in parts} if step > 1 else set()
+    if len(rests) != 1:
+        return function
+    rest = isl.UnionPwAff.val_on_domain(function.domain(), isl.Val.int_from_si(isl.DEFAULT_CONTEXT, rests.pop()))
+    return function.sub(rest).scale_down_val(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, step)).floor()
 
 
 def _is_straight(domain: isl.UnionSet, time: isl.UnionPwAff, row: isl.UnionPwAff) -> bool:

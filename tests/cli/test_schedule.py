@@ -120,7 +120,7 @@ def test_every_command_schedules_the_same_program(tmp_path: Path) -> None:
     shown = json.loads(polysched("schedule", "in.c", "--json", folder=tmp_path).stdout)
     assert [m["parallel"] for m in shown["bands"][0]["members"]] == [True, True]
     assert shown["expanded"] == {"s": ["i", "j"]}
-    assert "1 bands, 1 tiled" in polysched("tile", "in.c", "--tile", "8", folder=tmp_path).stdout
+    assert ": 1 band, 1 tiled" in polysched("tile", "in.c", "--tile", "8", folder=tmp_path).stdout
     polysched("c2c", "in.c", "--tile", "8", "--dump-stages", "stages", "-o", "out.c", folder=tmp_path)
     stage = (tmp_path / "stages" / "3-schedule.txt").read_text()
     assert isl.Schedule(shown["tree"]).plain_is_equal(isl.Schedule(stage[stage.index("domain:"):]))

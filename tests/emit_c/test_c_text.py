@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, unary
+from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, other_lanes, unary
 
 A, B, C = CText("a"), CText("b"), CText("c")
 
@@ -31,6 +31,9 @@ A, B, C = CText("a"), CText("b"), CText("c")
     (conditional(binary("<", A, B), A, conditional(C, A, B)), "a < b ? a : c ? a : b"),
     (conditional(conditional(A, B, C), A, B), "(a ? b : c) ? a : b"),
     (binary("+", conditional(A, B, C), A), "(a ? b : c) + a"),
+    (other_lanes(binary("&", A, B)), "~(a & b)"),
+    (other_lanes(other_lanes(binary("&", A, B))), "(a & b)"),
+    (other_lanes(binary("&", unary("~", A), B)), "~(~a & b)"),
 ])
 def test_text(text: CText, expected: str) -> None:
     assert text.code == expected

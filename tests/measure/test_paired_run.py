@@ -8,9 +8,10 @@ import pytest
 from polysched.measure.building import compile_shared
 from polysched.measure.call_interface import TIMER, Origin, Slot, wrapper
 from polysched.measure.isolation import ChildEnd, End, Limits, run_isolated
-from polysched.measure.paired import MeasureOptions, _request, read_timing, read_verification
+from polysched.measure.paired import MeasureOptions, _request, read_timing, read_verification, recipes_for
 from polysched.measure.perf_counters import PerfCounters
 from polysched.measure.workspace import workspace
+from polysched.scop import from_c_text
 from polysched.scop.dtypes import BY_NAME
 from polysched.target import find_compiler
 
@@ -89,6 +90,29 @@ def test_an_original_that_changes_nothing_verifies_nothing() -> None:
     verification = verification_of(run_pair(nothing, nothing))
     assert not verification.passed
     assert verification.problem == "the original code changes nothing that can be seen from outside"
+
+
+@pytest.mark.parametrize(("element", "condition"), [
+    ("int", "A[i] < 0"), ("int", "A[i] == 0"), ("int", "A[i] > 50"), ("unsigned char", "A[i] > 128"),
+    ("double", "A[i] < 0"), ("double", "A[i] > 100")])
+def test_inputs_are_found_for_which_a_condition_holds(element: str, condition: str) -> None:
+    text = f"void f(int n, {element} *A, {element} *B) {{ for (int i = 0; i < n; i++) if ({condition}) B[i] = 77; }}"
+    dtype = {"int": "int32", "double": "float64"}.get(element, "uint8")
+    slots = (slot("n", "int32", value=500), slot("A", dtype, shape=(500,)), slot("B", dtype, shape=(500,)))
+    verification = verification_of(run_pair(text, text, slots))
+    assert verification.passed, verification.problem
+
+
+@pytest.mark.parametrize(("body", "first"), [
+    ("if (A[i] < 0) B[i] = 1; else B[i] = 2;", "mixed"), ("B[i] = A[i] < 0.25 ? A[i] : 3;", "mixed"),
+    ("B[i] = A[i] * 2;", "dominant"), ("if (i > 5) B[i] = A[i];", "dominant")])
+def test_conditions_on_floats_get_numbers_of_both_signs(body: str, first: str) -> None:
+    scop = from_c_text(f"""void f(int n, double A[n], double B[n]) {{
+        #pragma scop
+        for (int i = 0; i < n; i++) {{ {body} }}
+        #pragma endscop
+    }}""")
+    assert recipes_for([scop])[0] == first
 
 
 def test_an_original_that_gives_nan_verifies_nothing() -> None:

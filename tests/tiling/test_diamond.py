@@ -121,3 +121,15 @@ def test_points_of_faces_change_where_rows_go_through_space(functions, dependenc
                   for k, name in enumerate(functions))
     position = Position(domain=isl.UnionSet("{ S[i, j] : 0 <= i, j < 9 }"), dependences=isl.UnionMap(dependences))
     assert (rows_at_one_time(position, loops) is not loops) == changes
+
+
+@pytest.mark.parametrize(("functions", "time"), [
+    (("2t - i", "2t + i"), "t"), (("2t - i", "2t + i + 3"), "t"), (("2t - i", "4 + 2t + i"), "1 + t")])
+def test_rows_of_points_go_by_time_itself_and_not_by_its_multiples(functions, time):
+    """Loops over 2 t, in steps of two, made every bound and subscript a division."""
+    loops = tuple(Loop(function=isl.UnionPwAff(f"{{ S[t, i] -> [({name})] }}"), mark=LoopMark(member=k))
+                  for k, name in enumerate(functions))
+    position = Position(domain=isl.UnionSet("{ S[t, i] : 0 <= t, i < 9 }"), dependences=isl.UnionMap(
+        "{ S[t, i] -> S[t + 1, i + 2]; S[t, i] -> S[t + 1, i - 2] }"))
+    found = rows_at_one_time(position, loops)[0].function
+    assert found.plain_is_equal(isl.UnionPwAff(f"{{ S[t, i] -> [({time})] }}")), found
