@@ -64,6 +64,8 @@ REFUSALS = [
     ("for (i = 0; i < n; i++) { double *r = A + one.a; one.a++; r[0] = 1; }",
      "the pointer `r` depends on a member that is no integer or changes", "one.a", "in front of the region"),
     ("const double k = 1; A;", "no effect that can be analysed", "A", "for, if, while, assignments"),
+    ("(void)shaky;", "no effect that can be analysed", "(void) shaky", "for, if, while, assignments"),
+    ("(void)(A[0] > 0 ? j++ : 0);", "no effect that can be analysed", None, "for, if, while, assignments"),
     ("int w[n] = {1}; A[0] = w[0];", "no constant size", "int w[n]", "as a number"),
     ("int w[3] = {[1] = 2}; A[0] = w[0];", "designators", "int w[3]", "one by one"),
     ("A[i + q] = 1;", "`q` is not declared", None, "declare it"),
