@@ -1,4 +1,4 @@
-"""Statements that compute nothing and tell the compiler something: assumptions, values that are no longer needed or used.
+"""Statements that compute nothing and tell the compiler something: assumptions, and values that nobody uses.
 
 `__pencil_assume` and `__pencil_kill` are PENCIL's (Baghdadi et al., "PENCIL: A Platform-Neutral Compute Intermediate
 Language for Accelerator Programming", PACT 2015), `__builtin_assume` is clang's.
@@ -18,7 +18,7 @@ ASSUMPTIONS = frozenset({"__pencil_assume", "__builtin_assume"})
 REMARKS = ASSUMPTIONS | {"__pencil_kill"}
 
 
-_WITHOUT_EFFECT = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ArrayRef)
+_WITHOUT_EFFECT = (c_ast.Constant, c_ast.UnaryOp, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ArrayRef)
 _OPERATORS_WITHOUT_EFFECT = frozenset({"+", "-", "~", "!", "*", "&"})
 
 
@@ -38,8 +38,9 @@ def _has_no_effect(x: Extraction, node: c_ast.Node) -> bool:
         return _is_plain(x.bindings.symbol(node).ctype)
     if isinstance(node, c_ast.Cast):
         return _has_no_effect(x, node.expr)
-    plain = isinstance(node, _WITHOUT_EFFECT) or (isinstance(node, c_ast.UnaryOp) and node.op in _OPERATORS_WITHOUT_EFFECT)
-    return plain and all(_has_no_effect(x, operand) for _, operand in node.children())
+    if isinstance(node, c_ast.UnaryOp) and node.op not in _OPERATORS_WITHOUT_EFFECT:
+        return False
+    return isinstance(node, _WITHOUT_EFFECT) and all(_has_no_effect(x, operand) for _, operand in node.children())
 
 
 def _is_plain(ctype: CType) -> bool:

@@ -186,7 +186,7 @@ def test_syntax_error_has_the_compilers_message():
 
 def test_beyond_standard_c_is_not_called_a_syntax_error():
     with pytest.raises(UnsupportedScopError) as caught:
-        from_c_text("int g(int x) { asm volatile (\"nop\"); }\nvoid f(int n) {\n#pragma scop\n#pragma endscop\n}\n",
+        from_c_text("int g(int x) { return ({ x; }); }\nvoid f(int n) {\n#pragma scop\n#pragma endscop\n}\n",
                     path="given.c")
     assert caught.value.where.line == 1
     assert "beyond standard C" in caught.value.problem
