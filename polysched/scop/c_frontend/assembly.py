@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 CALL = "asm"
+MARK = "polysched_mark_"  # how the words begin that `macro_marks` adds to a text
 _WORDS = frozenset({"asm", "__asm", "__asm__"})
 _QUALIFIERS = frozenset({"volatile", "inline"})
-_TOKEN = re.compile(r'^#[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|[^\w\s]', re.M)
+_TOKEN = re.compile(r'^[ \t]*#[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\w+|[^\w\s]', re.M)
 _ENDS_A_STATEMENT = frozenset({";", "{", "}", ")", ":", "else", "do"})
 
 
@@ -25,7 +26,7 @@ def without_assembly(text: str) -> str:
     """
     if not any(word in text for word in _WORDS):
         return text
-    tokens = [t for t in _TOKEN.finditer(text) if not t[0].startswith("#")]
+    tokens = tokens_of(text)
     parts, copied, depth, at = [], 0, 0, 0
     while at < len(tokens):
         word = tokens[at][0]
@@ -37,9 +38,14 @@ def without_assembly(text: str) -> str:
         is_statement = depth > 0 and tokens[at - 1][0] in _ENDS_A_STATEMENT
         span = text[tokens[at].start():tokens[end].end()]
         operands = ", ".join(f"&({' '.join(o.split())})" for o in _operands(text, tokens[at:end + 1]))
-        parts += [text[copied:tokens[at].start()], f"{CALL}({operands})" if is_statement else "", _lines(span)]
+        parts += [text[copied:tokens[at].start()], f"{CALL}({operands})" if is_statement else "", line_ends(span)]
         copied, at = tokens[end].end(), end + 1
     return "".join(parts) + text[copied:]
+
+
+def tokens_of(text: str) -> list[re.Match[str]]:
+    """The tokens of preprocessed text without directives and marks; numbers may come in pieces."""
+    return [t for t in _TOKEN.finditer(text) if not t[0].lstrip().startswith(("#", MARK))]
 
 
 def _end(tokens: Sequence[re.Match[str]], at: int) -> int | None:
@@ -49,15 +55,16 @@ def _end(tokens: Sequence[re.Match[str]], at: int) -> int | None:
         at += 1
     if at + 1 >= len(tokens) or tokens[at][0] != "(" or not tokens[at + 1][0].startswith('"'):
         return None
-    return _closing(tokens, at)
+    return closing(tokens, at)
 
 
-def _closing(tokens: Sequence[re.Match[str]], opening: int) -> int | None:
+def closing(tokens: Sequence[re.Match[str]], opening: int) -> int | None:
+    """Where the bracket that opens at a token is closed; None where it is not, or none opens there."""
     depth = 0
     for at in range(opening, len(tokens)):
         depth += (tokens[at][0] == "(") - (tokens[at][0] == ")")
         if depth == 0:
-            return at
+            return at if at > opening else None
     return None
 
 
@@ -65,7 +72,7 @@ def _operands(text: str, tokens: Sequence[re.Match[str]]) -> Iterator[str]:
     """The expressions in brackets behind a constraint, `"=r" (x)`."""
     at = 0
     while at + 1 < len(tokens):
-        end = _closing(tokens, at + 1) if tokens[at][0].startswith('"') and tokens[at + 1][0] == "(" else None
+        end = closing(tokens, at + 1) if tokens[at][0].startswith('"') and tokens[at + 1][0] == "(" else None
         if end is None:
             at += 1
             continue
@@ -73,6 +80,6 @@ def _operands(text: str, tokens: Sequence[re.Match[str]]) -> Iterator[str]:
         at = end
 
 
-def _lines(span: str) -> str:
+def line_ends(span: str) -> str:
     """The line ends and line markers of a text."""
     return "".join(f"\n{line}" if line.startswith("#") else "\n" for line in span.split("\n")[1:])

@@ -10,7 +10,6 @@ from pycparser import c_ast, c_generator, c_parser
 from pycparser.c_parser import ParseError
 
 from polysched.errors import SourceLocation, UnsupportedScopError
-from polysched.scop.c_frontend.assembly import without_assembly
 from polysched.scop.c_frontend.preprocess import SourceFile, check_syntax
 from polysched.scop.c_frontend.regions import TextRegion
 
@@ -51,7 +50,7 @@ def parse(source: SourceFile, preprocessed: str) -> c_ast.FileAST:
     UnsupportedScopError : only the parser cannot read it.
     """
     try:
-        return c_parser.CParser().parse(PRELUDE + without_assembly(preprocessed), source.path)
+        return c_parser.CParser().parse(PRELUDE + preprocessed, source.path)
     except ParseError as error:
         check_syntax(source)
         place = _PLACE.match(str(error))
