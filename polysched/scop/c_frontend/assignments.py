@@ -8,14 +8,14 @@ from pycparser import c_ast
 from polysched.scop import dtypes
 from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, Literal, Unary
 from polysched.scop.c_frontend.affine import affine, convert
-from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
+from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar, StructType, Unsupported
 from polysched.scop.c_frontend.delinearise import subscript_polynomial
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, Known, NotAffine
 from polysched.scop.c_frontend.members import is_fixed
 from polysched.scop.c_frontend.order import Leaf, OpenStatement, Tree, sequence
 from polysched.scop.c_frontend.parse import everything, place
-from polysched.scop.c_frontend.places import pointed
+from polysched.scop.c_frontend.places import pointed, unusable
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 
 
@@ -244,6 +244,8 @@ def declared_scalar(x: Extraction, node: c_ast.Decl) -> Symbol | None:
         x.pointers[symbol] = _fixed_pointer(x, node, symbol)
         return None
     x.known.pop(symbol, None)
+    if node.init is not None and isinstance(symbol.ctype, StructType | Unsupported):
+        raise unusable(x, node, symbol.ctype)
     if node.init is not None and (not isinstance(symbol.ctype, Scalar) or isinstance(node.init, c_ast.InitList)):
         raise x.refuse("initial values of an array under a condition on data", node,
                        hint="declare the array before the condition")

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from pycparser import c_ast
 
 from polysched.scop import dtypes
+from polysched.scop.c_frontend.attributes import CHANGED
 from polysched.scop.c_frontend.enumerations import object_type
 from polysched.scop.c_frontend.parse import BUILT_IN_TYPES
 from polysched.scop.dtypes import DType
@@ -157,6 +158,8 @@ def qualified(ctype: CType, quals: tuple[str, ...]) -> CType:
     if "_Atomic" in quals:
         return Unsupported("an atomic object is shared with other threads")
     match ctype:
+        case Scalar() if CHANGED in quals:
+            return Unsupported("an attribute makes a vector or a number of another size of it")
         case Scalar():
             return replace(ctype, constant=ctype.constant or "const" in quals,
                            volatile=ctype.volatile or "volatile" in quals)

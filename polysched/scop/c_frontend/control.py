@@ -83,8 +83,6 @@ def walk(x: Extraction, node: c_ast.Node | None, domain: isl.Set) -> Walked:
         return Walked(declaration(x, node, domain), domain)
     if isinstance(node, c_ast.Assignment) or is_increment(node):
         return Walked(assignment(x, node, domain), domain)
-    if isinstance(node, c_ast.Cast) and isinstance(node.expr, c_ast.Constant):
-        return Walked(None, domain)
     if isinstance(node, c_ast.Label) and node.name not in x.jump_targets:
         return walk(x, node.stmt, domain)
     if is_remark(x, node):

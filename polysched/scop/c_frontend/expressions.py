@@ -241,6 +241,8 @@ def _pure_function(b: StatementBuilder, node: c_ast.FuncCall, name: str) -> Pure
         return MATH[name]
     if name in x.pure:
         return _declared(x, node, name)
+    if name == "offsetof":
+        raise x.refuse("the offset of a member is not known", node, hint="write the number")
     raise x.refuse(f"`{name}` may have side effects", node,
                    hint=f"if it only computes with its arguments, say so: `#pragma polysched pure {name}` before the "
                         "region, or the option for pure functions")

@@ -22,6 +22,7 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from polysched.errors import SourceSyntaxError
+from polysched.scop.c_frontend.assembly import MARK
 from polysched.scop.c_frontend.preprocess import SourceFile, preprocess
 from polysched.scop.c_frontend.text_scan import Scanner, Token
 
@@ -55,7 +56,7 @@ class MacroMarks:
 
     def _read_marks(self, source: SourceFile) -> dict[str, int]:
         """Behind how many tokens each mark stands; none where marks change what is read."""
-        prefix = "polysched_mark_"
+        prefix = MARK
         while prefix in source.text:
             prefix += "_"
         try:
@@ -71,7 +72,7 @@ class MacroMarks:
                 found[word.removeprefix(prefix)].append(len(words))
             else:
                 words.append(word)
-        if words != [token[0] for token in self._preprocessed.tokens]:
+        if [*map(_without_content, words)] != [_without_content(token[0]) for token in self._preprocessed.tokens]:
             return {}
         return {mark: places[0] for mark, places in found.items() if len(places) == 1}
 
@@ -101,6 +102,11 @@ class MacroMarks:
         return node.coord is not None and any(
             holds(bisect_left(self._starts, offset + node.coord.column - 1))
             for offset in self._offsets.get(node.coord.line, ()))
+
+
+def _without_content(word: str) -> str:
+    """A token as it is compared; what a string says may differ (`__FILE__` of a header, `__TIME__`)."""
+    return '"' if word.startswith('"') else word
 
 
 def _is_line_marker(text: str, token: Token) -> bool:

@@ -10,6 +10,7 @@ from pycparser import c_ast
 from polysched.errors import UnsupportedScopError
 from polysched.scop import dtypes
 from polysched.scop.body import Assign, Binary, BodyStatement, Expr, If, Literal, While
+from polysched.scop.c_frontend import assembly
 from polysched.scop.c_frontend.affine import may_be
 from polysched.scop.c_frontend.assignments import (
     assign,
@@ -45,6 +46,8 @@ def refused(x: Extraction, node: c_ast.Node) -> UnsupportedScopError:
     kind = type(node).__name__
     if kind in CONTROL_WORDS:
         return x.refuse(f"`{CONTROL_WORDS[kind]}` inside the region", node, hint=CONTROL_HINTS.get(kind))
+    if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name == assembly.CALL:
+        return x.refuse("what assembly does is not known", node, hint="move it out of the region, or write it in C")
     if kind == "FuncCall":
         return x.refuse("a call whose result is not used must have side effects", node,
                         hint="move the call out of the region, or inline what it does")

@@ -260,10 +260,11 @@ def array_of(x: Extraction, node: c_ast.Node, place: Place) -> tuple[Array, Scal
             if place.behind_pointer:
                 x.behind_pointers.add(x.arrays[key].name)
         return x.arrays[key], ctype
-    raise _unusable(x, node, ctype)
+    raise unusable(x, node, ctype)
 
 
-def _unusable(x: Extraction, node: c_ast.Node, ctype: CType) -> UnsupportedScopError:
+def unusable(x: Extraction, node: c_ast.Node, ctype: CType) -> UnsupportedScopError:
+    """The refusal of an object that is no element of an arithmetic type."""
     match ctype:
         case Scalar():
             return x.refuse("a volatile object can change behind the program's back", node,

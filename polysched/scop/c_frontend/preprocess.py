@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polysched.errors import CompileError, SourceLocation, SourceSyntaxError, UsageError
+from polysched.scop.c_frontend.assembly import without_assembly
+from polysched.scop.c_frontend.attributes import without_attributes
 from polysched.target import Compiler, find_compiler
 
 STUB_HEADERS = Path(__file__).parent / "stub_headers"
 # Extensions of GNU C that change nothing about what a region computes.
-EXTENSIONS = ("-D__attribute__(x)=", "-D__extension__=", "-D__inline=inline", "-D__inline__=inline",
+EXTENSIONS = ("-D__extension__=", "-D__inline=inline", "-D__inline__=inline",
               "-D__restrict=restrict", "-D__restrict__=restrict", "-D__const=const", "-D__signed__=signed",
               "-D__volatile__=volatile", "-D__builtin_offsetof=offsetof", "-D__alignof__=_Alignof",
               "-D__alignof=_Alignof", "-D__POLYSCHED_FRONTEND__=1", "-U__OPTIMIZE__")
@@ -75,13 +77,13 @@ def read_source(path: str | Path, *, include_dirs: Sequence[str | Path], defines
 
 
 def preprocess(source: SourceFile) -> str:
-    """Run the preprocessor; line markers stay and name the file as the user did.
+    """Run the preprocessor; line markers stay and name the file as the user did, assembly and attributes go.
 
     Raises
     ------
     SourceSyntaxError : an include is missing, or a directive is wrong; carries the compiler's message.
     """
-    return _run(source, ("-E",))
+    return without_attributes(without_assembly(_run(source, ("-E",))))
 
 
 def check_syntax(source: SourceFile) -> None:

@@ -1,4 +1,4 @@
-"""Calls that compute nothing and tell the compiler something: assumptions, and values that are no longer needed.
+"""Statements that compute nothing and tell the compiler something: assumptions, and values that nobody uses.
 
 `__pencil_assume` and `__pencil_kill` are PENCIL's (Baghdadi et al., "PENCIL: A Platform-Neutral Compute Intermediate
 Language for Accelerator Programming", PACT 2015), `__builtin_assume` is clang's.
@@ -11,26 +11,53 @@ from pycparser import c_ast
 
 from polysched.scop.c_frontend.affine import condition
 from polysched.scop.c_frontend.bindings import describe
+from polysched.scop.c_frontend.c_types import VOID, ArrayOf, CType, Pointer, Scalar
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 
 ASSUMPTIONS = frozenset({"__pencil_assume", "__builtin_assume"})
 REMARKS = ASSUMPTIONS | {"__pencil_kill"}
 
 
+_WITHOUT_EFFECT = (c_ast.Constant, c_ast.UnaryOp, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ArrayRef)
+_OPERATORS_WITHOUT_EFFECT = frozenset({"+", "-", "~", "!", "*", "&"})
+
+
 def is_remark(x: Extraction, node: c_ast.Node) -> bool:
-    """Whether a statement is a call without an effect at run time; a function that the file defines is none."""
+    """Whether a statement has no effect at run time: such a call (no function that the file defines), or `(void)x`."""
+    if isinstance(node, c_ast.Cast) and x.bindings.types.get(node.to_type) == VOID:
+        return _has_no_effect(x, node.expr)
     return (isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name in REMARKS
             and node.name.name not in x.functions)
 
 
-def assume(x: Extraction, node: c_ast.FuncCall, domain: isl.Set) -> None:
+def _has_no_effect(x: Extraction, node: c_ast.Node) -> bool:
+    """Whether nobody can tell if an expression is evaluated: no assignment, call or volatile object is in it."""
+    if isinstance(node, c_ast.UnaryOp) and node.op == "sizeof":
+        return True
+    if isinstance(node, c_ast.ID):
+        return _is_plain(x.bindings.symbol(node).ctype)
+    if isinstance(node, c_ast.Cast):
+        return _has_no_effect(x, node.expr)
+    if isinstance(node, c_ast.UnaryOp) and node.op not in _OPERATORS_WITHOUT_EFFECT:
+        return False
+    return isinstance(node, _WITHOUT_EFFECT) and all(_has_no_effect(x, operand) for _, operand in node.children())
+
+
+def _is_plain(ctype: CType) -> bool:
+    """Whether a type is made of numbers that only the program changes."""
+    while isinstance(ctype, Pointer | ArrayOf):
+        ctype = ctype.target if isinstance(ctype, Pointer) else ctype.element
+    return isinstance(ctype, Scalar) and not ctype.volatile
+
+
+def assume(x: Extraction, node: c_ast.FuncCall | c_ast.Cast, domain: isl.Set) -> None:
     """Take an affine condition that the program states for granted; what depends on data says nothing here.
 
     Raises
     ------
     UnsupportedScopError : the condition contradicts what is known already.
     """
-    if node.name.name not in ASSUMPTIONS:
+    if not isinstance(node, c_ast.FuncCall) or node.name.name not in ASSUMPTIONS:
         return
     for stated in node.args.exprs if node.args else ():
         try:

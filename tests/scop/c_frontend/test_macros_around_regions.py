@@ -8,6 +8,7 @@ import pytest
 from polysched.errors import UnsupportedScopError
 from polysched.pipeline import transform_file
 from polysched.pipeline_options import PipelineOptions
+from polysched.scop import all_from_c_file
 from tests.scop.c_frontend.compiled_c import compile_library
 
 MACROS = """
@@ -55,3 +56,13 @@ def test_what_macros_hide_stays(name, tmp_path):
         compile_library(code, f"version{at}", tmp_path).f(5, *(ctypes.c_void_p(a.ctypes.data) for a in (x, y)))
         results.append(np.concatenate((x, y)))
     np.testing.assert_array_equal(*results)
+
+
+def test_the_name_of_a_header_in_its_own_text_hides_nothing(tmp_path, monkeypatch):
+    """Names of headers are spelled in another way where the text with marks is read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "where.h").write_text("static const char *where(void) { return __FILE__; }\n")
+    (tmp_path / "in.c").write_text('#include "sub/where.h"\nvoid f(int n, int *x) {\n'
+                                   "  for (int i = 0; i < n; i++)\n    x[i] = i;\n}\n")
+    assert len(all_from_c_file("in.c", autodetect=True)) == 1

@@ -64,6 +64,10 @@ REFUSALS = [
     ("for (i = 0; i < n; i++) { double *r = A + one.a; one.a++; r[0] = 1; }",
      "the pointer `r` depends on a member that is no integer or changes", "one.a", "in front of the region"),
     ("const double k = 1; A;", "no effect that can be analysed", "A", "for, if, while, assignments"),
+    ("(void)shaky;", "no effect that can be analysed", "(void) shaky", "for, if, while, assignments"),
+    ("(void)(A[0] > 0 ? j++ : 0);", "no effect that can be analysed", None, "for, if, while, assignments"),
+    ("_Complex double z = A[0]; A[1] = 0;", "an object of this type cannot be used", None, None),
+    ("A[0] = __builtin_offsetof(struct S, b);", "the offset of a member is not known", "offsetof", "write the number"),
     ("int w[n] = {1}; A[0] = w[0];", "no constant size", "int w[n]", "as a number"),
     ("int w[3] = {[1] = 2}; A[0] = w[0];", "designators", "int w[3]", "one by one"),
     ("A[i + q] = 1;", "`q` is not declared", None, "declare it"),
@@ -184,8 +188,8 @@ def test_syntax_error_has_the_compilers_message():
 
 def test_beyond_standard_c_is_not_called_a_syntax_error():
     with pytest.raises(UnsupportedScopError) as caught:
-        from_c_text("int g(int x) { asm volatile (\"nop\"); }\nvoid f(int n) {\n#pragma scop\n#pragma endscop\n}\n",
-                    path="given.c")
+        from_c_text('int g(int x) { asm goto ("nop" : : : : out); out: return x; }\n'
+                    "void f(int n) {\n#pragma scop\n#pragma endscop\n}\n", path="given.c")
     assert caught.value.where.line == 1
     assert "beyond standard C" in caught.value.problem
     assert "__POLYSCHED_FRONTEND__" in caught.value.hint

@@ -1,0 +1,60 @@
+"""GNU C's attributes (`__attribute__((aligned(64)))`), which a parser of standard C cannot read.
+
+Most say nothing about values and are dropped.  Those that make another type of the one that is written
+(`typedef float v4 __attribute__((vector_size(16)))`) leave a qualifier on it that no type of a number can have in C.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from polysched.scop.c_frontend.assembly import closing, line_ends, tokens_of
+
+# Where it does not qualify a pointer (C11 6.7.3), an attribute has changed the type; `c_types.qualified` refuses it.
+CHANGED = "restrict"
+_WORDS = frozenset({"__attribute__", "__attribute"})
+_CHANGING = frozenset(word for name in ("vector_size", "ext_vector_type", "neon_vector_type", "mode")
+                      for word in (name, f"__{name}__"))
+
+
+def without_attributes(text: str) -> str:
+    """Preprocessed text without attributes, on the same lines.
+
+    Rewrite:  typedef float v4 __attribute__((vector_size(16)));  ->  restrict typedef float v4 ;
+    """
+    if not any(word in text for word in _WORDS):
+        return text
+    tokens = tokens_of(text)
+    edits: list[tuple[int, int, str]] = []
+    at = 0
+    while at < len(tokens):
+        end = closing(tokens, at + 1) if tokens[at][0] in _WORDS else None
+        if end is None:
+            at += 1
+            continue
+        if any(t[0] in _CHANGING for t in tokens[at:end]):
+            start = tokens[_beginning(tokens, at)].start()
+            edits.append((start, start, f"{CHANGED} "))
+        span = text[tokens[at].start():tokens[end].end()]
+        edits.append((tokens[at].start(), tokens[end].end(), line_ends(span)))
+        at = end + 1
+    parts, copied = [], 0
+    for start, behind, new in sorted(edits):
+        parts += [text[copied:start], new]
+        copied = behind
+    return "".join(parts) + text[copied:]
+
+
+def _beginning(tokens: Sequence[re.Match[str]], at: int) -> int:
+    """The first token of the declaration, parameter or type name around one."""
+    depth, comma = 0, None
+    while at:
+        before = tokens[at - 1][0]
+        if depth == 0 and before in (";", "{", "}", "("):
+            return comma if comma is not None and before == "(" else at
+        if depth == 0 and before == "," and comma is None:
+            comma = at
+        depth += (before in (")", "]")) - (before in ("(", "["))
+        at -= 1
+    return 0
