@@ -11,7 +11,7 @@ from pycparser import c_ast
 
 from polysched.scop.c_frontend.affine import condition
 from polysched.scop.c_frontend.bindings import describe
-from polysched.scop.c_frontend.c_types import VOID, ArrayOf, CType, Pointer, Scalar
+from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 
 ASSUMPTIONS = frozenset({"__pencil_assume", "__builtin_assume"})
@@ -23,8 +23,11 @@ _OPERATORS_WITHOUT_EFFECT = frozenset({"+", "-", "~", "!", "*", "&"})
 
 
 def is_remark(x: Extraction, node: c_ast.Node) -> bool:
-    """Whether a statement has no effect at run time: such a call (no function that the file defines), or `(void)x`."""
-    if isinstance(node, c_ast.Cast) and x.bindings.types.get(node.to_type) == VOID:
+    """Whether a statement has no effect at run time: such a call (no function that the file defines), or `(void)x`.
+
+    Calls that were inlined and whose result nobody uses leave casts to other types.
+    """
+    if isinstance(node, c_ast.Cast):
         return _has_no_effect(x, node.expr)
     return (isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name in REMARKS
             and node.name.name not in x.functions)

@@ -234,11 +234,15 @@ second: x[i] += m;
 #pragma endscop
 }""",
     "values that are not used": """
+static int nothing(void) { return 0; }
+static int more(int k) { return k + 1; }
 void f(int n, double x[n], int y[n]) {
   int unused = n + 1;
 #pragma scop
   for (int i = 0; i < n; i++) {
     (void)0, (void)unused, (void)x;
+    nothing();
+    more(i);
     (void)(unused > 0 && y[i] < *x), (void)sizeof(y[unused++]);
     for (int k = 0; k < 3; k++) { (void)((k + 1) * y[i]); x[i] += k; }
     while (y[i] > 3) { (void)(y[i] - (double)n); y[i] -= 2; }
