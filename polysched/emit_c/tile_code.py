@@ -303,7 +303,7 @@ class TileCode:
                 printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
                                         edge=self._edge, scope=replace(scope, registers=held), math=self.math,
                                         shares_divisors=shares_divisors, reads_once=self._reads_once(),
-                                        past_caches=self.tile.past_caches)
+                                        past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
                 add_statements(self.scop.statement(instance.statement).body, printer)
         return scope.lines
 

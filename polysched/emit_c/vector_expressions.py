@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.array_bounds import can_be_read
+from polysched.emit_c.array_bounds import can_be_read, inside_array
 from polysched.emit_c.c_text import CText, Level, binary, call, cast, conditional, other_lanes, unary
 from polysched.emit_c.conversion_steps import conversion_steps
 from polysched.emit_c.expressions import ExpressionPrinter
@@ -60,6 +60,8 @@ class VectorPrinter:
     math : declares functions of math.h on vectors; None leaves calls to the C library, and their loops scalar.
     shares_divisors : what is the same in all lanes divides many vectors, and the divider is what they wait for.
     past_caches : an array whose vectors lie at boundaries and are stored past the caches; "" for none.
+    sums_up : lanes have partial results, and what the program reads without a condition somewhere is read in every
+        lane.  Elsewhere such a choice is left to compilers, which know the minimum of two integers.
     """
 
     scalar: ExpressionPrinter
@@ -71,6 +73,7 @@ class VectorPrinter:
     shares_divisors: bool = False
     reads_once: bool = False
     past_caches: str = ""
+    sums_up: bool = False
 
     @property
     def scop(self) -> Scop:
@@ -387,7 +390,9 @@ class VectorPrinter:
 
     def _exists(self, access: Access) -> bool:
         """Whether what an access reads is there in every lane: in a register, or in memory."""
-        return self.scope.held(self.reach(access)) is not None or can_be_read(self.scop, access)
+        if self.scope.held(self.reach(access)) is not None:
+            return True
+        return can_be_read(self.scop, access) if self.sums_up else inside_array(self.scop, access)
 
     def _require(self, dtype: DType) -> None:
         if self.lanes > 1 and not has_vectors(dtype):
