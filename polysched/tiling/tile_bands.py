@@ -324,20 +324,21 @@ def _has_given_marks(node: Node) -> bool:
 
 def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: Position, place: _Place, *,
                     sunk: bool) -> Node | None:
-    outer, last = loops[:choice] + loops[choice + 1:], loops[choice]
-    if band.permutable and place.options.parallel and not place.parallel:
-        *ordered, last = _strips_for_threads(position, (*_parallel_first(position, outer), last))
-        outer = tuple(ordered)
+    outer = loops[:choice] + loops[choice + 1:]
     if not sunk:
-        outer = (*outer, last)
+        outer = (*outer, loops[choice])
+    if band.permutable and place.options.parallel and not place.parallel:
+        outer = _parallel_first(position, outer, keep_last=not sunk)
+        if not sunk:
+            outer = _strips_for_threads(position, outer)
     below = enter(position, outer)
     place = replace(place, parallel=place.parallel or any(
         is_independent(enter(position, outer[:i]), loop.function) for i, loop in enumerate(outer)))
     if not sunk:
         return nest(outer, _rewrite(band.child, below, place))
     if has_loops(band.child):
-        return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, last))))
-    rows = [] if place.sunk else [nest(outer, row) for row in distribute(below, last)]
+        return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, loops[choice]))))
+    rows = [] if place.sunk else [nest(outer, row) for row in distribute(below, loops[choice])]
     return rows[0] if len(rows) == 1 else min(
         rows, default=None, key=lambda node: order_cost(place.scop, position, node))
 
@@ -347,7 +348,6 @@ def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Lo
 
     Rewrite:  for i: for j (independent)  ->  for j // 256: for i: for j in the strip
 
-    The innermost loop of a band that sinks below further loops (`for i: { for k: for j; for j }`) counts as such.
     So the sums over i of a column each need no other thread, and rows are still walked by their elements.
     """
     *outer, last = loops
@@ -357,8 +357,9 @@ def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Lo
     return (block_of(last, THREAD_STRIP, Role.TILE), *outer, replace(last, mark=replace(last.mark, role=Role.POINT)))
 
 
-def _parallel_first(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
-    for i, loop in enumerate(loops):
+def _parallel_first(position: Position, loops: tuple[Loop, ...], *, keep_last: bool) -> tuple[Loop, ...]:
+    movable = loops[:-1] if keep_last else loops
+    for i, loop in enumerate(movable):
         if is_independent(position, loop.function):
             return (loop, *loops[:i], *loops[i + 1:])
     return loops

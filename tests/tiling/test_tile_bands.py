@@ -89,29 +89,6 @@ def test_orders_by_hand():
     assert_legal(tile(scheduled(kernels.gauss_seidel()), plain(sizes=8, order=(2, 1, 0), point_order=(2, 1, 0))))
 
 
-BACK_SUBSTITUTION = """void f(int n, int m, float U[n][n], float X[n][m]) {
-#pragma scop
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++)
-            for (int j = 0; j < m; j++)
-                X[i][j] -= U[i][k] * X[k][j];
-        for (int j = 0; j < m; j++)
-            X[i][j] = X[i][j] / U[i][i];
-    }
-#pragma endscop
-}"""
-
-
-def test_a_loop_that_sinks_into_lanes_still_goes_to_threads_in_strips():
-    """The columns are the only parallel loop, and rows are walked by them: threads had none of it."""
-    tiled = tile(scheduled(from_c_text(BACK_SUBSTITUTION)), TilingOptions())
-    assert_legal(tiled)
-    assert shape(tiled)[0] == "tile0p"
-    assert all(loop.endswith("s") for loop in shape(tiled) if loop.startswith("point0"))
-    alone = tile(scheduled(from_c_text(BACK_SUBSTITUTION)), TilingOptions(parallel=False))
-    assert not any(loop.startswith("tile") for loop in shape(alone))
-
-
 @pytest.mark.parametrize("wrong", [{"order": (1, 1)}, {"point_order": (-1,)}, {"outer_orders": ((0, 1),)}])
 def test_an_order_that_is_none_is_refused(wrong):
     with pytest.raises(UsageError, match="order"):
