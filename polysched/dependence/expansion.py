@@ -359,7 +359,7 @@ def is_affordable(scop: Scop, name: str) -> bool:
     """
     if any(extent is not None and _largest_constant(extent) > LARGEST_CONSTANT for extent in scop.array(name).extents):
         return False
-    values = {p.name: TYPICAL_SIZE for p in scop.parameters} | {**largest_parameters(scop)}
+    values = {**{p.name: TYPICAL_SIZE for p in scop.parameters}, **largest_parameters(scop)}
     owned = sum(_bytes(a, values) for a in scop.arrays if not a.is_temporary)
     return _bytes(scop.array(name), values) <= max(owned, SMALLEST_LIMIT_BYTES)
 

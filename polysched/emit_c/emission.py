@@ -164,12 +164,10 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     math = VectorMath(taken, types, options.vector_bits) if options.vector_bits and options.math == "vector" else None
     if options.reassociate and options.trace is None:
         scop = collected(scop, but={r.statement for r in find_reductions(scop)})
-    updates = find_reductions(scop)
-    scop = with_wrapping_sums(scop, (*turned_by(tiled, updates), *_in_parts(updates, loops, scop)))
-    wrapping = with_wrapping_sums(scop, updates)
+    scop, wrapping = _without_overflow(scop, tiled, loops)
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
                             comments=band_comments(tiled), types=types, taken=taken,
-                            loop_names=loop_names(loops), math=math, wrapping=None if wrapping is scop else wrapping)
+                            loop_names=loop_names(loops), math=math, wrapping=wrapping)
     if options.trace is None:
         if options.vector_bits:
             loops = _with_register_tiles(loops, facts, printer, own_memory=own_memory)
@@ -208,6 +206,13 @@ def _fresh_names(taken: TakenNames, loops: Node) -> Callable[[str], str]:
         made.add(name)
         return name
     return fresh
+
+
+def _without_overflow(scop: Scop, tiled: TiledSchedule, loops: Node) -> tuple[Scop, Scop]:
+    """The bodies whose sums the schedule or threads have turned, wrapping around; and those of tiles that turn any."""
+    updates = find_reductions(scop)
+    turned = with_wrapping_sums(scop, (*turned_by(tiled, updates), *_in_parts(updates, loops, scop)))
+    return turned, with_wrapping_sums(turned, updates)
 
 
 def _in_parts(reductions: Sequence[Reduction], loops: Node, scop: Scop) -> list[Reduction]:

@@ -86,7 +86,7 @@ class RegionPrinter:
     types : declares vector types.
     taken, loop_names : names that made-up variables must not take.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
-    wrapping : the bodies where updates of sums are not in the source's order; None where they are the same.
+    wrapping : the bodies where updates of sums are not in the source's order; None for those of `scop`.
     """
 
     scop: Scop

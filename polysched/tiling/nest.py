@@ -14,7 +14,7 @@ from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assign
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
-from polysched.tiling.box_shares import Instances
+from polysched.tiling.box_shares import COUNTING_OPERATIONS, Instances
 from polysched.tiling.distribute import sets_of, statement_names
 from polysched.tiling.point_count import point_count
 from polysched.tiling.position import Position, branch, inside, is_independent
@@ -22,7 +22,6 @@ from polysched.tiling.references import Reference, extent_of, nest_references
 from polysched.tiling.rows_in_step import row_lag
 
 SMALL_SIZE = 16                 # sizes at which instances are counted to see a triangle's share of its box
-COUNTING_OPERATIONS = 3_000_000
 BOX = 0.9                       # of its bounding box that a nest fills to count as one
 TYPICAL_SIZE = 1024
 """What a symbolic size is taken for when nobody says better."""

@@ -20,10 +20,11 @@ from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.target.target import Target
 from polysched.tiling.band_plan import BandPlan, plan_structure
+from polysched.tiling.box_shares import COUNTING_OPERATIONS
 from polysched.tiling.cost_models import Projected
 from polysched.tiling.distribute import sets_of, statement_names
 from polysched.tiling.loops import has_loops
-from polysched.tiling.nest import COUNTING_OPERATIONS, Nest, assumed_parameters, nest_of
+from polysched.tiling.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.point_count import point_count
 from polysched.tiling.position import Position, branch, top
 from polysched.tiling.traffic import Level, traffic_bytes

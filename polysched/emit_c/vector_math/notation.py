@@ -111,7 +111,7 @@ def parse(name: str, text: str) -> Program:
     ------
     ValueError : a line is no declaration.
     """
-    lines = [line.strip() for line in text.strip().splitlines()]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     steps = []
     for line in lines[:-1]:
         match = _LINE.fullmatch(line)

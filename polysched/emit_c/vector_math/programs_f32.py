@@ -10,6 +10,19 @@ comments name.  The reductions are those of Cody and Waite, "Software Manual for
 
 from __future__ import annotations
 
+# x = 2**k (1 + f) with 1 + f from sqrt(1/2) to sqrt(2), what every logarithm of x begins with.
+_MANTISSA = """
+    M tiny = x < 1.17549435e-38f;
+    R s = pick(tiny, x * 8388608.0f, x);
+    I e = (bits(s) - 0x3F3504F3) >> 23;
+    R k = to_real(e) - pick(tiny, splat(23.0f), splat(0.0f));
+    R f = real(bits(s) - (e << 23)) - 1.0f;
+"""
+# How it ends: y for positive numbers, and C's values for the others.
+_LOGARITHM = """
+    R positive = pick(x < __builtin_inff(), y, x);
+    pick(x <= 0.0f, pick(x < 0.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), positive)
+"""
 PROGRAMS: dict[str, str] = {
     # exp(x) for |x| <= ln(2)/2.
     "exp_near_0": """
@@ -53,38 +66,17 @@ PROGRAMS: dict[str, str] = {
         R d = (c * x + 0.200025541991f) * x - 0.249999730001f;
         ((d * x + 0.333333059311f) * x - 0.5f) * x * x
     """,
-    "log": """
-        M tiny = x < 1.17549435e-38f;
-        R s = pick(tiny, x * 8388608.0f, x);
-        I e = (bits(s) - 0x3F3504F3) >> 23;
-        R k = to_real(e) - pick(tiny, splat(23.0f), splat(0.0f));
-        R f = real(bits(s) - (e << 23)) - 1.0f;
+    "log": _MANTISSA + """
         R y = k * 0.693359375f + (f + (log1p_tail(f) - k * 2.12194440e-4f));
-        R positive = pick(x < __builtin_inff(), y, x);
-        pick(x <= 0.0f, pick(x < 0.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), positive)
-    """,
-    "log2": """
-        M tiny = x < 1.17549435e-38f;
-        R s = pick(tiny, x * 8388608.0f, x);
-        I e = (bits(s) - 0x3F3504F3) >> 23;
-        R k = to_real(e) - pick(tiny, splat(23.0f), splat(0.0f));
-        R f = real(bits(s) - (e << 23)) - 1.0f;
+    """ + _LOGARITHM,
+    "log2": _MANTISSA + """
         R g = log1p_tail(f);
         R y = k + (f + (f * 0.442695041f + g * 1.44269504f));
-        R positive = pick(x < __builtin_inff(), y, x);
-        pick(x <= 0.0f, pick(x < 0.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), positive)
-    """,
-    "log10": """
-        M tiny = x < 1.17549435e-38f;
-        R s = pick(tiny, x * 8388608.0f, x);
-        I e = (bits(s) - 0x3F3504F3) >> 23;
-        R k = to_real(e) - pick(tiny, splat(23.0f), splat(0.0f));
-        R f = real(bits(s) - (e << 23)) - 1.0f;
+    """ + _LOGARITHM,
+    "log10": _MANTISSA + """
         R g = f + log1p_tail(f);
         R y = k * 0.301025391f + (g * 0.434294492f + k * 4.60503907e-06f);
-        R positive = pick(x < __builtin_inff(), y, x);
-        pick(x <= 0.0f, pick(x < 0.0f, splat(__builtin_nanf("")), splat(-__builtin_inff())), positive)
-    """,
+    """ + _LOGARITHM,
     # exp(x) - 1 - x for |x| <= ln(2)/2.
     "expm1_tail": """
         R z = x * x;

@@ -6,6 +6,21 @@ the first is short enough that its products are exact.
 
 from __future__ import annotations
 
+# x = 2**k (1 + f) with 1 + f from sqrt(1/2) to sqrt(2), what every logarithm of x begins with, and the quotients of f.
+_MANTISSA = """
+    M tiny = x < 2.2250738585072014e-308;
+    R v = pick(tiny, x * 18014398509481984.0, x);
+    I e = (bits(v) - 0x3FE6A09E667F3BCDL) >> 52;
+    R k = to_real(e) - pick(tiny, splat(54.0), splat(0.0));
+    R f = real(bits(v) - (e << 52)) - 1.0;
+    R s = f / (2.0 + f);
+    R h = 0.5 * f * f;
+"""
+# How it ends: y for positive numbers, and C's values for the others.
+_LOGARITHM = """
+    R positive = pick(x < __builtin_inf(), y, x);
+    pick(x <= 0.0, pick(x < 0.0, splat(__builtin_nan("")), splat(-__builtin_inf())), positive)
+"""
 PROGRAMS: dict[str, str] = {
     # 2**n exp(r), n an integer, |r| <= ln(2)/2; |x| < 1400.
     "exp_core": """
@@ -39,44 +54,17 @@ PROGRAMS: dict[str, str] = {
         R b = (a * x + 0.22222197587405663) * x + 0.28571428751301956;
         ((b * x + 0.39999999999377986) * x + 0.66666666666667394) * x
     """,
-    "log": """
-        M tiny = x < 2.2250738585072014e-308;
-        R v = pick(tiny, x * 18014398509481984.0, x);
-        I e = (bits(v) - 0x3FE6A09E667F3BCDL) >> 52;
-        R k = to_real(e) - pick(tiny, splat(54.0), splat(0.0));
-        R f = real(bits(v) - (e << 52)) - 1.0;
-        R s = f / (2.0 + f);
-        R h = 0.5 * f * f;
+    "log": _MANTISSA + """
         R y = k * 0.69314718036912382 - ((h - (s * (h + atanh_tail(s * s)) + k * 1.9082149292705877e-10)) - f);
-        R positive = pick(x < __builtin_inf(), y, x);
-        pick(x <= 0.0, pick(x < 0.0, splat(__builtin_nan("")), splat(-__builtin_inf())), positive)
-    """,
-    "log2": """
-        M tiny = x < 2.2250738585072014e-308;
-        R v = pick(tiny, x * 18014398509481984.0, x);
-        I e = (bits(v) - 0x3FE6A09E667F3BCDL) >> 52;
-        R k = to_real(e) - pick(tiny, splat(54.0), splat(0.0));
-        R f = real(bits(v) - (e << 52)) - 1.0;
-        R s = f / (2.0 + f);
-        R h = 0.5 * f * f;
+    """ + _LOGARITHM,
+    "log2": _MANTISSA + """
         R g = f - (h - s * (h + atanh_tail(s * s)));
         R y = k + g * 1.4426950408889634;
-        R positive = pick(x < __builtin_inf(), y, x);
-        pick(x <= 0.0, pick(x < 0.0, splat(__builtin_nan("")), splat(-__builtin_inf())), positive)
-    """,
-    "log10": """
-        M tiny = x < 2.2250738585072014e-308;
-        R v = pick(tiny, x * 18014398509481984.0, x);
-        I e = (bits(v) - 0x3FE6A09E667F3BCDL) >> 52;
-        R k = to_real(e) - pick(tiny, splat(54.0), splat(0.0));
-        R f = real(bits(v) - (e << 52)) - 1.0;
-        R s = f / (2.0 + f);
-        R h = 0.5 * f * f;
+    """ + _LOGARITHM,
+    "log10": _MANTISSA + """
         R g = f - (h - s * (h + atanh_tail(s * s)));
         R y = k * 0.30102999566361177 + (g * 0.4342944819032518 + k * 3.694239077158931e-13);
-        R positive = pick(x < __builtin_inf(), y, x);
-        pick(x <= 0.0, pick(x < 0.0, splat(__builtin_nan("")), splat(-__builtin_inf())), positive)
-    """,
+    """ + _LOGARITHM,
     "expm1": """
         R w = at_least(at_most(x, splat(710.0)), splat(-45.0));
         R k = nearest(w * 1.4426950408889634);

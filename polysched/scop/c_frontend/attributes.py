@@ -6,10 +6,7 @@ Most say nothing about values and are dropped.  Those that make another type of 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
-from polysched.scop.c_frontend.assembly import closing, line_ends, tokens_of
+from polysched.scop.c_frontend.text_scan import Token, line_ends, without_directives
 
 # Where it does not qualify a pointer (C11 6.7.3), an attribute has changed the type; `c_types.qualified` refuses it.
 CHANGED = "restrict"
@@ -25,20 +22,22 @@ def without_attributes(text: str) -> str:
     """
     if not any(word in text for word in _WORDS):
         return text
-    tokens = tokens_of(text)
+    scanner = without_directives(text)
+    tokens = scanner.tokens
     edits: list[tuple[int, int, str]] = []
     at = 0
     while at < len(tokens):
-        end = closing(tokens, at + 1) if tokens[at][0] in _WORDS else None
-        if end is None:
+        opens = tokens[at][0] in _WORDS and at + 1 < len(tokens) and tokens[at + 1][0] == "("
+        behind = scanner.group(at + 1) if opens else None
+        if behind is None:
             at += 1
             continue
-        if any(t[0] in _CHANGING for t in tokens[at:end]):
-            start = tokens[_beginning(tokens, at)].start()
+        if any(t[0] in _CHANGING for t in tokens[at:behind]):
+            start = tokens[_beginning(tokens, at)][1]
             edits.append((start, start, f"{CHANGED} "))
-        span = text[tokens[at].start():tokens[end].end()]
-        edits.append((tokens[at].start(), tokens[end].end(), line_ends(span)))
-        at = end + 1
+        start, end = tokens[at][1], tokens[behind - 1][2]
+        edits.append((start, end, line_ends(text[start:end])))
+        at = behind
     parts, copied = [], 0
     for start, behind, new in sorted(edits):
         parts += [text[copied:start], new]
@@ -46,7 +45,7 @@ def without_attributes(text: str) -> str:
     return "".join(parts) + text[copied:]
 
 
-def _beginning(tokens: Sequence[re.Match[str]], at: int) -> int:
+def _beginning(tokens: list[Token], at: int) -> int:
     """The first token of the declaration, parameter or type name around one."""
     depth, comma = 0, None
     while at:

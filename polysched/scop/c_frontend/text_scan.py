@@ -1,10 +1,13 @@
-"""Finding statements in the text of a C file by their keywords and brackets."""
+"""Finding statements and brackets in the text of a C file by their tokens."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
 from collections.abc import Callable
+
+MARK = "polysched_mark_"
+"""How the words begin that `macro_marks` adds to a text."""
 
 Token = tuple[str, int, int, int]
 """Its text, or `#` for a directive, where it starts and ends, and its line."""
@@ -18,6 +21,18 @@ _TOKEN = re.compile(r"""
     """, re.X | re.S)
 _WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
+
+
+def without_directives(text: str) -> Scanner:
+    """The tokens of preprocessed text but for line markers and the words of `macro_marks`."""
+    scanner = Scanner(text)
+    scanner.drop(lambda token: token[0] == "#" or token[0].startswith(MARK))
+    return scanner
+
+
+def line_ends(span: str) -> str:
+    """The line ends and line markers of a text."""
+    return "".join(f"\n{line}" if line.startswith("#") else "\n" for line in span.split("\n")[1:])
 
 
 class Scanner:
@@ -95,7 +110,7 @@ class Scanner:
             return None
         word = self.tokens[at][0]
         if word == "{":
-            return self._group(at)
+            return self.group(at)
         if _WORD.fullmatch(word) and at + 1 < len(self.tokens) and self.tokens[at + 1][0] == ":":
             return self.behind_statement(at + 2)
         if word in ("for", "while", "if", "switch"):
@@ -108,7 +123,7 @@ class Scanner:
     def _controlled(self, at: int, word: str) -> int | None:
         if at + 1 >= len(self.tokens) or self.tokens[at + 1][0] != "(":
             return None
-        head = self._group(at + 1)
+        head = self.group(at + 1)
         body = None if head is None else self.behind_statement(head)
         if body is not None and word == "if" and body < len(self.tokens) and self.tokens[body][0] == "else":
             return self.behind_statement(body + 1)
@@ -120,7 +135,7 @@ class Scanner:
             if word == ";":
                 return at + 1
             if word in _CLOSING:
-                behind = self._group(at)
+                behind = self.group(at)
                 if behind is None:
                     return None
                 at = behind
@@ -130,8 +145,8 @@ class Scanner:
             at += 1
         return None
 
-    def _group(self, at: int) -> int | None:
-        """The index behind the bracket that closes the one at a token."""
+    def group(self, at: int) -> int | None:
+        """The index behind the bracket that closes the one at a token; None where nothing does."""
         open_brackets = []
         for k in range(at, len(self.tokens)):
             word = self.tokens[k][0]
