@@ -54,6 +54,7 @@ class TileProblem:
     streams : rows of operands in lanes come from the second cache as fast as a register block uses them up.
     streams_both : so do its rows of the other operand beside them.
     shares : operands that the first loop of an order leaves alone are packed once for all its tiles.
+    common_bytes : what may stay in the outermost cache, which all cores share.
     """
 
     nest: Nest
@@ -72,6 +73,7 @@ class TileProblem:
     streams: bool = False
     streams_both: bool = False
     shares: bool = False
+    common_bytes: int = 0
 
 
 def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
@@ -105,6 +107,7 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
             nest, parallel if not wavefront else (), twins),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
         cache=None if shape is None else cache, shares=shape is not None and nest.is_box and bool(parallel),
+        common_bytes=int(target.caches[-1].size_bytes * USABLE),
         streams=_streams(nest, shape, target, both=False), streams_both=_streams(nest, shape, target, both=True),
         work_lines=0.0 if shape is None else
         nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / contended)
@@ -210,7 +213,7 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
         least = min(FEWEST_BLOCKS * granule, _rows_side_by_side(problem) // granule * granule)
         edges = [edge for edge in edges if edge >= least] or edges[-1:]
     if problem.streams and problem.shape is not None and loop == problem.shape.columns:
-        fewest = max(2 * granule, FEWEST_LINES * problem.line_bytes // problem.nest.element_bytes)
+        fewest = granule if problem.shares and order[0] == loop else max(2 * granule, FEWEST_LINES * problem.line_bytes // problem.nest.element_bytes)
         edges = [edge for edge in edges if edge >= fewest] or edges[-1:]
     pairs = [(edge, -(-extent // edge)) for edge in edges]
     shared = order[:2] if problem.wavefront else order[:1]

@@ -21,6 +21,7 @@ from polysched.tiling.balance import first_share, uneven_share
 from polysched.tiling.conflicts import most_rows
 from polysched.tiling.references import Reference
 from polysched.tiling.register_shape import panel_operands
+from polysched.tiling.strides import Stride
 from polysched.tiling.tile_problem import LARGEST_NUMBER, TileProblem, candidate_edges
 from polysched.tiling.traffic import coupled, transfers
 
@@ -143,6 +144,17 @@ class _Builder:
                 and reference.moves_with(shape.columns) and self.is_streamed(reference)
                 and not reference.moves_with(self.order[0]))
 
+    def comes_in_rows(self, reference: Reference) -> bool:
+        """Whether threads with columns to themselves read the other operand along its rows, from their common cache.
+
+        Then it arrives behind the arithmetic, as a shared panel does.
+        """
+        shape, problem = self.problem.shape, self.problem
+        return (problem.shares and problem.streams and shape is not None and self.order[0] == shape.columns
+                and reference in self.panels and reference.moves_with(shape.rows)
+                and reference.stride(shape.inner[-1]) is Stride.UNIT
+                and problem.capacity_bytes < prod(reference.reach) * reference.element_bytes <= problem.common_bytes)
+
     def rows_in_sets(self) -> list[tuple[str, Any, int]]:
         """The rows of what is written, which no panel holds, against the sets that they share."""
         cache, nest = self.problem.cache, self.problem.nest
@@ -204,14 +216,15 @@ class _Builder:
     def fetched(self, reference: Reference) -> _Quantity:
         """Lines of one reference for which a thread waits."""
         moved = self.unless_kept(reference, self.moved(reference))
-        if not self.is_shared(reference):
+        shared = self.is_shared(reference)
+        if not shared and not self.comes_in_rows(reference):
             return moved
         whole = [_Quantity(extent, extent) for extent in self.problem.nest.extents]
-        packing = PACKING_TRANSFERS * self.footprint(reference, whole).most
+        once = (PACKING_TRANSFERS if shared else 1) * self.footprint(reference, whole).most
         parts = round(1 / UNHIDDEN)
         rest = self.equal_to(moved.most // parts, lambda value: self.model.add_division_equality(
             value, moved.value, parts))
-        return _Quantity(packing + rest.value, packing + rest.most)
+        return _Quantity(once + rest.value, once + rest.most)
 
     def waiting(self) -> Any:
         """What the other threads could move while the last one is busy.
