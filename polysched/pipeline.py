@@ -37,6 +37,7 @@ from polysched.tensorize.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
+from polysched.tiling.by_hand import refuse_unused
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 if TYPE_CHECKING:
@@ -153,13 +154,18 @@ class TransformedFile:
     seconds: Mapping[str, float]
 
 
-def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None) -> Optimized:
+def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None, *,
+             alone: bool = True) -> Optimized:
     """All stages for one region: a Scop, or the only region of a C file.
 
     Example
     -------
     >>> optimized = polysched.optimize("gemm.c", polysched.PipelineOptions(tile=32))  # doctest: +SKIP
     >>> print(optimized.text)  # doctest: +SKIP
+
+    Parameters
+    ----------
+    alone : the region is all of the program: a choice by hand that none of its bands can use is refused.
 
     Raises
     ------
@@ -190,6 +196,8 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(analysed(
             scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
             for_instructions=True, known=expansion.given).dependences.scop, source, options))
+    if alone:
+        refuse_unused([source.tiled.unused])
     kept_below = 0
     if options.safe and scop.source is not None:
         kept_below, source = crossover(source), original_when_small(source)
@@ -335,7 +343,7 @@ def _tiled(dependences: Dependences, options: PipelineOptions, seconds: dict[str
         return _timed(seconds, "schedule", lambda: best(
             dependences, options=options.scheduler_options(), tiling=tiling))
     schedule = _timed(seconds, "schedule", lambda: scheduled(dependences, options))
-    return _timed(seconds, "tiled", lambda: tile(schedule, tiling))
+    return _timed(seconds, "tiled", lambda: tile(schedule, tiling, alone=False))
 
 
 def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:
@@ -347,7 +355,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     """
     options = options or PipelineOptions()
     seconds: dict[str, float] = {}
-    detected = DetectedRegions(lambda scop: optimize(scop, options), trusted=options.guard is not None)
+    detected = DetectedRegions(lambda scop: optimize(scop, options, alone=False), trusted=options.guard is not None)
     try:
         scops = _timed(seconds, "scop", lambda: all_from_c_file(
             str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
@@ -359,7 +367,9 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     assert scops
     assert scops[0].source is not None
     text = scops[0].source.text
-    regions = tuple(detected.regions) if options.autodetect else tuple(optimize(scop, options) for scop in scops)
+    regions = tuple(detected.regions) if options.autodetect else tuple(
+        optimize(scop, options, alone=False) for scop in scops)
+    refuse_unused([region.tiled.unused for region in regions])
     result = _timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)
 

@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.pipeline import analysed, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
+    from polysched.tiling.by_hand import refuse_unused
     from polysched.tiling.explain import explain_text, explanations
     with progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
@@ -74,7 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
                                    vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences
             schedule = scheduled(dependences, options, parameters=sizes)
             shown.step(f"tiling {scop.name}")
-            every.append(tile(schedule, tiling))
+            every.append(tile(schedule, tiling, alone=False))
+        refuse_unused([tiled.unused for tiled in every])
     if not arguments.json and instructions:
         print(*instructions, sep="\n")
     values: list[dict[str, object]] = []
@@ -92,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
                   + (f", register block {' x '.join(map(str, band.register))}" if band.register else "")
                   + (", wavefront" if band.wavefront else "")
                   + (f", split into {band.pieces} pieces and the gaps between them" if band.pieces else ""))
+        print(*(f"note: {line}\n" for line in tiled.fallbacks), sep="", end="")
         if arguments.explain:
             print(*(explain_text(band) for band in found), sep="\n")
     if arguments.json:

@@ -76,11 +76,13 @@ def _ladder(tiled: TiledSchedule) -> Iterator[tuple[str, isl.Schedule, Mapping[i
         yield "", tiled.tree, {}
     else:
         yield "", tiled.one_at_a_time.tree, tiled.one_at_a_time.pieces
-    if tiled.options is not None and any(band.pieces for band in tiled.bands):
-        yield ("tiles were not split after all", tile(tiled.schedule, replace(tiled.options, split=False)).tree, {})
-    if tiled.options is not None and tiled.options.parallel_degrees > 1:
-        yield ("all parallel loops of a nest but one were given up",
-               tile(tiled.schedule, replace(tiled.options, parallel_degrees=1)).tree, {})
+    options = tiled.options
+    if options is not None and any(band.pieces for band in tiled.bands):
+        again = tile(tiled.schedule, replace(options, split=False), alone=False)
+        yield "tiles were not split after all", again.tree, {}
+    if options is not None and options.parallel_degrees > 1:
+        again = tile(tiled.schedule, replace(options, parallel_degrees=1), alone=False)
+        yield "all parallel loops of a nest but one were given up", again.tree, {}
     yield "the tiles were given up", without_tiles(tiled.tree), {}
     yield "tiles and marks were given up", tiled.schedule.tree, {}
 

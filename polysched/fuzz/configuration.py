@@ -164,7 +164,7 @@ class Configuration:
 
     def _make(self, scop: Scop, text: str, analyses: Analyses) -> Made:
         if self.intrinsic or self.safe:
-            optimized = optimize(scop, self.pipeline_options())
+            optimized = optimize(scop, self.pipeline_options(), alone=False)
             tiled, source = optimized.tiled, optimized.source
             scanned = None
             instructions = tuple(COMPUTED.findall(source.text))
@@ -189,7 +189,7 @@ class Configuration:
             schedule = ALGORITHMS[self.scheduler](dependences, options=options)
         if self.steps:
             schedule = random_steps(schedule, seed=self.steps_seed, count=self.steps)
-        return tile(schedule, tiling)
+        return tile(schedule, tiling, alone=False)   # numbers at random, for whatever bands there are
 
     def scheduler_options(self) -> SchedulerOptions:
         return SchedulerOptions(fusion=self.fusion, split_index_sets=self.split, solver_seconds=SOLVER_SECONDS,

@@ -62,7 +62,8 @@ def _automatic(source: random.Random, scheduler: str, *, tiled: float, fusion: s
     temporaries = source.choices(TEMPORARIES, weights=(6, 3, 1))[0]
     return _with_orders(Configuration(
         scheduler=scheduler, fusion=fusion, sizes=sizes, vector_bits=source.choice(VECTOR_BITS),
-        outer_sizes=(source.randint(2, 3 * LARGEST_EDGE),) if given and source.random() < 0.15 else (),
+        outer_sizes=(max(source.randint(2, 3 * LARGEST_EDGE), *_edges_of(sizes)),)
+        if given and source.random() < 0.15 else (),
         nested=source.random() < 0.3, parallel=source.random() < 0.92,
         expand=temporaries == "expand", reductions="exact" if temporaries == "exact" else "keep",
         reassociate=source.random() < 0.1, split=source.random() < 0.1,
@@ -89,6 +90,11 @@ def _sizes(source: random.Random, tiled: float) -> Sizes:
     if kind < 0.4:
         return source.randint(2, LARGEST_EDGE)
     return tuple(source.randint(1, LARGEST_EDGE) for _ in range(source.randint(1, 4)))
+
+
+def _edges_of(sizes: Sizes) -> tuple[int, ...]:
+    """The numbers among them: tiles around them have to be as large."""
+    return () if isinstance(sizes, str) else sizes if isinstance(sizes, tuple) else (sizes,)
 
 
 def _whole_pipeline(source: random.Random, *, intrinsic: str) -> Configuration:

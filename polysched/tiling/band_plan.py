@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.tiling.nest import Nest
 from polysched.tiling.register_shape import RegisterShape
@@ -66,6 +66,22 @@ class BandPlan:
         sizes = tuple(min((e for level in levels if (e := level.edges[loop]) is not None), default=extent)
                       for loop, extent in enumerate(self.nest.extents))
         return sizes[:self.nest.depth - self.below]
+
+
+def in_order_made(plan: BandPlan, members: tuple[int, ...]) -> BandPlan:
+    """The plan with the orders of its tile loops as they were made: a loop for threads went outside of its level.
+
+    Parameters
+    ----------
+    members : those of the loops over tiles, outermost first; the plan stays as it is where they are others.
+    """
+    levels = []
+    for level in (*plan.outer, TileLevel(plan.edges, plan.order)):
+        made, members = members[:len(level.order)], members[len(level.order):]
+        if sorted(made) != sorted(level.order):
+            return plan
+        levels.append(TileLevel(level.edges, made))
+    return replace(plan, outer=tuple(levels[:-1]), order=levels[-1].order)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -103,8 +103,12 @@ def candidates_of(dependences: Dependences, *, options: SchedulerOptions | None 
 
 
 def winner_of(tried: Sequence[Tried]) -> Tried:
-    """The candidate with the least predicted time; the first one where the model cannot predict that."""
+    """The candidate with the least predicted time; the first one where the model cannot predict that.
+
+    Of those only that use what was chosen by hand, if some do.
+    """
     complete = [t for t in tried if t.tiled is not None]
+    complete = [t for t in complete if t.tiled is not None and not t.tiled.unused] or complete
     known = [t for t in complete if t.candidate.predicted_seconds is not None]
     if complete[0] not in known:
         return complete[0]
@@ -121,7 +125,7 @@ def _candidates(options: SchedulerOptions) -> Iterator[tuple[str, Algorithm, Sch
 
 
 def _compared(name: str, schedule: Schedule, tiling: TilingOptions) -> Tried:
-    tiled = tile(schedule, tiling)
+    tiled = tile(schedule, tiling, alone=False)
     prediction = predict(schedule.dependences, tiled.tree, target=tiling.target, parameters=tiling.parameters,
                          plans={band.band: band.plan for band in tiled.bands if band.plan is not None})
     seconds = program_seconds(prediction, tiling.target)

@@ -8,7 +8,7 @@ import sympy
 
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
-from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
+from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, in_order_made, plan_structure
 from polysched.tiling.lower_bound import LowerBound, lower_bound, touched_elements
 from polysched.tiling.nest import Nest
 from polysched.tiling.references import Reference
@@ -92,6 +92,8 @@ def explanations(tiled: TiledSchedule, target: Target) -> tuple[BandExplanation,
 def _explanation(band: BandTiling, target: Target, scop: Scop) -> BandExplanation:
     untiled = band.untiled
     plan = band.plan if untiled is None else untiled.candidate
+    if plan is not None and untiled is None:
+        plan = in_order_made(plan, band.tile_members)
     if plan is None and untiled is not None and untiled.nest is not None:
         plan = BandPlan(nest=untiled.nest, edges=(None,) * untiled.nest.depth, order=())
     return BandExplanation(band=band.band, plan=plan, untiled=untiled, strip=band.strip, pieces=band.pieces,

@@ -81,6 +81,9 @@ class TilingOptions:
             if len(set(order)) < len(order) or any(member < 0 for member in order):
                 raise UsageError("an order names each loop of a band at most once", witness=",".join(map(str, order)),
                                  hint="0 is the outermost loop of a band as the schedule has it: 2,0,1, say")
+        if self.sizes == "off" and (self.order or self.point_order):
+            given = ",".join(map(str, self.order or self.point_order))
+            raise UsageError("an order of loops needs tiles", witness=given, hint="give sizes as numbers, or auto")
         if len(self.outer_orders) > len(self.outer_sizes):
             raise UsageError("there are more orders than outer levels of tiles", hint="give that level its sizes, too")
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.parameter_sizes import largest_parameters
-from polysched.errors import UsageError
 from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.balance import first_share, uneven_share
 from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, plan_structure
+from polysched.tiling.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
 from polysched.tiling.diamond import faces_of
 from polysched.tiling.distribute import statement_names
 from polysched.tiling.loops import has_loops, loops_below
@@ -48,11 +48,16 @@ LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band st
 
 
 def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
-               options: TilingOptions) -> dict[int, BandPlan | Untiled]:
+               options: TilingOptions) -> tuple[dict[int, BandPlan | Untiled], Mapping[int, str]]:
     """A plan per band, or why there is none, by the band's number; nothing where nobody asked for tiles.
 
     Only permutable bands are tiled; a band inside a tiled one only on request; a band of one loop only when the
-    edges were given as a tuple.
+    edges were given as a tuple.  Beside the plans, in which way the register block by hand exceeds tiles by hand, by
+    the number of the band that lost it so.
+
+    Raises
+    ------
+    UsageError : a tile by hand is larger than the one around it.
     """
     scop = dependences.scop
     planner = _Planner(scop, numbers, options, assumed_parameters(scop, options.parameters),
@@ -61,12 +66,7 @@ def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, i
     if options.sizes != "off" or options.register:
         planner.descend(tree.root, top(dependences, tree.domain), plans, tiled=False,
                         threads=options.parallel)
-    if isinstance(options.register, tuple) and not any(isinstance(p, BandPlan) and p.shape for p in plans.values()):
-        raise UsageError("no nest can have this register block", witness=" x ".join(map(str, options.register)),
-                         hint="a block holds sums around a loop, as that over k in C[i][j] += A[i][k] * B[k][j]; its "
-                         f"columns are whole vectors of {options.target.vector_bits} bits, and all accumulators "
-                         f"and a row of operands fit {options.target.vector_registers} registers")
-    return plans
+    return plans, planner.misfits
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ class _Planner:
     options: TilingOptions
     parameters: Mapping[str, int]
     named: frozenset[str]
+    misfits: dict[int, str] = field(default_factory=dict)
 
     def descend(self, node: Node, position: Position, plans: dict[int, BandPlan | Untiled], *, tiled: bool,
                 threads: bool) -> None:
@@ -108,9 +109,12 @@ class _Planner:
         if count < 2 and not isinstance(options.sizes, tuple):
             return Untiled(reason="one loop alone has nothing to reuse between tiles")
         nest = nest_of(self.scop, position, band.members, self.parameters, self.named)
+        refuse_larger_inside(self.numbers[id(band)], nest, options, count)
         shape = None
         if options.register and options.simd and not has_loops(band.child):
             shape = self.shape(nest, band.members, position)
+            if shape is None and isinstance(options.register, tuple):
+                self.note_misfit(band, nest, position)
         elif options.register and options.simd and options.sizes in ("auto", "off") and not options.outer_sizes:
             block = self.block_around(band, position)
             if block is not None:
@@ -120,7 +124,7 @@ class _Planner:
         if options.sizes == "off":
             return _without_tiles(nest, shape, options) or Untiled(
                 reason="tiles were not asked for, and no register block pays", nest=nest)
-        given, edges = _given_levels(options, count), _stretched(options.sizes, count)
+        given, edges = outer_levels(options, count), stretched(options.sizes, count)
         return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
                                      pieces=self.pieces(band, nest, position, edges[0]) if options.split and not given
                                      and shape is None and threads else None,
@@ -144,20 +148,29 @@ class _Planner:
             plan = min(_around_panels(plan, self.options), key=lambda p: _waiting_seconds(p, self.options))
         return None if plan is None else replace(plan, below=len(below))
 
+    def note_misfit(self, band: Band, nest: Nest, position: Position) -> None:
+        """Keep in which way the register block by hand is too large for tiles by hand, if that is why there is none."""
+        shape = self.shape(nest, band.members, position, whatever_the_tiles=True)
+        why = misfit(shape, nest, self.options, len(band.members)) if shape is not None else None
+        if why is not None:
+            self.misfits[self.numbers[id(band)]] = why
+
     def shape(self, nest: Nest, members: tuple[isl.UnionPwAff, ...], position: Position,
-              inside_block: frozenset[int] = frozenset()) -> RegisterShape | None:
+              inside_block: frozenset[int] = frozenset(), *, whatever_the_tiles: bool = False) -> RegisterShape | None:
         """The best register block of the deepest statements whose columns are independent.
 
         Parameters
         ----------
         inside_block : loops that must run inside the block, and without moving it.
+        whatever_the_tiles : also one that is larger than tiles by hand.
         """
         names = statement_names(position.domain)
         deepest = max(self.scop.statement(name).depth for name in names)
         shapes = [(shape, name) for name in names if self.scop.statement(name).depth == deepest
                   for shape in register_shapes(nest, name, self.options.target)
                   if self.options.register in (True, (shape.row_count, shape.column_count))]
-        allowed = [(shape, name) for shape, name in shapes if inside_block <= set(shape.inner)]
+        allowed = [(shape, name) for shape, name in shapes if inside_block <= set(shape.inner) and (
+            whatever_the_tiles or misfit(shape, nest, self.options, len(members) - len(inside_block)) is None)]
         for shape, name in sorted(allowed, key=lambda pair: (not pair[0].transposed, pair[0].cycles)):
             if shape.transposed and not (inside_block and _around_panels(BandPlan(
                     nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), self.options)):
@@ -182,10 +195,10 @@ class _Planner:
         whole = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
         if has_loops(band.child):
             if threads and not free and not position.path:
-                return self.with_given_levels(replace(whole, edges=(WAVEFRONT_EDGE,) * nest.depth,
+                return self.withouter_levels(replace(whole, edges=(WAVEFRONT_EDGE,) * nest.depth,
                                                       order=in_order(self.options.order, nest.depth)), free)
             if self.options.outer_sizes:
-                return self.with_given_levels(whole, free)
+                return self.withouter_levels(whole, free)
             return Untiled(reason="further loops run inside it, and its own run on threads as they are" if free else
                            "further loops run inside it, and nothing of it runs on threads", nest=nest)
         rows = rows_of_temporaries(self.scop, position, band.members) if shape is None else frozenset()
@@ -224,7 +237,7 @@ class _Planner:
         else:
             choice, shape = _packed_or_not(problem, target)
         if choice is None and self.options.outer_sizes:
-            return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
+            return self.withouter_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
         if choice is None:
             return _without_tiles(nest, shape, self.options) or Untiled(
                 reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
@@ -236,7 +249,7 @@ class _Planner:
                             self.options)
         needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
         if (needed and not position.path) or self.options.outer_sizes:
-            return self.with_given_levels(plan, free)    # only its wavefronts run on threads
+            return self.withouter_levels(plan, free)    # only its wavefronts run on threads
         bare = _without_tiles(nest, shape, self.options)
         before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem, sets)
         packs = shape is not None and nest.is_box     # panels need a tile around the loop that reads them again
@@ -264,12 +277,12 @@ class _Planner:
         return None if faces is None else pieces_of(position.domain, band.members[0], faces, steps=steps,
                                                     count=self.options.target.cores)
 
-    def with_given_levels(self, plan: BandPlan, free: tuple[int, ...]) -> BandPlan:
+    def withouter_levels(self, plan: BandPlan, free: tuple[int, ...]) -> BandPlan:
         """The plan inside the levels of tiles that the user wants; its own edges count where they are smaller."""
         count = plan.nest.depth
         if not self.options.outer_sizes:
             return plan
-        outer = _given_levels(self.options, count)
+        outer = outer_levels(self.options, count)
         if not outer:
             return plan
         edges = tuple(None if edge is None or (limit is not None and edge >= limit) else edge
@@ -329,15 +342,6 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     return choose_tile(problem), shape
 
 
-def _given_levels(options: TilingOptions, count: int) -> tuple[TileLevel, ...]:
-    """The levels of tiles by hand around the innermost one, for a band of so many members."""
-    orders = (*options.outer_orders, *((),) * len(options.outer_sizes))
-    levels = ((tuple(edge or None for edge in _stretched(sizes, count)), in_order(order, count))
-              for sizes, order in zip(options.outer_sizes, orders, strict=False))
-    found = (TileLevel(edges, tuple(k for k in order if edges[k])) for edges, order in levels)
-    return tuple(level for level in found if level.order)
-
-
 def _free(band: Band, position: Position) -> tuple[int, ...]:
     """The members that can run on threads."""
     return tuple(i for i, member in enumerate(band.members) if is_independent(position, member))
@@ -346,12 +350,6 @@ def _free(band: Band, position: Position) -> tuple[int, ...]:
 def _is_in_steps(outer: tuple[TileLevel, ...], free: tuple[int, ...]) -> bool:
     """Whether no loop of the outermost level can run on threads, but loops inside can."""
     return bool(outer and free) and not set(outer[0].order) & set(free)
-
-
-def _stretched(given: int | tuple[int, ...], count: int) -> tuple[int, ...]:
-    """One edge per member: a longer band repeats the last number, a shorter one drops the rest."""
-    edges = given if isinstance(given, tuple) else (given,)
-    return (*edges[:count], *(edges[-1:] * (count - len(edges))))
 
 
 def _traffic(plan: BandPlan, problem: TileProblem, sets: CacheLevel | None = None) -> int:

@@ -33,7 +33,8 @@ from polysched.scheduling.promises import check_promises
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
-from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled
+from polysched.tiling.band_plan import BandPlan, TileLevel
+from polysched.tiling.by_hand import idle_choices, refuse_unused, unused_choices
 from polysched.tiling.cost import order_cost
 from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
@@ -42,13 +43,14 @@ from polysched.tiling.loops import Loop, block_of, enter, has_loops, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions, in_order
+from polysched.tiling.outcome import what_was_done, with_choices
 from polysched.tiling.plan import plan_bands
 from polysched.tiling.position import Position, branch, is_independent, is_legal, top
 from polysched.tiling.register_tiles import register_nest
 from polysched.tiling.rotated_sums import rotate_sums
 from polysched.tiling.shared_strips import Strips, share_strips
 from polysched.tiling.split_tiles import MOST_PIECES, in_pieces, one_at_a_time, split
-from polysched.tiling.tiled_schedule import BandTiling, OneAtATime, TiledSchedule
+from polysched.tiling.tiled_schedule import OneAtATime, TiledSchedule
 from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
 
 _LOG = logging.getLogger(__name__)
@@ -65,7 +67,7 @@ TILING_SECONDS = 10.0
 """Processor seconds that tiling one schedule may take; the kernels of the tests take less than a fifth of it."""
 
 
-def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSchedule:
+def tile(schedule: Schedule, options: TilingOptions | None = None, *, alone: bool = True) -> TiledSchedule:
     """Tile the permutable bands of a schedule and mark its loops.
 
     Several degrees of parallelism that take longer than `TILING_SECONDS` to prove are given up one by one, then the
@@ -76,14 +78,27 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
     Unless even the marks were given up, every loop is a one-member band below a `LoopMark` afterwards.  Loops that
     already stood below such a mark keep their place and their marks.
 
+    Parameters
+    ----------
+    alone : the schedule is that of a whole program, so that a choice by hand that none of its bands can use is
+        refused; else `TiledSchedule.unused` has it, for `by_hand.refuse_unused` to judge all regions by.
+
     Raises
     ------
+    UsageError : a choice by hand contradicts another one, or no band can use it.
     IllegalScheduleError : the given schedule breaks a dependence, or a loop that it marks parallel or simd carries one.
 
     Source: U. Bondhugula, A. Hartono, J. Ramanujam, P. Sadayappan, "A Practical Automatic Polyhedral
     Parallelizer and Locality Optimizer", PLDI 2008, sections 3 and 5.
     """
-    options = options or TilingOptions()
+    tiled = _with_fallbacks(schedule, options or TilingOptions())
+    if alone:
+        refuse_unused([tiled.unused])
+    return tiled
+
+
+def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
+    """As `tile`, without judging what is not used."""
     fallbacks: list[str] = []
     rotated = with_budget(ANY_NUMBER, partial(rotate_sums, schedule, options.target.ports), seconds=TILING_SECONDS)
     if rotated is None:
@@ -96,10 +111,11 @@ def tile(schedule: Schedule, options: TilingOptions | None = None) -> TiledSched
             unsplit = options.split and not any(band.pieces for band in found.bands)
             if unsplit:
                 _LOG.warning(NO_PIECES)
-            return replace(found, fallbacks=(*fallbacks, *([NO_PIECES] if unsplit else [])))
+            return replace(found, fallbacks=(*fallbacks, *([NO_PIECES] if unsplit else []), *found.fallbacks))
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
     untiled = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
-        options, parallel_degrees=1, sizes="off", register=False)), seconds=TILING_SECONDS)
+        options, parallel_degrees=1, sizes="off", outer_sizes=(), order=(), point_order=(), outer_orders=(),
+        register=False)), seconds=TILING_SECONDS)
     if untiled is not None:
         return replace(untiled, fallbacks=(*fallbacks, "the loops were left without tiles"))
     _check(schedule, schedule.tree)
@@ -118,21 +134,22 @@ def _check(schedule: Schedule, tree: isl.Schedule) -> None:
 def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     tree = from_isl(schedule.tree)
     numbers = {id(band): number for number, band in enumerate(n for n in walk(tree.root) if isinstance(n, Band))}
-    decided = plan_bands(schedule.dependences, tree, numbers, options)
+    decided, misfits = plan_bands(schedule.dependences, tree, numbers, options)
     plans = {number: plan for number, plan in decided.items() if isinstance(plan, BandPlan)}
     start = top(schedule.dependences, tree.domain)
     place = _Place(scop=schedule.scop, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options, schedule.scop)
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
     _check(schedule, tiled)
-    bands = _what_was_done(root, numbers, decided)
+    bands = what_was_done(root, numbers, decided)
     pieces = {band.band: band.plan.pieces for band in bands
               if band.pieces and band.plan and band.plan.pieces and band.plan.pieces.known_width is None}
-    if not pieces:
-        return TiledSchedule(schedule=schedule, tree=tiled, bands=bands, options=options)
-    return TiledSchedule(
-        schedule=schedule, tree=to_isl(LoopTree(domain=tree.domain, root=in_pieces(root, pieces))), bands=bands,
-        options=options, one_at_a_time=OneAtATime(
+    unused = unused_choices(with_choices(tree.root, numbers, decided, bands, misfits), options)
+    result = TiledSchedule(schedule=schedule, tree=tiled, bands=bands, options=options, unused=unused,
+                           fallbacks=idle_choices(decided, options))
+    return result if not pieces else replace(
+        result,
+        tree=to_isl(LoopTree(domain=tree.domain, root=in_pieces(root, pieces))), one_at_a_time=OneAtATime(
             tree=to_isl(one_at_a_time(LoopTree(domain=tree.domain, root=root), pieces)), pieces=pieces))
 
 
@@ -324,12 +341,15 @@ def _has_given_marks(node: Node) -> bool:
 
 def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: Position, place: _Place, *,
                     sunk: bool) -> Node | None:
-    outer = loops[:choice] + loops[choice + 1:]
+    outer, last = loops[:choice] + loops[choice + 1:], loops[choice]
     if not sunk:
-        outer = (*outer, loops[choice])
+        outer = (*outer, last)
     if band.permutable and place.options.parallel and not place.parallel:
         outer = _parallel_first(position, outer, keep_last=not sunk)
-        if not sunk:
+        if sunk:
+            in_strips = _strips_for_threads(position, (*outer, last))
+            outer, last = in_strips[:-1], in_strips[-1]
+        else:
             outer = _strips_for_threads(position, outer)
     below = enter(position, outer)
     place = replace(place, parallel=place.parallel or any(
@@ -337,8 +357,8 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
     if not sunk:
         return nest(outer, _rewrite(band.child, below, place))
     if has_loops(band.child):
-        return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, loops[choice]))))
-    rows = [] if place.sunk else [nest(outer, row) for row in distribute(below, loops[choice])]
+        return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, last))))
+    rows = [] if place.sunk else [nest(outer, row) for row in distribute(below, last)]
     return rows[0] if len(rows) == 1 else min(
         rows, default=None, key=lambda node: order_cost(place.scop, position, node))
 
@@ -348,7 +368,8 @@ def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Lo
 
     Rewrite:  for i: for j (independent)  ->  for j // 256: for i: for j in the strip
 
-    So the sums over i of a column each need no other thread, and rows are still walked by their elements.
+    So the sums over i of a column each need no other thread, and rows are still walked by their elements.  The same
+    where j goes below further loops and statements: right-hand sides beside each other, of one system of equations.
     """
     *outer, last = loops
     if position.path or not outer or any(is_independent(position, loop.function) for loop in outer) or not (
@@ -363,26 +384,3 @@ def _parallel_first(position: Position, loops: tuple[Loop, ...], *, keep_last: b
         if is_independent(position, loop.function):
             return (loop, *loops[:i], *loops[i + 1:])
     return loops
-
-
-def _what_was_done(root: Node, numbers: dict[int, int],
-                   decided: dict[int, BandPlan | Untiled]) -> tuple[BandTiling, ...]:
-    bands = [node for node in walk(root) if isinstance(node, Band)]
-    marks = [node.mark for node in bands if node.mark is not None]
-    strips = {below.mark.band: node.mark.strip for node in bands if node.mark is not None and node.mark.strip
-              for below in walk(node) if isinstance(below, Band) and below.mark is not None}
-    done = []
-    for number in numbers.values():
-        own = [mark for mark in marks if mark.band == number]
-        found = decided.get(number)
-        plan = found if isinstance(found, BandPlan) else None
-        done.append(BandTiling(
-            band=number,
-            sizes=plan.sizes if plan else (),
-            wavefront=any(mark.role is Role.WAVEFRONT for mark in own),
-            pieces=max((mark.pieces for mark in own), default=0),
-            parallel_member=next((mark.member for mark in own if mark.parallel), None),
-            register=(plan.shape.row_count, plan.shape.column_count)
-            if plan and plan.shape and any(mark.register for mark in own) else (),
-            plan=plan, untiled=found if isinstance(found, Untiled) else None, strip=strips.get(number, 0)))
-    return tuple(done)

@@ -10,6 +10,7 @@ import islpy as isl
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.shown import Shown
 from polysched.tiling.band_plan import BandPlan, Untiled
+from polysched.tiling.by_hand import Unused
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.split_tiles import Pieces
 
@@ -24,6 +25,7 @@ class BandTiling:
     sizes : tile edge per member, in iterations; empty when the band was left untiled.
     wavefront : the tile band was skewed so that its second member is parallel.
     pieces : pieces of space that start together in every row of tiles over time; 0 where tiles are not split.
+    tile_members : the members of the loops over tiles and blocks as the tree has them, outermost first.
     parallel_member : member of the outermost loops that got `parallel`; None when none did.
     register : rows and columns of the register block; empty when there is none.
     plan : how the edges came about, for explanations; None for an untiled band.
@@ -35,6 +37,7 @@ class BandTiling:
     sizes: tuple[int, ...] = ()
     wavefront: bool = False
     pieces: int = 0
+    tile_members: tuple[int, ...] = ()
     parallel_member: int | None = None
     register: tuple[int, ...] = ()
     plan: BandPlan | None = None
@@ -67,7 +70,9 @@ class TiledSchedule(Shown):
     tree : the tiled tree; loops carry `scheduling.marks.LoopMark` marks.
     bands : what was done, per band of the untiled tree.
     options : that it was tiled with; None where it was not made by `tile`.
-    fallbacks : what had to be given up for lack of time, one sentence each.
+    fallbacks : what had to be given up for lack of time, and what was given by hand for tiles that the model did not
+        make, one sentence each.
+    unused : choices by hand that no band can use, where other regions of the program may (`by_hand.refuse_unused`).
     one_at_a_time : what loops are generated for; None where that is the tree itself.
     """
 
@@ -76,6 +81,7 @@ class TiledSchedule(Shown):
     bands: tuple[BandTiling, ...] = ()
     options: TilingOptions | None = None
     fallbacks: tuple[str, ...] = ()
+    unused: tuple[Unused, ...] = ()
     one_at_a_time: OneAtATime | None = None
 
     def __str__(self) -> str:

@@ -38,9 +38,16 @@ def random_options(chance: random.Random) -> TilingOptions:
         given = edges()
         return given if isinstance(given, int) or chance.random() < 0.5 else (*(0 for _ in given[1:]), given[-1])
 
+    def around(inner):
+        """Edges that are no smaller than those inside, for bands of any length."""
+        given, count = outer(), 4
+        inner, given = (tuple(e if isinstance(e, tuple) else (e,)) for e in (inner, given))
+        stretched = [(*e, *(e[-1:] * (count - len(e)))) for e in (inner, given)]
+        return tuple(large and max(small, large) for small, large in zip(*stretched, strict=True))
+
     sizes = chance.choice(["auto", "off", edges(), edges(), edges(), edges()])
     return TilingOptions(
-        sizes=sizes, outer_sizes=(outer(),) if not isinstance(sizes, str) and chance.random() < 0.3 else (),
+        sizes=sizes, outer_sizes=(around(sizes),) if not isinstance(sizes, str) and chance.random() < 0.3 else (),
         parallel=chance.random() < 0.7, simd=chance.random() < 0.8, diamond=chance.random() < 0.5,
         nested=chance.random() < 0.3, register=chance.random() < 0.8, target=chance.choice(MACHINES))
 
@@ -87,7 +94,7 @@ def test_random_tiles_compute_what_the_source_computes(kernel, tmp_path):
     schedules = {name: ALGORITHMS[name](dependences) for name in ("pluto", "isl")}
     for number in range(4):
         options = random_options(chance)
-        tiled = tile(schedules[chance.choice(("pluto", "pluto", "isl"))], options)
+        tiled = tile(schedules[chance.choice(("pluto", "pluto", "isl"))], options, alone=False)
         assert_legal(tiled)
         chosen.append(options)
         texts.append(emit_function(tiled, name=f"variant{number}", options=EmitOptions(
