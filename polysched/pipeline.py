@@ -20,6 +20,7 @@ from polysched.dependence.substitution import substitute_temporaries
 from polysched.detected_regions import DetectedRegions
 from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
+from polysched.emit_c.teams import Team, teams
 from polysched.emit_c.work import loops_in_lanes
 from polysched.errors import UnsupportedScopError
 from polysched.pipeline_options import PipelineOptions
@@ -38,7 +39,7 @@ from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
 from polysched.tiling.by_hand import refuse_unused
-from polysched.tiling.tiled_schedule import TiledSchedule
+from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Listing
@@ -90,11 +91,12 @@ class Optimized(Shown):
 
     def steps(self) -> tuple[str, ...]:
         """How the schedule came about, one line per step."""
+        on_threads = teams(self.source, threads=self.options.parallel)
         bands = [f"band {b.band}: tiles {'x'.join(map(str, b.sizes)) or 'off'}"
                  f"{f', in strips of {b.strip}' if b.strip else ''}"
                  f"{', wavefront' if b.wavefront else ''}"
                  f"{f', split into {b.pieces} pieces' if b.pieces else ''}"
-                 f"{'' if b.parallel_member is None else f', member {b.parallel_member} parallel'}"
+                 f"{_threads_of(b, on_threads)}"
                  for b in self.tiled.bands]
         return (*self._alternatives(), f"schedule: {self.schedule.algorithm}",
                 *(f"candidate: {c}" for c in self.schedule.report.candidates),
@@ -134,6 +136,18 @@ class Optimized(Shown):
         return card(f"{self.scop.name}, optimized", *map(paragraph, self.steps()), beside(before, c_code(self.text)),
                     times, folded("dependences", self.dependences._repr_html_()),
                     folded("tiles", self.tiled._repr_html_()))
+
+
+def _threads_of(band: BandTiling, found: tuple[Team, ...]) -> str:
+    """Which member of a band the emitted C runs on threads; a mark alone is only a permission."""
+    own = [team for team in found if team.band == band.band]
+    if any(team.in_parts for team in own):
+        return ", in parts on threads"
+    if own:
+        return f", member {own[0].member} parallel"
+    if band.parallel_member is None or any(band.band in team.inside for team in found):
+        return ""
+    return ", on one thread"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

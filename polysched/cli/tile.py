@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Tile every region and print what was decided."""
     from dataclasses import replace
 
+    from polysched.emit_c import emit
+    from polysched.emit_c.teams import Team, team_lines, teams
     from polysched.pipeline import analysed, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
@@ -61,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments))
         tiling = replace(options.tiling_options(), parameters=sizes)
         every = []
+        on_threads: list[tuple[Team, ...]] = []
         instructions: list[str] = []
         if (wanted := options.tensorize) is not None:
             shown.step("choosing instructions")
@@ -76,13 +79,20 @@ def run(arguments: argparse.Namespace) -> int:
             schedule = scheduled(dependences, options, parameters=sizes)
             shown.step(f"tiling {scop.name}")
             every.append(tile(schedule, tiling, alone=False))
+            if arguments.explain or arguments.json:
+                shown.step(f"writing C for {scop.name}")
+                emitted = emit(every[-1], options=options.emit_options())
+                on_threads.append(teams(emitted, threads=options.parallel))
+            else:
+                on_threads.append(())
         refuse_unused([tiled.unused for tiled in every])
     if not arguments.json and instructions:
         print(*instructions, sep="\n")
     values: list[dict[str, object]] = []
-    for scop, tiled in zip(scops, every, strict=True):
+    for scop, tiled, found_teams in zip(scops, every, on_threads, strict=True):
         found = explanations(tiled, tiling.target)
-        values.append({"name": scop.name, "bands": [band.to_json() for band in found]})
+        values.append({"name": scop.name, "bands": [band.to_json() for band in found],
+                       "threads": [team.to_json() for team in found_teams]})
         if arguments.json:
             continue
         count = len(tiled.bands)
@@ -96,7 +106,11 @@ def run(arguments: argparse.Namespace) -> int:
                   + (f", split into {band.pieces} pieces and the gaps between them" if band.pieces else ""))
         print(*(f"note: {line}\n" for line in tiled.fallbacks), sep="", end="")
         if arguments.explain:
-            print(*(explain_text(band) for band in found), sep="\n")
+            marked = {band.band for band in tiled.bands if band.parallel_member is not None}
+            for explained in found:
+                print(explain_text(explained))
+                print(*team_lines(explained.band, found_teams, wanted=options.parallel,
+                                  marked=explained.band in marked), sep="\n")
     if arguments.json:
         shown_values = values[0] if len(values) == 1 and not instructions else values
         print(json.dumps({"instructions": instructions, "regions": values} if instructions else shown_values, indent=2))

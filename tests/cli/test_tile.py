@@ -63,3 +63,31 @@ def test_the_width_of_vectors_decides_about_register_blocks(tmp_path: Path) -> N
     narrow = polysched("tile", "in.c", "--vector-bits", "128", "--register-block", "3x2", folder=tmp_path)
     assert "register block 3 x 2" in narrow.stdout
     assert "register block" not in polysched("tile", "in.c", "--vector-bits", "0", folder=tmp_path).stdout
+
+
+def test_the_explanation_has_the_loops_on_threads_as_they_are_emitted(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    done = polysched("tile", "in.c", "--explain", "--tile", "64", folder=tmp_path)
+    pragma = "parallel for schedule(dynamic) if((n - 1) / 64 + 1 >= 2)"
+    assert f"  threads: loop i_tile: {pragma}\n" in done.stdout
+    assert f"#pragma omp {pragma}" in polysched("c2c", "in.c", "--tile", "64", folder=tmp_path).stdout
+    alone = polysched("tile", "in.c", "--explain", "--no-parallel", folder=tmp_path).stdout
+    assert "  threads: none: --no-parallel\n" in alone
+    (value,) = json.loads(polysched("tile", "in.c", "--json", "--tile", "64", folder=tmp_path).stdout)["threads"]
+    assert value == {"loop": "i_tile", "band": 0, "member": 0, "pragma": pragma}
+
+
+def test_what_no_region_of_a_file_can_use_is_refused(tmp_path: Path) -> None:
+    """An order that one region has is no mistake in the other one."""
+    copy = PRODUCT.replace("void ", "void other_").replace("C[i][j] += A[i][k] * B[k][j]", "C[i][j] = A[i][j]")
+    (tmp_path / "in.c").write_text(PRODUCT + copy)
+    for command in ("tile", "c2c"):
+        done = polysched(command, "in.c", "--tile", "8", "--tile-order", "2,0", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        refused = polysched(command, "in.c", "--tile", "8", "--tile-order", "5,0", folder=tmp_path)
+        assert is_refusal(refused)
+        assert "no band has a loop of this order of tiles" in refused.stderr
+        assert "witness: 5,0: the deepest band has loops 0 to 2" in refused.stderr
+        large = polysched(command, "in.c", "--tile", "64", "--outer-tile", "32", folder=tmp_path)
+        assert is_refusal(large)
+        assert "witness: band 0, loop i: tiles of 64 inside tiles of 32" in large.stderr
