@@ -5,13 +5,14 @@ Loop variables are declared in the loops themselves, so they are private without
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import reduce
 
 from polysched.emit_c.c_text import CText, binary
 from polysched.emit_c.facts import arms_of, depends_on
-from polysched.emit_c.index import Comparison, Linear, Remainder, constant
+from polysched.emit_c.index import Comparison, Linear, Remainder, constant, substitute
 from polysched.emit_c.index_printer import IndexPrinter
-from polysched.emit_c.loops import For, RegisterTile, is_innermost, walk_nodes
+from polysched.emit_c.loops import For, Let, Node, RegisterTile, child_nodes, is_innermost, walk_nodes
 from polysched.emit_c.work import whatever_the_alignment, work
 from polysched.scheduling.marks import Role
 
@@ -37,7 +38,8 @@ def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, ind
         return []
     clause = ""
     if team:
-        clause = _collapse_clause(loop) + _schedule_clause(loop) + _if_clause(loop, [] if tested else reasons or [])
+        clause = (_collapse_clause(loop) + _schedule_clause(loop, once=not above)
+                  + _if_clause(loop, [] if tested else reasons or []))
     return ["#pragma omp" + (" parallel for" if team else "") + (" simd" if vector else "") + clause]
 
 
@@ -70,10 +72,10 @@ def _sharing_team(loop: For) -> tuple[For, ...]:
 def descends(loop: For, *, above: tuple[For, ...], index: IndexPrinter) -> bool:
     """Whether the loop runs from its last iteration to its first, so that threads begin with what takes longest."""
     return (loop.mark.growing and loop.step == 1 and loop.guard is None and _starts_team(loop, above)
-            and _reasons_for_team(loop, index) is not None and "dynamic" in _schedule_clause(loop))
+            and _reasons_for_team(loop, index) is not None and "dynamic" in _schedule_clause(loop, once=not above))
 
 
-def _schedule_clause(loop: For) -> str:
+def _schedule_clause(loop: For, *, once: bool) -> str:
     """Iterations are handed out one after the other where that evens out the work, else in equal parts.
 
     Some do more than others, or each is long: cores that share their machine are not equally fast.  Pieces of space
@@ -81,11 +83,16 @@ def _schedule_clause(loop: For) -> str:
     """
     if loop.mark.pieces:
         return " schedule(static)"
-    if _is_long(loop):
+    if _is_long(loop) or (once and _is_cut_off(loop)):
         return " schedule(dynamic)"
     if not work_varies(loop):
         return ""
     return " schedule(dynamic)" if loop.mark.role is Role.TILE else f" schedule(dynamic, {CHUNK})"
+
+
+def _is_cut_off(loop: For) -> bool:
+    """Whether the loop goes over few tiles, the last of which is shorter: equal numbers are no equal parts."""
+    return loop.mark.role is Role.TILE and loop.mark.least_iterations > 1
 
 
 def _is_long(loop: For) -> bool:
@@ -98,21 +105,44 @@ def work_varies(loop: For) -> bool:
     """Whether some iterations do more than others.
 
     The work varies where the length of a loop further in depends on the loop's variable, or on one whose range it
-    moves, whatever pair of its bounds holds (a triangle); a point loop cut off at the end does not count, nor do the
-    elements in front of the first aligned vector of a row, nor those behind the last one.
+    moves (a triangle); a point loop cut off at the end does not count, nor do the elements in front of the first
+    aligned vector of a row, nor those behind the last one.
     """
-    inner = [n for n in walk_nodes(loop.body) if isinstance(n, For)]
-    inner += [part for n in walk_nodes(loop.body) if isinstance(n, RegisterTile) for part in n.loops]
     moved = frozenset({loop.variable})
     varies = False
-    for part in inner:
-        lowers = arms_of(whatever_the_alignment(part.lower), "max")
-        uppers = arms_of(whatever_the_alignment(part.upper), "min")
-        varies = varies or all(depends_on(high - low, moved) and not _is_rest(high - low)
-                               for low in lowers for high in uppers)
-        if any(depends_on(bound, moved) for bound in (*lowers, *uppers)):
-            moved |= {part.variable}
+    for variable, lower, upper in _bounds_inside(loop.body, {}):
+        varies = varies or _length_varies(lower, upper, moved)
+        if depends_on(lower, moved) or depends_on(upper, moved):
+            moved |= {variable}
     return varies
+
+
+def _length_varies(lower: Linear, upper: Linear, moved: frozenset[str]) -> bool:
+    """Whether the length of a loop follows the variables, other than where ends of the iteration space cut it off.
+
+    `min(8 * i + 8, n) - 8 * i` has bounds that move together; `min(i, n)` has one that stands and one that moves.
+    """
+    if not _follows(upper - lower, moved):
+        return False
+    pairs = [(low, high) for low in arms_of(lower, "max") for high in arms_of(upper, "min")]
+    together = any(depends_on(low, moved) and not depends_on(high - low, moved) for low, high in pairs)
+    return not together and any(_follows(high - low, moved) for low, high in pairs)
+
+
+def _follows(length: Linear, moved: frozenset[str]) -> bool:
+    return depends_on(length, moved) and not _is_rest(length)
+
+
+def _bounds_inside(node: Node, known: Mapping[str, Linear]) -> Iterator[tuple[str, Linear, Linear]]:
+    """The variable and the bounds of every loop from a node on, with values in the place of their names."""
+    if isinstance(node, Let):
+        known = {**known, node.variable: substitute(node.value, known)}
+    loops = (node,) if isinstance(node, For) else node.loops if isinstance(node, RegisterTile) else ()
+    for part in loops:
+        yield (part.variable, whatever_the_alignment(substitute(part.lower, known)),
+               whatever_the_alignment(substitute(part.upper, known)))
+    for child in child_nodes(node):
+        yield from _bounds_inside(child, known)
 
 
 def _is_rest(length: Linear) -> bool:

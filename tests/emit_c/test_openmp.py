@@ -9,6 +9,9 @@ import pytest
 
 from polysched.emit_c import emit
 from polysched.emit_c.c_source import EmitOptions
+from polysched.emit_c.index import Linear, constant, extreme, remainder, variable
+from polysched.emit_c.loops import Block, For, Let, Node, StatementInstance
+from polysched.emit_c.openmp import work_varies
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop import from_c_text
 from tests.emit_c.marked_trees import marked
@@ -27,6 +30,8 @@ POINT = LoopMark(role=Role.POINT)
 
 @pytest.mark.parametrize(("low", "loops", "pragma"), [
     ("0", (("floor(i/8)", TILE), ("i", POINT), ("j", LoopMark(member=1))), "#pragma omp parallel for\n"),
+    ("0", (("floor(i/8)", replace(TILE, least_iterations=2)), ("i", POINT), ("j", LoopMark(member=1))),
+     "if ((n - 1) / 8 + 1 >= 2) {\n  #pragma omp parallel for schedule(dynamic)\n"),
     ("i", (("floor(i/8)", TILE), ("i", POINT), ("j", LoopMark(member=1))),
      "#pragma omp parallel for schedule(dynamic)\n"),
     ("i", (("i", LoopMark(parallel=True)), ("j", LoopMark(member=1))),
@@ -76,3 +81,33 @@ def test_threads_begin_with_the_tiles_that_take_longest(first: str, head: str) -
     parallel = re.sub(r"\w+_tile", "TILE", emit(tiled).text)
     assert f"#pragma omp parallel for schedule(dynamic)\n{head} {{" in parallel, parallel
     assert "--" not in emit(tiled, options=EmitOptions(openmp=False)).text, "one thread takes them in order"
+
+
+OUTER, J, N = variable("i"), variable("j"), variable("n")
+BODY = StatementInstance("S", (OUTER, J))
+
+
+def row(lower: Linear, upper: Linear) -> For:
+    return For("j", lower, upper, 1, BODY, POINT)
+
+
+@pytest.mark.parametrize(("inside", "varies"), [
+    (row(constant(0), N), False),
+    (row(OUTER, N), True),
+    (Let("first", OUTER + 1, row(variable("first"), N)), True),
+    (Let("first", OUTER + 1, Let("end", variable("first") + 8, row(variable("first"), variable("end")))), False),
+    (Let("end", extreme("min", [OUTER + 8, N]), row(OUTER, variable("end"))), False),
+    (row(constant(0), extreme("min", [OUTER, N - 2])), True),
+    (Let("end", extreme("min", [OUTER, N - 2]), row(constant(0), variable("end"))), True),
+    (row(extreme("max", [OUTER * 8, constant(1)]), extreme("min", [OUTER * 8 + 8, N])), False),
+    (Let("end", extreme("min", [OUTER * 8 + 8, N]), row(variable("end") - remainder(variable("end") - OUTER * 8, 4),
+                                                    variable("end"))), False),
+    (Let("first", N - 8, row(variable("first"), N)), False),
+    (Block((Let("first", OUTER, row(variable("first"), N)),
+            Let("first", constant(0), row(variable("first"), N)))), True),
+    (Block((Let("first", constant(0), row(variable("first"), N)), Let("first", OUTER, BODY))), False),
+])
+def test_work_varies_with_bounds_under_names_too(inside: Node, varies: bool) -> None:
+    """One iteration of the loop over `i`: rows of a triangle behind a name, and names of one row that the next has."""
+    outer = For("i", constant(0), N, 1, inside, LoopMark(parallel=True))
+    assert work_varies(outer) is varies

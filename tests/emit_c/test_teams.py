@@ -35,7 +35,8 @@ SOLUTIONS = {
 
 def solution(order: str) -> str:
     """U X = B for many right-hand sides, B in the place of X."""
-    return f"void f(int n, int m, double U[n][n], double X[n][m]) {{\n#pragma scop\n{SOLUTIONS[order]}\n#pragma endscop\n}}\n"
+    return ("void f(int n, int m, double U[n][n], double X[n][m]) {\n#pragma scop\n"
+            f"{SOLUTIONS[order]}\n#pragma endscop\n}}\n")
 
 
 def pragmas_of(made: Optimized) -> set[str]:
