@@ -152,9 +152,12 @@ def _is_rest(length: Linear) -> bool:
 
 def _reasons_for_team(loop: For, index: IndexPrinter) -> list[CText] | None:
     """The conditions under which a team is worth its start, none where it always is; None where it never is."""
+    length = loop.upper - loop.lower
+    if length.is_constant and length.constant <= loop.step:
+        return None         # the only iteration, for instance of rows that became the lanes of one vector
     least, conditions = loop.mark.least_iterations, []
     if least > 1:
-        enough = Comparison(">=", loop.upper - loop.lower, constant(least * loop.step))
+        enough = Comparison(">=", length, constant(least * loop.step))
         if enough.value is False:
             return None
         conditions += [] if enough.value else [index.condition(enough)]

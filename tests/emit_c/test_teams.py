@@ -82,3 +82,12 @@ def test_a_loop_with_too_little_to_do_is_not_said_to_run_on_threads() -> None:
     assert "band 0: tiles 32x32x32" in alone.steps()
     several = optimize(from_c_text(PRODUCT.format(n=240)), PipelineOptions(tile=32))
     assert "band 0: tiles 32x32x32, member 0 parallel" in several.steps()
+
+
+def test_rows_that_become_the_lanes_of_one_vector_start_no_team() -> None:
+    made = optimize(from_c_text(
+        "void f(int m, double s[8], double A[8][m]) {\n#pragma scop\nfor (int i = 0; i < 8; i++) "
+        "for (int k = 0; k < m; k++) s[i] += A[i][k];\n#pragma endscop\n}\n"), PipelineOptions(vector_bits=512))
+    assert "i += 8" in made.text
+    assert "#pragma omp parallel" not in made.text
+    assert not teams(made.source)
