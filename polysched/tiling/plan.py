@@ -167,7 +167,7 @@ class _Planner:
             for loop in (*shape.outer, *shape.inner, shape.rows):
                 below = inside(below, members[loop])
             if is_independent(below, members[shape.columns]):
-                return shape
+                return shape if self.options.packed is None else replace(shape, packed=frozenset(self.options.packed))
         return None
 
     def search(self, nest: Nest, shape: RegisterShape | None, band: Band, position: Position, *,
@@ -317,7 +317,8 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     where an operand comes from beyond the private caches again and again, which a panel brings in one piece.
     """
     shape = problem.shape
-    if shape is None or not problem.streams or problem.wavefront or not lies_well(problem.nest, shape, target):
+    if shape is None or shape.packed is not None or not problem.streams or problem.wavefront or not lies_well(
+            problem.nest, shape, target):
         return choose_tile(problem), shape
     in_place = replace(shape, in_place=True)
     choice = choose_tile(replace(problem, shape=in_place))
