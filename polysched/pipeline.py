@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -22,7 +22,7 @@ from polysched.emit_c import CSource, crossover, emit, guarded, original_when_sm
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.teams import Team, teams
 from polysched.emit_c.work import loops_in_lanes
-from polysched.errors import UnsupportedScopError
+from polysched.errors import UnsupportedScopError, UsageError
 from polysched.pipeline_options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.schedule import Schedule
@@ -193,6 +193,27 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         scop = _timed(seconds, "scop", lambda: from_c_file(
             str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
             pure=options.pure, autodetect=options.autodetect))
+    check_packed(options, (scop,))
+    made = _optimized(scop, options, seconds)
+    if alone:
+        refuse_unused([made.tiled.unused])
+    return made
+
+
+def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
+    """Refuse names of arrays to pack that no region has.
+
+    Raises
+    ------
+    UsageError : with the first of them.
+    """
+    arrays = {array.name for scop in scops for array in scop.arrays if not array.is_scalar}
+    if unknown := sorted(set(options.packed or ()) - arrays):
+        raise UsageError(f"no array {unknown[0]} to pack", where=", ".join(scop.name for scop in scops),
+                         hint=f"arrays are {', '.join(sorted(arrays)) or 'none'}")
+
+
+def _optimized(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
     expansion = _timed(seconds, "dependences", lambda: analysed(
         scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
     source = _emitted(expansion.dependences, options, seconds)
@@ -210,8 +231,6 @@ def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = 
         source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(analysed(
             scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
             for_instructions=True, known=expansion.given).dependences.scop, source, options))
-    if alone:
-        refuse_unused([source.tiled.unused])
     kept_below = 0
     if options.safe and scop.source is not None:
         kept_below, source = crossover(source), original_when_small(source)
@@ -369,7 +388,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     """
     options = options or PipelineOptions()
     seconds: dict[str, float] = {}
-    detected = DetectedRegions(lambda scop: optimize(scop, options, alone=False), trusted=options.guard is not None)
+    detected = DetectedRegions(lambda scop: _optimized(scop, options, {}), trusted=options.guard is not None)
     try:
         scops = _timed(seconds, "scop", lambda: all_from_c_file(
             str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
@@ -381,8 +400,9 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     assert scops
     assert scops[0].source is not None
     text = scops[0].source.text
+    check_packed(options, scops)
     regions = tuple(detected.regions) if options.autodetect else tuple(
-        optimize(scop, options, alone=False) for scop in scops)
+        _optimized(scop, options, {}) for scop in scops)
     refuse_unused([region.tiled.unused for region in regions])
     result = _timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)

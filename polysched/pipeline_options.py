@@ -34,6 +34,8 @@ class PipelineOptions:
         `outer_tiles`, as `TilingOptions` has them.
     register_block : rows and columns, in elements, of the only block of accumulators that vector registers may hold;
         None lets the model choose.
+    packed : arrays whose elements register blocks read from contiguous copies; none for no copies, None lets the model
+        choose.
     parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
     parallel_degrees : how many loops of a nest are made parallel.
     assumed : values that the models take for parameters, by their C spelling; the code is right for all others, too.
@@ -69,6 +71,7 @@ class PipelineOptions:
     point_order: tuple[int, ...] = ()
     outer_orders: tuple[tuple[int, ...], ...] = ()
     register_block: tuple[int, int] | None = None
+    packed: tuple[str, ...] | None = None
     parallel: bool = True
     parallel_degrees: int = 1
     split_tiles: bool | None = None
@@ -105,7 +108,8 @@ class PipelineOptions:
         return TilingOptions(sizes=self.tile, outer_sizes=self.outer_tiles, order=self.tile_order,
                              point_order=self.point_order, outer_orders=self.outer_orders, parallel=self.parallel,
                              parallel_degrees=self.parallel_degrees, split=self.split_tiles,
-                             register=bool(target.vector_bits) and (self.register_block or True), target=target)
+                             register=bool(target.vector_bits) and (self.register_block or True),
+                             packed=self.packed, target=target)
 
     @property
     def is_guarded(self) -> bool:
@@ -130,7 +134,8 @@ class PipelineOptions:
         """The part that concerns the emitted C."""
         target = self.target()
         return EmitOptions(openmp=self.parallel, vector_bits=target.vector_bits, math=self.math,
-                           reassociate=self.reassociate, last_cache_bytes=target.caches[-1].size_bytes)
+                           reassociate=self.reassociate, packing=True if self.packed is None else self.packed,
+                           last_cache_bytes=target.caches[-1].size_bytes)
 
     def target(self) -> Target:
         """The machine that code is made for: this one, with the vectors that were asked for."""
@@ -160,6 +165,8 @@ class PipelineOptions:
             given["outer_orders"] = [list(order) for order in self.outer_orders]
         if self.register_block:
             given["register_block"] = list(self.register_block)
+        if self.packed is not None:
+            given["packed"] = list(self.packed)
         if self.split_tiles is not None:
             given["split_tiles"] = self.split_tiles
         return given

@@ -238,3 +238,24 @@ def test_a_row_that_has_to_be_kept_does_not_keep_scalars_in_memory(tmp_path: Pat
     result = optimize(path)
     assert len(result.source.allocated) == 1, result.text
     assert not any(array.before == "t" for array in result.expanded), result.text
+
+
+PRODUCT = """\
+void f(int n, double A[n][n], double B[n][n], double C[n][n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+"""
+
+
+def test_copies_of_operands_are_chosen_by_name_in_any_region(tmp_path: Path) -> None:
+    path = tmp_path / "two.c"
+    path.write_text(PRODUCT + TEXT)
+    made = transform_file(path, PipelineOptions(packed=("B",), tile=(32, 48, 32), vector_bits=256))
+    assert [[b.arrays for b in region.source.packed] for region in made.regions] == [[("B",)], []]
+    assert made.regions[0].options.chosen()["packed"] == ["B"]
+    with pytest.raises(UsageError, match="no array D to pack") as refusal:
+        transform_file(path, PipelineOptions(packed=("B", "D")))
+    assert "arrays are A, B, C" in str(refusal.value.hint)

@@ -90,6 +90,9 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
                        help="order of the loops over the tiles of --outer-tile; again for a further level")
     group.add_argument("--register-block", type=register_block, default=None, metavar="ROWSxCOLUMNS",
                        help="the only block of accumulators that vector registers may hold (default: by the model)")
+    group.add_argument("--pack", type=packed_arrays, default=None, metavar="A,B|auto|none",
+                       help="the arrays whose elements register blocks read from contiguous copies (default: auto, by "
+                            "the model)")
     group.add_argument("--parallel", action=argparse.BooleanOptionalAction, default=True,
                        help="OpenMP threads (default: --parallel)")
     group.add_argument("--parallel-degrees", type=positive, default=1, metavar="N",
@@ -189,6 +192,16 @@ def loop_order(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of loops like 2,0,1") from None
 
 
+def packed_arrays(text: str) -> tuple[str, ...] | None:
+    """The option `--pack` as a value: None for auto."""
+    if text in ("auto", "none"):
+        return None if text == "auto" else ()
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither auto, nor none, nor names of arrays with commas between")
+    return names
+
+
 def register_block(text: str) -> tuple[int, int]:
     """The value of `--register-block`."""
     rows, times, columns = text.partition("x")
@@ -277,7 +290,7 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
     return replace(scheduling_options(arguments), tile=arguments.tile, outer_tiles=tuple(arguments.outer_tile),
                    tile_order=arguments.tile_order, point_order=arguments.point_order,
                    outer_orders=tuple(arguments.outer_order), register_block=arguments.register_block,
-                   parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
+                   packed=arguments.pack, parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
                    split_tiles=arguments.split_tiles, collapse=arguments.collapse, vector_bits=arguments.vector_bits)
 
 

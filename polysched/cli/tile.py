@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 from polysched.cli.instructions import instruction_lines
 from polysched.cli.options import (
@@ -19,6 +20,9 @@ from polysched.cli.options import (
 )
 from polysched.cli.progress import progress
 
+if TYPE_CHECKING:
+    from polysched.emit_c import CSource
+
 NAME = "tile"
 HELP = "Show how a C file's regions are tiled; --explain says why."
 EPILOG = """\
@@ -28,6 +32,7 @@ examples:
   polysched tile gemm.c --tile 64,64,256 --explain    what the model says about tiles given by hand
   polysched tile gemm.c --outer-tile 512,512,256 --register-block 6x32 --explain    some levels by hand
   polysched tile gemm.c --tile-order 2,1,0 --explain    sizes by the model for an order by hand
+  polysched tile gemm.c --pack B --explain    which operands are copied into contiguous buffers
   polysched tile gemm.c --intrinsic auto --size N=1024 --explain    the loops around an instruction
   polysched tile gemm.c --json"""
 
@@ -50,8 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from polysched.emit_c import emit
-    from polysched.emit_c.teams import Team, team_lines, teams
-    from polysched.pipeline import analysed, scheduled
+    from polysched.emit_c.packed_buffers import buffer_text
+    from polysched.emit_c.teams import team_lines, teams
+    from polysched.pipeline import analysed, check_packed, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
     from polysched.tiling.by_hand import refuse_unused
@@ -61,9 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
         scops = read_regions(arguments)
         sizes = known_sizes(arguments.size, scops, arguments.source)
         options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments))
+        check_packed(options, scops)
         tiling = replace(options.tiling_options(), parameters=sizes)
         every = []
-        on_threads: list[tuple[Team, ...]] = []
+        sources: list[CSource | None] = []
         instructions: list[str] = []
         if (wanted := options.tensorize) is not None:
             shown.step("choosing instructions")
@@ -81,18 +88,20 @@ def run(arguments: argparse.Namespace) -> int:
             every.append(tile(schedule, tiling, alone=False))
             if arguments.explain or arguments.json:
                 shown.step(f"writing C for {scop.name}")
-                emitted = emit(every[-1], options=options.emit_options())
-                on_threads.append(teams(emitted, threads=options.parallel))
+                sources.append(emit(every[-1], options=options.emit_options()))
             else:
-                on_threads.append(())
+                sources.append(None)
         refuse_unused([tiled.unused for tiled in every])
     if not arguments.json and instructions:
         print(*instructions, sep="\n")
     values: list[dict[str, object]] = []
-    for scop, tiled, found_teams in zip(scops, every, on_threads, strict=True):
+    for scop, tiled, source in zip(scops, every, sources, strict=True):
         found = explanations(tiled, tiling.target)
+        packed = () if source is None else source.packed
+        found_teams = () if source is None else teams(source, threads=options.parallel)
         values.append({"name": scop.name, "bands": [band.to_json() for band in found],
-                       "threads": [team.to_json() for team in found_teams]})
+                       "threads": [team.to_json() for team in found_teams],
+                       "packed": [buffer.to_json() for buffer in packed]})
         if arguments.json:
             continue
         count = len(tiled.bands)
@@ -111,6 +120,11 @@ def run(arguments: argparse.Namespace) -> int:
                 print(explain_text(explained))
                 print(*team_lines(explained.band, found_teams, wanted=options.parallel,
                                   marked=explained.band in marked), sep="\n")
+                print(*(f"  packed: {buffer_text(b)}\n" for b in packed if b.band == explained.band), sep="", end="")
+    if arguments.explain and not arguments.json:
+        copied = {array for source in sources if source for buffer in source.packed for array in buffer.arrays}
+        print(*(f"not packed: {array}, of which no loop reads the same often enough in whole register blocks\n"
+                for array in arguments.pack or () if array not in copied), sep="", end="")
     if arguments.json:
         shown_values = values[0] if len(values) == 1 and not instructions else values
         print(json.dumps({"instructions": instructions, "regions": values} if instructions else shown_values, indent=2))

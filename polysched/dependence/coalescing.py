@@ -22,6 +22,7 @@ from polysched.dependence.same_values import check_same_values
 from polysched.errors import IllegalScheduleError
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, Load, rebuild, walk
 from polysched.scop.dtypes import INT32, INT64
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 
 Counters = Sequence[Mapping[str, tuple[int, int]]]
@@ -134,7 +135,7 @@ def _together(relation: isl.Map, source: tuple[int, int], sink: tuple[int, int])
     constraint = isl.Constraint.equality_alloc(isl.LocalSpace.from_space(relation.get_space()))
     constraint = constraint.set_coefficient_val(isl.dim_type.in_, source[0], isl.Val(1))
     constraint = constraint.set_coefficient_val(isl.dim_type.out, sink[0], isl.Val(-1))
-    return relation.add_constraint(constraint.set_constant_val(isl.Val(source[1] - sink[1])))
+    return relation.add_constraint(constraint.set_constant_val(isl_value(source[1] - sink[1])))
 
 
 def _plus(value: Expr, constant: int) -> Expr:

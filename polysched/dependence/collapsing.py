@@ -35,6 +35,7 @@ from polysched.dependence.row_walks import (
 from polysched.errors import IllegalScheduleError
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT64
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, Array, Scop, Statement
 
 LEAST_LOSS = 1 / 16
@@ -260,8 +261,8 @@ def _access_in_rows(scop: Scop, statement: Statement, access: Access, pair: RowL
     walks = isl.Constraint.equality_alloc(isl.LocalSpace.from_space(relation.get_space()))
     walks = walks.set_coefficient_val(_OUT, last, isl.Val(-1)).set_coefficient_val(_IN, p, isl.Val(1))
     for k, factor in shift.coefficients:
-        walks = walks.set_coefficient_val(_IN, k if k < p else k - 1, isl.Val(row * factor))
-    relation = relation.add_constraint(walks.set_constant_val(isl.Val(row * shift.constant)))
+        walks = walks.set_coefficient_val(_IN, k if k < p else k - 1, isl_value(row * factor))
+    relation = relation.add_constraint(walks.set_constant_val(isl_value(row * shift.constant)))
     subscript = _subscript(statement, joint_iterator(scop, statement, p), shift, row)
     return replace(access, relation=_named(relation, statement, access.array, domain),
                    subscripts=(*access.subscripts[:-2], subscript))
@@ -291,6 +292,6 @@ def _with_rows(array: Array, row: int) -> Array:
     assert element is not None, "only arrays with such an element are walked"
     *outer, first, _ = array.extents
     *c_outer, c_first, _ = array.c_extents or (None,) * len(array.extents)
-    extent = None if first is None else first.scale_val(isl.Val(row))
+    extent = None if first is None else first.scale_val(isl_value(row))
     c_extent = None if c_first is None else f"({c_first}) * {row}"
     return replace(array, extents=(*outer, extent), c_extents=(*c_outer, c_extent), c_element=element)

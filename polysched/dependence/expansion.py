@@ -43,6 +43,7 @@ from polysched.errors import BudgetExceededError, IllegalScheduleError
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
 logger = logging.getLogger(__name__)
@@ -328,7 +329,7 @@ def _extent(scop: Scop, users: Sequence[Statement], loop: SourceLoop, shift: int
     for statement in users:
         position, constant = loop.counters[statement.name]
         top = statement.domain.intersect_params(scop.context).dim_max(position)
-        top = top.add_constant_val(isl.Val(constant + shift + 1)).project_domain_on_params()
+        top = top.add_constant_val(isl_value(constant + shift + 1)).project_domain_on_params()
         largest = top if largest is None else largest.union_max(top)
     assert largest is not None, "an array that is expanded has users"
     return largest.coalesce()

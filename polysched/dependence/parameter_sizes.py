@@ -14,6 +14,7 @@ from functools import lru_cache
 import islpy as isl
 
 from polysched.scop.budget import with_budget
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 
 LARGEST_BOUND = 1 << 30
@@ -51,7 +52,7 @@ def _leaves_array(scop: Scop, statement: Statement, access: Access) -> isl.Set:
         for dimension, extent in enumerate(scop.array(access.array).extents):
             number = None if extent is None else _constant(extent)
             if number is not None:
-                outside = outside.union(reached.lower_bound_val(isl.dim_type.set, dimension, isl.Val(number)))
+                outside = outside.union(reached.lower_bound_val(isl.dim_type.set, dimension, isl_value(number)))
     return outside.params()
 
 

@@ -10,6 +10,7 @@ import islpy as isl
 
 from polysched.dependence.source_loops import SourceLoop, source_loop
 from polysched.scop.body import IteratorRef, statement_expressions, walk
+from polysched.scop.points import isl_value
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
@@ -153,7 +154,7 @@ def _shift(scop: Scop, statement: Statement, access: Access, p: int, row: int) -
 def _has_rows(array: Array, row: int) -> bool:
     """Whether the innermost extent is this number, and the rows are one behind the other in memory."""
     last = array.extents[-1]
-    if last is None or not (last.is_cst() and last.min_val().eq(isl.Val(row)) and last.max_val().eq(isl.Val(row))):
+    if last is None or not (last.is_cst() and last.min_val().eq(isl_value(row)) and last.max_val().eq(isl_value(row))):
         return False
     return flat_element(array) is not None
 
@@ -261,7 +262,7 @@ def joined_domain(scop: Scop, statement: Statement, p: int, row: int) -> isl.Set
 def _joined_constraint(constraint: isl.Constraint, space: isl.Space, p: int, row: int) -> isl.Constraint:
     """`p >= f` becomes `z >= row f`, `p <= f` becomes `z <= row f + row - 1`; others stay."""
     own = constraint.get_coefficient_val(_SET, p)
-    factor = isl.Val(1 if own.is_zero() else row)
+    factor = isl_value(1 if own.is_zero() else row)
     make = isl.Constraint.equality_alloc if constraint.is_equality() else isl.Constraint.inequality_alloc
     made = make(isl.LocalSpace.from_space(space))
     for k in range(space.dim(_PARAM)):
@@ -270,4 +271,4 @@ def _joined_constraint(constraint: isl.Constraint, space: isl.Space, p: int, row
         old = constraint.get_coefficient_val(_SET, k if k <= p else k + 1)
         made = made.set_coefficient_val(_SET, k, old if k == p else old.mul(factor))
     constant = constraint.get_constant_val().mul(factor)
-    return made.set_constant_val(constant.add(isl.Val(row - 1)) if own.is_neg() else constant)
+    return made.set_constant_val(constant.add(isl_value(row - 1)) if own.is_neg() else constant)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.dependence.dependences import Dependence
+from polysched.scop.points import isl_value
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 
@@ -133,4 +134,4 @@ def equal_counters(relation: isl.Map, source: tuple[int, int], sink: tuple[int, 
     constraint = isl.Constraint.equality_alloc(isl.LocalSpace.from_space(relation.get_space()))
     constraint = constraint.set_coefficient_val(isl.dim_type.in_, source[0], isl.Val(1))
     constraint = constraint.set_coefficient_val(isl.dim_type.out, sink[0], isl.Val(-1))
-    return relation.add_constraint(constraint.set_constant_val(isl.Val(source[1] - sink[1])))
+    return relation.add_constraint(constraint.set_constant_val(isl_value(source[1] - sink[1])))

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.scop.body import Assign, BodyStatement, Expr, If, IteratorRef, Literal, Load, While, rebuild
-from polysched.scop.points import box_size, points_of
+from polysched.scop.points import box_size, isl_value, points_of
 from polysched.scop.scop import Access, Scop, Statement
 
 _Change: TypeAlias = Callable[[Expr], Expr]
@@ -86,7 +86,7 @@ def _points(scop: Scop, statement: Statement, positions: Sequence[int]) -> tuple
 
 def _fixed(domain: isl.Set, positions: Sequence[int], point: Sequence[int]) -> isl.Set:
     for position, value in zip(positions, point, strict=True):
-        domain = domain.fix_val(isl.dim_type.set, position, isl.Val(value))
+        domain = domain.fix_val(isl.dim_type.set, position, isl_value(value))
     for position in sorted(positions, reverse=True):
         domain = domain.project_out(isl.dim_type.set, position, 1)
     return domain
@@ -96,7 +96,7 @@ def _to_old(statement: Statement, positions: Sequence[int], point: Sequence[int]
     """`{ S_k[i, j] -> S[i, j, p, q] }` with p and q at the point."""
     domain = statement.domain
     for position, value in zip(positions, point, strict=True):
-        domain = domain.fix_val(isl.dim_type.set, position, isl.Val(value))
+        domain = domain.fix_val(isl.dim_type.set, position, isl_value(value))
     relation = isl.Map.identity(domain.get_space().map_from_set()).intersect_domain(domain)
     for position in sorted(positions, reverse=True):
         relation = relation.project_out(isl.dim_type.in_, position, 1)

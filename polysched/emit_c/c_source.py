@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polysched.emit_c.loops import Node
+from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.tiling.tiled_schedule import TiledSchedule
@@ -25,7 +26,8 @@ class EmitOptions:
         calls the C library, which keeps loops with calls out of vectors.
     reassociate : sums and products of floats may be rounded in another order, so that lanes can have partial results,
         and equal constant factors be taken out of sums where fewer operations are left.
-    packing : copy operands of register tiles into contiguous panels where a loop reuses them.
+    packing : copy operands of register tiles into contiguous panels where a loop reuses them; arrays for operands out
+        of these only.
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
     last_cache_bytes : size of the last cache; arrays may be stored past it (`past_caches`). 0 where nothing is known.
@@ -37,7 +39,7 @@ class EmitOptions:
     vector_bits: int = 0
     math: Literal["vector", "libm"] = "vector"
     reassociate: bool = False
-    packing: bool = True
+    packing: bool | tuple[str, ...] = True
     comments: bool = True
     trace: str | None = None
     last_cache_bytes: int = 0
@@ -70,6 +72,11 @@ class CSource(Shown):
     @property
     def scop(self) -> Scop:
         return self.tiled.schedule.scop
+
+    @property
+    def packed(self) -> tuple[PackedBuffer, ...]:
+        """The buffers that operands of register tiles are copied into."""
+        return packed_buffers(self.scop, self.loops)
 
     def __str__(self) -> str:
         return self.text

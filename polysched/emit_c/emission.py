@@ -276,9 +276,11 @@ def _in_step(loops: Node, facts: Facts, printer: RegionPrinter, dependences: Dep
 
 def _separation(printer: RegionPrinter, most_bytes: int) -> Separation:
     def panels(tiles: TileBlock, facts: Facts) -> tuple[Panel, ...]:
-        if not printer.options.packing:
+        wanted = printer.options.packing
+        if not wanted:
             return ()
-        return panels_for(printer.scop, tiles, facts, printer.taken, most_bytes=most_bytes)
+        return panels_for(printer.scop, tiles, facts, printer.taken, most_bytes=most_bytes,
+                          only=frozenset(wanted) if isinstance(wanted, tuple) else None)
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of,
                       scatters=printer.scatters)

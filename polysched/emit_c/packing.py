@@ -72,13 +72,14 @@ class TileBlock:
 
 
 def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, *,
-               most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
+               most_bytes: int = LARGEST_PANEL_BYTES, only: frozenset[str] | None = None) -> tuple[Panel, ...]:
     """The operands of register tiles that are worth a panel around the loop over the tiles.
 
     Parameters
     ----------
     outside : what holds around the loop.
     most_bytes : of one panel.
+    only : the arrays of which panels may be made; None for all.
     """
     if tiles.vector is None or not tiles.loops or _is_short(tiles.reuse):
         return ()
@@ -93,11 +94,19 @@ def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, 
             packed = (*tiles.packed, *panels)
             if any(p.statement == instance.statement and p.value == value for p in packed):
                 continue
+            if only is not None and not only & arrays_of(scop, instance.statement, value):
+                continue
             panel = _panel(scop, instance, value, tiles, facts)
             if panel is not None and panel.bytes <= most_bytes:
                 name = taken.fresh(panel.name, frozenset(p.name for p in packed))
                 panels.append(replace(panel, name=name))
     return tuple(panels)
+
+
+def arrays_of(scop: Scop, statement: str, value: Expr) -> frozenset[str]:
+    """The arrays of which a value reads elements."""
+    accesses = (scop.statement(statement).access(e.reference) for e in walk(value) if isinstance(e, Load))
+    return frozenset(access.array for access in accesses if access.subscripts)
 
 
 def _is_short(loop: For) -> bool:

@@ -13,7 +13,7 @@ Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -24,10 +24,10 @@ from polysched.emit_c.conversion_steps import FAR
 from polysched.emit_c.cut_tiles import CutTile, sums_of
 from polysched.emit_c.expressions import ExpressionPrinter, element_template, fill_element, temporary_element
 from polysched.emit_c.facts import Facts, depends_on
-from polysched.emit_c.index import Comparison, Variable, substitute, variable
+from polysched.emit_c.index import Comparison
 from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loop_head import loop_head
-from polysched.emit_c.loops import For, Panel, Partial, RegisterTile, StatementInstance, Temporary, instances
+from polysched.emit_c.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.operations import waits_for_divider
 from polysched.emit_c.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
@@ -39,12 +39,12 @@ from polysched.emit_c.tile_accesses import (
     Point,
     Reach,
     iterators_at,
-    packed_at,
     packed_reach,
     points,
     private_reach,
     reach,
 )
+from polysched.emit_c.tile_fetches import TileFetches
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.transposition import Transposition, is_square
 from polysched.emit_c.vector_dtypes import computed_dtypes
@@ -58,7 +58,6 @@ from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.tiling.register_shape import MOST_FOLDED
-from polysched.tiling.streams import fetched, fetched_ahead
 
 MOST_UNROLLED = 8    # iterations of a loop of a sum,
 MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
@@ -342,7 +341,7 @@ class TileCode:
     def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
         """The loops from `level` inwards with the registers that live around each of them."""
         if level == len(self.tile.loops):
-            return [*self._barrier(), *self._streams(), *self._rows_ahead(), *body]
+            return [*self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(), *body]
         loop = self.tile.loops[level]
         inner = self._nest(level + 1, body, held, facts.inside(loop))
         lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
@@ -353,7 +352,7 @@ class TileCode:
             return lines
         lines = [*(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
                    for key, piece in around),
-                 *self._prefetches(key for key, _ in around),
+                 *self._fetches.next_tile(key for key, _ in around),
                  *lines,
                  *(f"{self._memory(key, piece, held)} = {piece.text};" for key, piece in around if key in held.written)]
         return self._if_it_runs(lines, loop, facts)
@@ -413,53 +412,14 @@ class TileCode:
     def _rows(self) -> int:
         return prod(edge.count for edge in self.tile.edges if not edge.simd)
 
+    @property
+    def _fetches(self) -> TileFetches:
+        return TileFetches(tile=self.tile, scop=self.scop, place=self._place, around=self.around,
+                           printer_for=lambda instance: self.printer_for(instance, Point(())))
+
     def _barrier(self) -> list[str]:
         """Nothing, but no compiler keeps elements for the next iteration across it."""
         return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows.are_left else []
-
-    def _prefetches(self, keys: Iterable[Reach]) -> Iterable[str]:
-        """The registers' places in the next tile, fetched while this one is computed."""
-        edge = next((edge for edge in self.tile.edges if edge.variable == self.tile.ahead), None)
-        if edge is None or edge.count < 2 or not self.tile.panels:
-            return
-        further = {edge.variable: variable(edge.variable) + edge.count}
-        for key in keys:
-            forms = tuple(substitute(form, further) for form in key.subscripts or ())
-            if forms != key.subscripts:
-                yield f"__builtin_prefetch(&{self._place(replace(key, subscripts=forms))}, 1);"
-
-    def _streams(self) -> Iterator[str]:
-        """Rows of panels too long for the first cache, fetched into it while rows before them are used."""
-        edge = next((edge for edge in self.tile.edges if edge.simd), None)
-        around = frozenset(loop.variable for loop in self.tile.loops)
-        for panel in self.tile.panels if edge is not None and around else ():
-            step = panel.subscripts[-2].coefficient(Variable(self.tile.loops[-1].variable)) if panel.in_lanes else 0
-            inside = panel.subscripts[len(panel.subscripts) - len(panel.extents):]
-            rows = prod(n for n, form in zip(panel.extents, inside, strict=True) if depends_on(form, around))
-            if step != 1 or edge is None:
-                continue
-            width = panel.value.dtype.bytes
-            for instance in instances(self.tile.body):
-                if instance.statement != panel.statement:
-                    continue
-                operand = packed_at(self.tile, instance.statement, Point(()))[panel.value]
-                element = self.printer_for(instance, Point(())).panel_element(operand)
-                yield from fetched_ahead(f"&{element}", row_bytes=edge.count * width,
-                                         panel_bytes=rows * panel.extents[-1] * width,
-                                         read_again=self._is_read_again(panel))
-
-    def _is_read_again(self, panel: Panel) -> bool:
-        """Whether the loop right around the tile goes on to a tile that reads the same of a panel."""
-        bases = {edge.variable: edge.base for edge in self.tile.edges}
-        return self.around is not None and not any(
-            depends_on(substitute(form, bases), frozenset({self.around})) for form in panel.subscripts)
-
-    def _rows_ahead(self) -> Iterator[str]:
-        """Rows of a later loop."""
-        for row in self.tile.fetched:
-            element = self._place(Reach(row.array, row.subscripts, Lanes.UNIFORM, 1))
-            yield from fetched(f"&{element.code}", bytes_ahead=row.bytes_ahead,
-                               count_bytes=self.scop.array(row.array).dtype.bytes * self.tile.edges[0].count)
 
     def _place(self, key: Reach) -> CText:
         temporary = self._temporaries.get(key.array)

@@ -14,7 +14,7 @@ import islpy as isl
 
 from polysched.errors import SourceLocation, UsageError
 from polysched.measure.subscript_reach import largest_subscript
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Access, Array, Scop, Statement
 
 DIM = isl.dim_type
@@ -112,7 +112,7 @@ def at_sizes(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
     for position in range(domain.dim(DIM.param)):
         name = domain.get_dim_name(DIM.param, position)
         if name is not None and name in sizes:
-            domain = domain.fix_val(DIM.param, position, isl.Val(sizes[name]))
+            domain = domain.fix_val(DIM.param, position, isl_value(sizes[name]))
     return domain
 
 

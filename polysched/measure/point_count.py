@@ -18,6 +18,8 @@ from math import comb
 
 import islpy as isl
 
+from polysched.scop.points import isl_value
+
 Monomial = tuple[int, ...]
 Polynomial = Mapping[Monomial, Fraction]
 Affine = tuple[int, tuple[int, ...]]
@@ -87,7 +89,7 @@ def _sum_by_values(piece: isl.BasicSet, polynomial: Polynomial) -> Fraction:
     dim = min(range(len(ranges)), key=lambda d: ranges[d][1] - ranges[d][0])
     total = Fraction(0)
     for value in range(ranges[dim][0], ranges[dim][1] + 1):
-        fixed = piece.fix_val(SET, dim, isl.Val(value)).project_out(SET, dim, 1)
+        fixed = piece.fix_val(SET, dim, isl_value(value)).project_out(SET, dim, 1)
         total += _sum_over(fixed, _substituted(polynomial, dim, (value, (0,) * (len(ranges) - 1))))
     return total
 
@@ -116,9 +118,9 @@ def _constraints(piece: isl.BasicSet) -> tuple[list[Affine], list[Affine]]:
 def _with(piece: isl.BasicSet, affines: Sequence[Affine]) -> isl.BasicSet:
     """The points where all of these are at least 0."""
     for constant, coefficients in affines:
-        constraint = isl.Constraint.alloc_inequality(piece.get_local_space()).set_constant_val(isl.Val(constant))
+        constraint = isl.Constraint.alloc_inequality(piece.get_local_space()).set_constant_val(isl_value(constant))
         for dim, coefficient in enumerate(coefficients):
-            constraint = constraint.set_coefficient_val(SET, dim, isl.Val(coefficient))
+            constraint = constraint.set_coefficient_val(SET, dim, isl_value(coefficient))
         piece = piece.add_constraint(constraint)
     return piece
 

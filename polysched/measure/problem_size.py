@@ -16,7 +16,7 @@ import islpy as isl
 from polysched.errors import UsageError
 from polysched.measure.bounds import at_sizes, check_sizes, extents_at, stray_accesses, valid_sizes
 from polysched.measure.c_integers import evaluate, names_in
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop
 
 DIM = isl.dim_type
@@ -213,7 +213,7 @@ def _largest_together(valid: isl.Set, names: Sequence[str], most: int) -> int:
     first = order.index(names[0])
     for name in names[1:]:
         values = values.equate(DIM.set, first, DIM.set, order.index(name))
-    largest = values.upper_bound_val(DIM.set, first, isl.Val(most)).dim_max_val(first)
+    largest = values.upper_bound_val(DIM.set, first, isl_value(most)).dim_max_val(first)
     return int(largest.to_python()) if largest.is_int() else most
 
 
@@ -222,11 +222,11 @@ def _balanced_largest(valid: isl.Set, names: list[str], *, cap: int | None) -> d
     values, order = _as_tuple_set(valid)
     for name in names:
         if cap is not None:
-            capped = values.upper_bound_val(DIM.set, order.index(name), isl.Val(cap))
+            capped = values.upper_bound_val(DIM.set, order.index(name), isl_value(cap))
             values = values if capped.is_empty() else capped
     floor = _largest_common_floor(values, [order.index(n) for n in names])
     for name in names:
-        values = values.lower_bound_val(DIM.set, order.index(name), isl.Val(floor))
+        values = values.lower_bound_val(DIM.set, order.index(name), isl_value(floor))
     chosen = {}
     for name in names:
         position = order.index(name)
@@ -245,7 +245,7 @@ def _largest_common_floor(values: isl.Set, positions: list[int]) -> int:
     def reachable(floor: int) -> bool:
         bounded = values
         for position in positions:
-            bounded = bounded.lower_bound_val(DIM.set, position, isl.Val(floor))
+            bounded = bounded.lower_bound_val(DIM.set, position, isl_value(floor))
         return not bounded.is_empty()
 
     if reachable(high):

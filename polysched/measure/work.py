@@ -25,7 +25,7 @@ from polysched.scop.body import (
     children,
 )
 from polysched.scop.budget import with_budget
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import AccessKind, Scop
 
 logger = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ def _inside(elements: isl.Set, extents: tuple[int, ...]) -> isl.Set:
     """What a subscript on data may reach of an array with these extents."""
     for position, extent in enumerate(extents):
         elements = elements.lower_bound_val(isl.dim_type.set, position, isl.Val(0))
-        elements = elements.upper_bound_val(isl.dim_type.set, position, isl.Val(extent - 1))
+        elements = elements.upper_bound_val(isl.dim_type.set, position, isl_value(extent - 1))
     return elements
 
 

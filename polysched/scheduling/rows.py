@@ -11,7 +11,7 @@ locality optimizer", PLDI 2008; Bondhugula, Acharya, Cohen, "The Pluto+ algorith
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -120,6 +120,9 @@ NEGATIVE = RowMode("negative coefficients and parametric shifts", negative=True,
 UNBOUNDED = RowMode("no bound on distances", negative=True, parametric=True, bounded=False)
 FEAUTRIER = RowMode("Feautrier", negative=True, parametric=True, carry=True)
 
+NO_BOUND = (1 << 64, 0)
+"""The cost of distances that nobody has bounded: more than any bound that the solver finds."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -128,7 +131,8 @@ class Row:
     Parameters
     ----------
     of : the statement rows by name.
-    costs : (sum of u, w) per component of the group, and between components at the end.
+    costs : (sum of u, w) per component of the group, and between components at the end; `NO_BOUND` inside every
+        component where the mode bounds no distance.
     """
 
     of: Mapping[str, StatementRow]
@@ -235,8 +239,12 @@ class _RowProgram:
         rows = {s.name: StatementRow(tuple(value[v] for v in self.iterators[s.name]),
                                      tuple(value[v] for v in self.parameters[s.name]),
                                      value[self.constant[s.name]]) for s in self.group.statements}
-        costs = tuple((sum(value[v] for v in u), value[w] if w >= 0 else 0) for u, w in self.bounds)
-        return Row(of=rows, costs=costs)
+        return Row(of=rows, costs=self._row_costs(value))
+
+    def _row_costs(self, value: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        if not self.bounds:   # a mode for single components: nothing lies between them
+            return (*(NO_BOUND for _ in self.group.components), (0, 0))
+        return tuple((sum(value[v] for v in u), value[w] if w >= 0 else 0) for u, w in self.bounds)
 
     def _add_statement(self, space: StatementSpace) -> None:
         given = self.wanted.rows.get(space.name)

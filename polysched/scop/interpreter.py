@@ -44,7 +44,7 @@ from polysched.scop.c_arithmetic import (
     round_float,
 )
 from polysched.scop.dtypes import BFLOAT16, FLOAT64, LONGDOUBLE, DType, promote, usual_conversion
-from polysched.scop.points import fix_parameters, instances_in_order, pairs_of, points_of
+from polysched.scop.points import fix_parameters, instances_in_order, isl_value, pairs_of, points_of
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
 Index: TypeAlias = tuple[int, ...]
@@ -393,5 +393,5 @@ def _double_operation(op: str, left: Value, right: Value) -> Value:
 def _contains(relation: isl.Map, instance: Index, element: Index) -> bool:
     for kind, values in ((isl.dim_type.in_, instance), (isl.dim_type.out, element)):
         for position, value in enumerate(values):
-            relation = relation.fix_val(kind, position, isl.Val(value))
+            relation = relation.fix_val(kind, position, isl_value(value))
     return not relation.is_empty()

@@ -13,13 +13,18 @@ from polysched.errors import UsageError
 SetOrMap = TypeVar("SetOrMap", isl.Set, isl.Map)
 
 
+def isl_value(number: int) -> isl.Val:
+    """A number of any size; `isl.Val` itself takes what fits a long."""
+    return isl.Val(str(number), isl.DEFAULT_CONTEXT)
+
+
 def fix_parameters(relation: SetOrMap, parameters: Mapping[str, int]) -> SetOrMap:
     """The set or map at these parameter values, without parameters; refuses when one has no value."""
     for position in reversed(range(relation.dim(isl.dim_type.param))):
         name = relation.get_dim_name(isl.dim_type.param, position)
         if name is None or name not in parameters:
             raise UsageError(f"the parameter {name} has no value", hint=f"give {name} a number")
-        relation = relation.fix_val(isl.dim_type.param, position, isl.Val(parameters[name]))
+        relation = relation.fix_val(isl.dim_type.param, position, isl_value(parameters[name]))
     return relation.project_out(isl.dim_type.param, 0, relation.dim(isl.dim_type.param))
 
 

@@ -27,7 +27,7 @@ from polysched.scop.body import (
     walk,
 )
 from polysched.scop.dtypes import INT32, DType
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Parameter, Scop, Statement, union_map, union_set
 
 
@@ -165,12 +165,12 @@ def inside_loops(scop: Scop, loops: tuple[KeptLoop, ...], sizes: Mapping[str, in
     context = scop.context
     for parameter in scop.parameters:
         place = context.find_dim_by_name(isl.dim_type.param, parameter.name)
-        context = context.fix_val(isl.dim_type.param, place, isl.Val(sizes[parameter.name]))
+        context = context.fix_val(isl.dim_type.param, place, isl_value(sizes[parameter.name]))
     context = context.add_dims(isl.dim_type.param, at)
     for i, loop in enumerate(loops):
         context = context.set_dim_name(isl.dim_type.param, first + i, loop.name)
-        context = context.lower_bound_val(isl.dim_type.param, first + i, isl.Val(loop.lower))
-        context = context.upper_bound_val(isl.dim_type.param, first + i, isl.Val(loop.upper))
+        context = context.lower_bound_val(isl.dim_type.param, first + i, isl_value(loop.lower))
+        context = context.upper_bound_val(isl.dim_type.param, first + i, isl_value(loop.upper))
     back = union_map(_placed(s, loops) for s in scop.statements)
     pulled = scop.schedule.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(back))
     tree = from_isl(pulled)

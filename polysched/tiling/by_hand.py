@@ -148,11 +148,7 @@ def _unused_tiles(bands: tuple[Decided, ...], options: TilingOptions) -> Iterato
     depth = max((band.depth for band in bands), default=0)
     inner = [] if isinstance(options.sizes, str) else [("sizes", options.sizes)]
     for choice, sizes in (*inner, *((f"outer_sizes {k}", s) for k, s in enumerate(options.outer_sizes))):
-        if depth and isinstance(sizes, tuple) and len(sizes) > depth:
-            yield Unused(choice=choice, problem="no band has as many loops as there are tile sizes", depth=depth,
-                         witness=f"{','.join(map(str, sizes))}: the deepest band has {depth} loop{'s' * (depth > 1)}",
-                         hint="give one size per loop of the deepest band, or one for all loops")
-        elif not depth and (choice != "sizes" or isinstance(sizes, tuple)):
+        if not depth and (choice != "sizes" or isinstance(sizes, tuple)):
             yield Unused(choice=choice, witness=_why_none(bands),
                          problem="no band can have outer tiles" if choice != "sizes" else "no band can have tiles",
                          hint="one loop alone gets tiles where --tile has a list")
@@ -202,6 +198,15 @@ def _why_none(bands: tuple[Decided, ...]) -> str:
         if isinstance(band.plan, Untiled):
             return f"band {band.number}: {band.plan.reason}"
     return NO_BANDS
+
+
+def surplus_sizes(bands: tuple[Decided, ...], options: TilingOptions) -> tuple[str, ...]:
+    """Lists of edges by hand that are longer than any band, one sentence each: the last edges are of no use."""
+    depth = max((band.depth for band in bands), default=0)
+    inner = () if isinstance(options.sizes, str) else (options.sizes,)
+    longer = [sizes for sizes in (*options.outer_sizes, *inner) if isinstance(sizes, tuple) and len(sizes) > depth > 0]
+    return tuple(f"tiles of {','.join(map(str, sizes))}: the deepest band has {depth} loop{'s' * (depth > 1)}, so what "
+                 f"follows {','.join(map(str, sizes[:depth]))} is of no use" for sizes in longer)
 
 
 def idle_choices(bands: Mapping[int, BandPlan | Untiled], options: TilingOptions) -> tuple[str, ...]:

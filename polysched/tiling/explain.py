@@ -187,8 +187,8 @@ def explain_text(explanation: BandExplanation) -> str:
     compared = untiled is None or untiled.candidate is not None
     lines.append(f"  {'level':6}{'capacity':>12}{'untiled':>14}" + (f"{with_tiles:>14}" if compared else "")
                  + f"{'lower bound':>14}   bytes")
-    lines += [f"  {'L' + str(e.level):6}{_bytes(e.capacity_bytes):>12}{_bytes(e.untiled_bytes):>14}"
-              + (f"{_bytes(e.tiled_bytes):>14}" if compared else "") + f"{_bytes(int(e.bound.bytes)):>14}"
+    lines += [f"  {'L' + str(e.level):6}{byte_text(e.capacity_bytes):>12}{byte_text(e.untiled_bytes):>14}"
+              + (f"{byte_text(e.tiled_bytes):>14}" if compared else "") + f"{byte_text(int(e.bound.bytes)):>14}"
               for e in explanation.levels]
     lines.append("  moved into the tile's cache, by reference"
                  f"{'' if nest.is_box else ', if the loops filled the box around them'}:")
@@ -217,7 +217,8 @@ def _tile_lines(plan: BandPlan, untiled: Untiled | None) -> list[str]:
     return lines
 
 
-def _bytes(count: int) -> str:
+def byte_text(count: int) -> str:
+    """A number of bytes for people."""
     value = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 10240 or unit == "GiB":

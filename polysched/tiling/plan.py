@@ -180,7 +180,7 @@ class _Planner:
             for loop in (*shape.outer, *shape.inner, shape.rows):
                 below = inside(below, members[loop])
             if is_independent(below, members[shape.columns]):
-                return shape
+                return shape if self.options.packed is None else replace(shape, packed=frozenset(self.options.packed))
         return None
 
     def search(self, nest: Nest, shape: RegisterShape | None, band: Band, position: Position, *,
@@ -195,10 +195,10 @@ class _Planner:
         whole = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
         if has_loops(band.child):
             if threads and not free and not position.path:
-                return self.withouter_levels(replace(whole, edges=(WAVEFRONT_EDGE,) * nest.depth,
+                return self.with_given_levels(replace(whole, edges=(WAVEFRONT_EDGE,) * nest.depth,
                                                       order=in_order(self.options.order, nest.depth)), free)
             if self.options.outer_sizes:
-                return self.withouter_levels(whole, free)
+                return self.with_given_levels(whole, free)
             return Untiled(reason="further loops run inside it, and its own run on threads as they are" if free else
                            "further loops run inside it, and nothing of it runs on threads", nest=nest)
         rows = rows_of_temporaries(self.scop, position, band.members) if shape is None else frozenset()
@@ -237,7 +237,7 @@ class _Planner:
         else:
             choice, shape = _packed_or_not(problem, target)
         if choice is None and self.options.outer_sizes:
-            return self.withouter_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
+            return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
         if choice is None:
             return _without_tiles(nest, shape, self.options) or Untiled(
                 reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
@@ -249,7 +249,7 @@ class _Planner:
                             self.options)
         needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
         if (needed and not position.path) or self.options.outer_sizes:
-            return self.withouter_levels(plan, free)    # only its wavefronts run on threads
+            return self.with_given_levels(plan, free)    # only its wavefronts run on threads
         bare = _without_tiles(nest, shape, self.options)
         before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem, sets)
         packs = shape is not None and nest.is_box     # panels need a tile around the loop that reads them again
@@ -277,7 +277,7 @@ class _Planner:
         return None if faces is None else pieces_of(position.domain, band.members[0], faces, steps=steps,
                                                     count=self.options.target.cores)
 
-    def withouter_levels(self, plan: BandPlan, free: tuple[int, ...]) -> BandPlan:
+    def with_given_levels(self, plan: BandPlan, free: tuple[int, ...]) -> BandPlan:
         """The plan inside the levels of tiles that the user wants; its own edges count where they are smaller."""
         count = plan.nest.depth
         if not self.options.outer_sizes:
@@ -330,7 +330,8 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     where an operand comes from beyond the private caches again and again, which a panel brings in one piece.
     """
     shape = problem.shape
-    if shape is None or not problem.streams or problem.wavefront or not lies_well(problem.nest, shape, target):
+    if shape is None or shape.packed is not None or not problem.streams or problem.wavefront or not lies_well(
+            problem.nest, shape, target):
         return choose_tile(problem), shape
     in_place = replace(shape, in_place=True)
     choice = choose_tile(replace(problem, shape=in_place))

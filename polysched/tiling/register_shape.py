@@ -49,6 +49,7 @@ class RegisterShape:
     even_cycles : as `cycles`, blocks that the edge cuts off being computed on a copy wherever loops at an angle run
         inside the block only.
     in_place : operands in lanes are read where they lie (`read_in_place`).
+    packed : arrays of which panels may be made; None leaves that to the models.
     """
 
     statement: str
@@ -62,6 +63,7 @@ class RegisterShape:
     transposed: bool = False
     even_cycles: float = 0.0
     in_place: bool = False
+    packed: frozenset[str] | None = None
 
 
 def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[RegisterShape, ...]:
@@ -120,12 +122,13 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
 def panel_operands(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
     """What a block reads from panels: operands along its inner loops, of arrays that the nest does not write.
 
-    Without those that it reads where they lie.
+    Without those that it reads where they lie, and those that the user wants no panel of.
     """
     written = {r.array for r in nest.references if r.writes}
     return tuple(r for r in nest.references if r.array not in written and not r.whole
                  and any(r.moves_with(loop) for loop in shape.inner)
-                 and not (shape.in_place and r.moves_with(shape.columns)))
+                 and not (shape.in_place and r.moves_with(shape.columns))
+                 and (shape.packed is None or r.array in shape.packed))
 
 
 def block_parts(shape: RegisterShape, rows: int, columns: int, lanes: int) -> list[tuple[int, int]]:

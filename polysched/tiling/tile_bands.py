@@ -34,7 +34,7 @@ from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 from polysched.tiling.band_plan import BandPlan, TileLevel
-from polysched.tiling.by_hand import idle_choices, refuse_unused, unused_choices
+from polysched.tiling.by_hand import idle_choices, refuse_unused, surplus_sizes, unused_choices
 from polysched.tiling.cost import order_cost
 from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
@@ -144,9 +144,10 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     bands = what_was_done(root, numbers, decided)
     pieces = {band.band: band.plan.pieces for band in bands
               if band.pieces and band.plan and band.plan.pieces and band.plan.pieces.known_width is None}
-    unused = unused_choices(with_choices(tree.root, numbers, decided, bands, misfits), options)
-    result = TiledSchedule(schedule=schedule, tree=tiled, bands=bands, options=options, unused=unused,
-                           fallbacks=idle_choices(decided, options))
+    choices = with_choices(tree.root, numbers, decided, bands, misfits)
+    result = TiledSchedule(schedule=schedule, tree=tiled, bands=bands, options=options,
+                           unused=unused_choices(choices, options),
+                           fallbacks=(*surplus_sizes(choices, options), *idle_choices(decided, options)))
     return result if not pieces else replace(
         result,
         tree=to_isl(LoopTree(domain=tree.domain, root=in_pieces(root, pieces))), one_at_a_time=OneAtATime(

@@ -213,7 +213,8 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
         least = min(FEWEST_BLOCKS * granule, _rows_side_by_side(problem) // granule * granule)
         edges = [edge for edge in edges if edge >= least] or edges[-1:]
     if problem.streams and problem.shape is not None and loop == problem.shape.columns:
-        fewest = granule if problem.shares and order[0] == loop else max(2 * granule, FEWEST_LINES * problem.line_bytes // problem.nest.element_bytes)
+        fewest = max(2 * granule, FEWEST_LINES * problem.line_bytes // problem.nest.element_bytes)
+        fewest = granule if problem.shares and order[0] == loop else fewest
         edges = [edge for edge in edges if edge >= fewest] or edges[-1:]
     pairs = [(edge, -(-extent // edge)) for edge in edges]
     shared = order[:2] if problem.wavefront else order[:1]

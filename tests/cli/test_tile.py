@@ -1,6 +1,7 @@
 """`polysched tile`: the explanation for people and for scripts."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.cli.command import PRODUCT, is_refusal, polysched
@@ -63,6 +64,25 @@ def test_the_width_of_vectors_decides_about_register_blocks(tmp_path: Path) -> N
     narrow = polysched("tile", "in.c", "--vector-bits", "128", "--register-block", "3x2", folder=tmp_path)
     assert "register block 3 x 2" in narrow.stdout
     assert "register block" not in polysched("tile", "in.c", "--vector-bits", "0", folder=tmp_path).stdout
+
+
+def test_copies_of_operands_are_explained_and_chosen_by_hand(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    by_hand = ("--tile", "32,64,16", "--vector-bits", "256")
+    done = polysched("tile", "in.c", "--explain", *by_hand, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"  packed: B\[k\]\[j\] in B_panels\[.*vectors along the last dimension\), filled by all threads "
+                     "once", done.stdout)
+    none = polysched("tile", "in.c", "--explain", "--pack", "none", *by_hand, folder=tmp_path)
+    assert "packed" not in none.stdout
+    only = polysched("tile", "in.c", "--json", "--pack", "A", *by_hand, folder=tmp_path)
+    assert [buffer["arrays"] for buffer in json.loads(only.stdout)["packed"]] == [["A"]]
+    result = polysched("tile", "in.c", "--explain", "--pack", "C", *by_hand, folder=tmp_path)
+    assert "not packed: C, of which no loop reads the same often enough in whole register blocks" in result.stdout
+    refused = polysched("tile", "in.c", "--pack", "A,D", folder=tmp_path)
+    assert is_refusal(refused)
+    assert "no array D to pack" in refused.stderr
+    assert "arrays are A, B, C" in refused.stderr
 
 
 def test_the_explanation_has_the_loops_on_threads_as_they_are_emitted(tmp_path: Path) -> None:

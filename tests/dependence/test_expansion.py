@@ -254,17 +254,18 @@ def test_a_rewrite_that_takes_too_long_to_analyse_is_left_out(monkeypatch: pytes
     assert expansion._coalesced(expansion._written_out(given, frozenset()), frozenset()) == (given, ())
 
 
-def test_copies_from_a_types_smallest_value_on_are_too_many() -> None:
+@pytest.mark.parametrize("counter", ["int", "long"])
+def test_copies_from_a_types_smallest_value_on_are_too_many(counter: str) -> None:
     scop = from_c_text("""
 double g(double);
-void f(int s, int e, int *p, double b[restrict e])
+void f(TYPE s, TYPE e, int *p, double b[restrict e])
 {
 #pragma polysched pure g
 #pragma scop
-  for (int x = s; x < e; x++) { double t = g(x); if (t < 1) p[x] = 1; }
+  for (TYPE x = s; x < e; x++) { double t = g(x); if (t < 1) p[x] = 1; }
 #pragma endscop
 }
-""")
+""".replace("TYPE", counter))
     expanded = expand_temporaries(analyse(scop)).dependences.scop
     (copies,) = (a for a in expanded.arrays if a.name == "t")
     assert len(copies.extents) == 1

@@ -101,7 +101,7 @@ def test_the_tiles_are_given_up_where_isl_finds_no_end_of_them() -> None:
     made = visiting(("[n] -> { S0[t, i] : 0 <= t < n and 1 <= i < 2n }",))
     tree = tree_of(isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { S0[t, i] -> [t, t + i] }"), made.domain)
     permutable = tree.get_root().child(0).band_set_permutable(1).get_schedule()
-    tiles = tile(replace(tiled(made).schedule, tree=permutable), TilingOptions(sizes=(7,)))
+    tiles = tile(replace(tiled(made).schedule, tree=permutable), TilingOptions(sizes=(7, 5)))
     whole, cut = emit(tiles), emit(tiles, options=EmitOptions(max_operations=7000))
     assert cut.fallbacks == ("the tiles were given up: generating the loops takes more than 7000 isl operations "
                              "or 0.25 s",)

@@ -127,3 +127,17 @@ def test_what_shares_no_stream_goes_apart(body: str) -> None:
     """Loops of their own in the source; an element that every iteration reads; a sum; a row that every row reads."""
     found = fused(body, "smart")
     assert "S0: i, S1: i" not in found, found
+
+
+def test_a_sum_whose_distances_nobody_bounds_is_no_loop_for_what_is_parallel() -> None:
+    """The bounds of a `long` are more than the solver counts with: the sum gets its row by the mode without bounds."""
+    dependences = analyse(from_c_text("""
+        void f(long at, double sum[4], double x[25], double y[25]) {
+        #pragma scop
+        for (long k = 1; k <= 24; k++) { sum[at] += x[k]; y[k] = 2 * x[k]; }
+        #pragma endscop
+        }"""), inputs=True)
+    schedule = pluto(dependences)
+    assert any("no bound on distances" in rung for rung in schedule.report.rungs)
+    assert violation(dependences, schedule.tree) is None
+    assert "S0: k, S1: k" not in tree_text(schedule.tree)

@@ -9,7 +9,7 @@ import islpy as isl
 import pytest
 
 from polysched.errors import UsageError
-from polysched.scop.points import points_of
+from polysched.scop.points import fix_parameters, isl_value, points_of
 
 
 class Interrupted(Exception):
@@ -24,6 +24,13 @@ def test_all_points_of_a_triangle() -> None:
 def test_an_unbounded_set_is_refused() -> None:
     with pytest.raises(UsageError):
         points_of(isl.Set("{ S[i] : i >= 0 }"))
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**63 - 1, 2**63, -2**63 - 1, 2**200])
+def test_numbers_of_any_size(number: int) -> None:
+    assert isl_value(number).to_python() == number
+    near = isl.Set("[n] -> { S[i] : n - 1 <= i <= n }")
+    assert points_of(fix_parameters(near, {"n": number})) == [(number - 1,), (number,)]
 
 
 def test_what_a_signal_raises_is_not_lost_in_isl() -> None:

@@ -11,7 +11,7 @@ from polysched.target import find_compiler
 from polysched.tensorize.emission import Emitted
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when the first library loads libgomp: do not spin
-FLAGS = ("-std=gnu11", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-shared", "-fPIC")
+FLAGS = ("-std=gnu11", "-ffp-contract=off", "-w", "-shared", "-fPIC")
 
 
 def compiled(functions: Sequence[Emitted], folder: Path, name: str = "matches", *,

@@ -35,7 +35,7 @@ def test_clang_and_openmp(name: str, tmp_path: Path) -> None:
     emitted = emit_match(match(scop, find_intrinsic(name)).matches[0], "by_clang")
     assert "omp for" in emitted.text
     (tmp_path / "by_clang.c").write_text(emitted.unit)
-    done = compiler.run(["-O1", "-std=gnu11", "-w", "-fno-strict-aliasing", *emitted.flags, "-shared", "-fPIC",
+    done = compiler.run(["-O1", "-std=gnu11", "-w", *emitted.flags, "-shared", "-fPIC",
                          *compiler.openmp_compile, str(tmp_path / "by_clang.c"), "-o", str(tmp_path / "by_clang.so"),
                          *compiler.openmp_link, "-lm"])
     assert done.returncode == 0, done.stderr

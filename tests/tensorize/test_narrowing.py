@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from polysched.emit_c import splice
 from polysched.fuzz.checking import Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration
 from polysched.measure.inputs import WHOLE
-from polysched.pipeline import analysed
+from polysched.pipeline import analysed, optimize
+from polysched.pipeline_options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
 from polysched.tensorize import Matches, find_intrinsic, match
+from polysched.tensorize.decision import TensorizeOptions
 
 CUT = "if (t > INT32_MAX) t = INT32_MAX; if (t < INT32_MIN) t = INT32_MIN;"
 NARROW = {   # start of the sum, one step, what becomes of it, the type of C, the instruction
@@ -103,3 +109,46 @@ def test_what_is_seen_of_the_wider_sum_is_kept(name: str) -> None:
     found = matched(text("f", *parts), unit)
     assert found.count == 0, str(found.matches[0])
     assert why in "\n".join(map(str, found.explanations))
+
+
+# Start and further steps of a sum of which the low bits count, behind the product; what becomes of it.
+BEHIND = {
+    "added to": ("0", "t += D[k];", "C[i][j] = (int32_t)t;"),
+    "subtracted from": ("D[j]", "t -= 7 * E[k];", "C[i][j] = t;"),
+    "multiplied": ("D[j]", "t *= k < 2 ? E[k] : -1;", "C[i][j] = (int16_t)-t;"),
+    "close to the ends of its type": ("-(1L << 40)", "t = t + (INT64_MAX - 5) - (INT64_MAX - D[k] % 2);",
+                                      "C[i][j] = t;"),
+}
+MAIN = """#include <stdio.h>
+int main(void)
+{
+    static int32_t C[2][5][19], D[37]; static uint8_t A[5][37]; static int8_t B[37][19]; static int16_t E[37];
+    for (int i = 0; i < 37; i++) D[i] = i % 3 ? INT32_MAX - i : 5 * i, E[i] = i % 5 ? 32767 - i : -3;
+    for (int i = 0; i < 5 * 37; i++) A[0][i] = i * 7;
+    for (int i = 0; i < 37 * 19; i++) B[0][i] = i * 11;
+    written(37, C[0], A, B, D, E);
+    changed(37, C[1], A, B, D, E);
+    for (int i = 0; i < 5 * 19; i++)
+        if (C[0][0][i] != C[1][0][i]) return printf("%d: %d, %d", i, C[0][0][i], C[1][0][i]), 1;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("case", BEHIND)
+def test_what_else_is_done_with_low_bits_does_not_overflow(case: str, tmp_path: Path) -> None:
+    """The narrower sum leaves the range of its type where the program's does not leave that of a wider one."""
+    start, step, end = BEHIND[case]
+    program = text("written", start, "t += A[i][k] * B[k][j];", f"for (int k = 0; k < n; k++) {step} {end}", "int32_t")
+    program = program.replace("int8_t B[n][19])", "int8_t B[n][19], int32_t D[n], int16_t E[n])")
+    used = TensorizeOptions(intrinsic="arm_usdot", sizes={"n": 37})
+    made = optimize(from_c_text(program), PipelineOptions(scheduler="original", tensorize=used, parallel=False))
+    assert "by arm_usdot" in made.text, made.instructions
+    changed = splice(program, [made.source]).replace("void written(", "void changed(")
+    path, binary = tmp_path / "both.c", tmp_path / "both"
+    path.write_text(program + changed + MAIN)
+    done = find_compiler().run(["-O1", "-w", "-std=gnu11", "-fsanitize=signed-integer-overflow",
+                                "-fno-sanitize-recover=all", str(path), "-o", str(binary), "-lm"])
+    assert done.returncode == 0, done.stderr
+    ran = subprocess.run([str(binary)], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}\n{made.text}"

@@ -1,5 +1,6 @@
 """Matches emitted with the real instruction, register blocks included, where this machine has it."""
 
+import subprocess
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -7,10 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysched.emit_c import splice
+from polysched.pipeline import optimize
+from polysched.pipeline_options import PipelineOptions
+from polysched.scop import from_c_text
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Scop
+from polysched.target import find_compiler
 from polysched.tensorize import MatchOptions, find_intrinsic, match, operators
 from polysched.tensorize.conformance import Verdict, conformance
+from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
 from polysched.tensorize.facts import Numerics
 from tests.tensorize.compiled import call, compiled
@@ -130,3 +137,51 @@ def test_fma_needs_leave_to_contract() -> None:
     strict = match(scop, find_intrinsic("fma_f32_avx512"), MatchOptions(numerics=Numerics(contract=False)))
     assert strict.count == 0
     assert "fused" in str(strict.explanations[-1])
+
+
+RECURRENT = """#include <stdint.h>
+void {name}(int32_t C[4][16], int16_t A[2], const int16_t X[4][2], const int16_t B[2][16])
+{{
+#pragma scop
+    for (int t = 0; t < 4; t++) {{
+        for (int k = 0; k < 2; k++)
+            A[k] = A[k] / 2 + X[t][k];
+        for (int j = 0; j < 16; j++)
+            for (int k = 0; k < 2; k++)
+                C[t][j] += A[k] * B[k][j];
+    }}
+#pragma endscop
+}}
+"""
+BOTH = """
+int main(void)
+{
+    int16_t X[4][2] = {10, 20, 30, 40, 50, 60, 70}, A[8] = {0}, B[2][16];
+    int32_t C[2][4][16] = {0};
+    for (int j = 0; j < 16; j++) B[0][j] = j, B[1][j] = 100 - j;
+    written(C[0], A + 1, X, B);
+    changed(C[1], A + 4 + 1, X, B);
+    for (int t = 0; t < 4; t++)
+        for (int j = 0; j < 16; j++)
+            if (C[0][t][j] != C[1][t][j]) return 1;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("flags", ["-O2", "-O3", "-O1 -fsanitize=alignment -fno-sanitize-recover=all"])
+@pytest.mark.parametrize("name", ["vpdpwssd", "vpmaddwd"])
+def test_pairs_that_are_read_as_a_word_are_objects_of_their_own_type(name: str, flags: str, tmp_path: Path) -> None:
+    """Compilers took a word that a loop stores as two elements out of the loop; it need not be aligned as a word."""
+    require(name)
+    made = optimize(from_c_text(RECURRENT.format(name="changed")), PipelineOptions(
+        scheduler="original", parallel=False, tensorize=TensorizeOptions(intrinsic=name)))
+    assert f"by {name}" in made.text, made.instructions
+    text = splice(RECURRENT.format(name="changed"), [made.source]) + RECURRENT.format(name="written") + BOTH
+    source, binary = tmp_path / "both.c", tmp_path / "both"
+    source.write_text(text)
+    done = find_compiler().run([*flags.split(), "-march=native", "-w", "-std=gnu11", str(source), "-o", str(binary),
+                                "-lm"])
+    assert done.returncode == 0, done.stderr
+    ran = subprocess.run([str(binary)], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, f"{ran.stderr}\n{made.text}"

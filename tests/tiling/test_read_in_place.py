@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,3 +108,16 @@ def test_sums_are_right(m: int, n: int, k: int, row: int, tmp_path: Path) -> Non
     emitted = splice(text, [emit(tiled, options=EmitOptions(vector_bits=512))])
     load(emitted, tmp_path).f(*(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
     assert np.array_equal(c, expected)
+
+
+@pytest.mark.parametrize(("m", "n", "k", "cache_bytes", "first"), [
+    (1024, 4096, 1024, 1 << 25, "columns"),   # 4 MiB of rows stay in the last cache, 16 MiB of columns come once
+    (1024, 4096, 1024, 1 << 22, "rows"),      # rows would come from memory for every panel of columns
+    (509, 509, 509, 1 << 25, "rows"),         # nearly all stays in the second cache, threads share the panel
+])
+def test_columns_to_themselves_suit_threads_whose_common_cache_holds_the_rows(
+        m: int, n: int, k: int, cache_bytes: int, first: str) -> None:
+    caches = (*MACHINE.caches[:2], CacheLevel(level=3, size_bytes=cache_bytes, ways=16, shared_by=2))
+    text = PRODUCT.format(m=m, n=n, k=k, row=n)
+    plan = plan_of(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=replace(MACHINE, caches=caches))))
+    assert plan.order[0] == ("rows", "columns").index(first)

@@ -65,7 +65,7 @@ KINDS = {
     "diamonds": {"concurrent_start": 1},
     "boxes, no threads": {"parallel": False},
     "two degrees": {"parallel_degrees": 2},
-    "two levels": {"outer_tiles": ((6, 16, 32),)},
+    "two levels": {"outer_tiles": ((8, 16, 32),)},
     "sizes by the model": {"tile": "auto"},
 }
 FLOATS = ("boxes in wavefronts", "sizes by the model")

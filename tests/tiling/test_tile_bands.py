@@ -195,7 +195,7 @@ def test_a_lone_loop_in_lanes_needs_more_of_light_iterations(statement, simd, it
 
 @pytest.mark.parametrize(("sizes", "expected"), [((4,), (4, 4, 4)), ((4, 8), (4, 8, 8)), ((4, 8, 2, 9), (4, 8, 2))])
 def test_a_tuple_is_stretched_or_cut_to_the_band(sizes, expected):
-    tiled = tile(scheduled(kernels.product()), plain(sizes=sizes), alone=len(sizes) <= 3)
+    tiled = tile(scheduled(kernels.product()), plain(sizes=sizes))
     assert_legal(tiled)
     assert tiled.bands[0].sizes == expected
 

@@ -19,6 +19,7 @@ from polysched.scop.c_frontend.literals import literal
 from polysched.scop.c_frontend.members import constant_element, memory_parameter
 from polysched.scop.c_frontend.scopes import Symbol
 from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
+from polysched.scop.points import isl_value
 
 COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 BY_NAME = frozenset({"min", "max", "floord", "ceild", "abs", "labs", "llabs"})
@@ -253,9 +254,9 @@ def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
         quotient = left.value.tdiv_q(polyhedra.constant(divisor))
         if node.op == "/":
             return Affine(quotient, dtype)
-        return Affine(left.value.sub(quotient.scale_val(polyhedra.number(divisor))), dtype)
+        return Affine(left.value.sub(quotient.scale_val(isl_value(divisor))), dtype)
     if node.op == "&" and divisor is not None and divisor > 0 and divisor & (divisor + 1) == 0:
-        return Affine(left.value.mod_val(polyhedra.number(divisor + 1)), dtype)
+        return Affine(left.value.mod_val(isl_value(divisor + 1)), dtype)
     raise NotAffine(node, f"the operator {node.op} is not affine")
 
 
@@ -276,7 +277,7 @@ def _few_quotients(left: isl.PwAff, right: isl.PwAff, domain: isl.Set) -> tuple[
     quotient, remainder, count = None, None, 0
     rest = domain
     for q in sorted(range(-FEW_QUOTIENTS, FEW_QUOTIENTS + 1), key=abs):
-        multiple = right.scale_val(polyhedra.number(q))
+        multiple = right.scale_val(isl_value(q))
         above = multiple.add(right) if q >= 0 else multiple.add(polyhedra.constant(1))
         least = multiple if q > 0 else multiple.sub(right).add(polyhedra.constant(1))
         case = rest.intersect(left.ge_set(least)).intersect(left.lt_set(above))
@@ -298,7 +299,7 @@ def _shift(x: Extraction, node: c_ast.BinaryOp, left: Affine, right: Affine, dom
     amount = polyhedra.constant_value(right.value)
     if amount is None or not 0 <= amount < dtype.bits:
         raise NotAffine(node, "it shifts by something that is not a small constant")
-    factor = polyhedra.number(1 << amount)
+    factor = isl_value(1 << amount)
     if node.op == "<<":
         return _result(x, left.value.scale_val(factor), dtype, domain, node)
     return Affine(left.value.scale_down_val(factor).floor(), dtype)
@@ -333,5 +334,5 @@ def _call(x: Extraction, node: c_ast.FuncCall, domain: isl.Set) -> Affine:
     divisor = polyhedra.constant_value(right)
     if divisor is None or divisor <= 0:
         raise NotAffine(node, "it divides by something that is not a positive constant")
-    quotient = left.scale_down_val(polyhedra.number(divisor))
+    quotient = left.scale_down_val(isl_value(divisor))
     return Affine(quotient.floor() if name == "floord" else quotient.ceil(), dtype)

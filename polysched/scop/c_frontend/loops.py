@@ -14,6 +14,7 @@ from polysched.scop.c_frontend.c_types import Scalar
 from polysched.scop.c_frontend.extraction import Affine, Extraction, Loop, NotAffine
 from polysched.scop.c_frontend.scopes import Symbol
 from polysched.scop.dtypes import DType, Kind
+from polysched.scop.points import isl_value
 
 BOUND_HINT = "bounds may use +, -, constants, outer counters and integers that the region does not change"
 FORM_HINT = "write `for (i = lower; i < upper; i += step)` with a constant step"
@@ -134,7 +135,7 @@ def enter(x: Extraction, head: LoopHead, domain: isl.Set, initial: isl.PwAff) ->
     forward = head.step > 0
     base = domain.intersect(counter.ge_set(initial) if forward else counter.le_set(initial))
     if abs(head.step) != 1:
-        stride = polyhedra.number(abs(head.step))
+        stride = isl_value(abs(head.step))
         base = base.intersect(counter.sub(initial).mod_val(stride).eq_set(polyhedra.constant(0)))
     wraps = head.dtype.kind is not Kind.SIGNED or head.dtype.bits < 32
     if wraps:

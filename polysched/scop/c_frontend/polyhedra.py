@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polysched.scop.plain_c import expression_in_c
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Parameter
 
 CONTEXT = isl.DEFAULT_CONTEXT
@@ -23,15 +24,10 @@ def universe() -> isl.Set:
     return isl.Set.universe(UNIT)
 
 
-def number(value: int) -> isl.Val:
-    """A number of any size."""
-    return isl.Val(str(value), CONTEXT)
-
-
 def constant(value: int) -> isl.PwAff:
     """The constant function."""
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(UNIT))
-    return isl.PwAff.from_aff(zero.set_constant_val(number(value)))
+    return isl.PwAff.from_aff(zero.set_constant_val(isl_value(value)))
 
 
 def symbol(name: str) -> isl.PwAff:
@@ -114,7 +110,7 @@ def relation(domain: isl.Set, subscripts: Sequence[isl.PwAff | None],
             if extent is not None:
                 limit = isl.Map.from_pw_aff(extent)
                 below = isl.Map.lex_lt(isl.Space.set_alloc(CONTEXT, 0, 1)).reverse()
-                part = limit.apply_range(below).lower_bound_val(OUT, 0, number(0))
+                part = limit.apply_range(below).lower_bound_val(OUT, 0, isl_value(0))
         result = result.flat_range_product(part)
     return result
 

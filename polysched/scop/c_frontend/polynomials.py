@@ -8,6 +8,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.scop.c_frontend import polyhedra
+from polysched.scop.points import isl_value
 
 Monomial: TypeAlias = tuple[str, ...]      # names with repetition, sorted; () is the constant
 Polynomial: TypeAlias = dict[Monomial, int]
@@ -63,5 +64,5 @@ def to_affine(polynomial: Polynomial) -> isl.PwAff:
     total = polyhedra.constant(polynomial.get((), 0))
     for monomial, coefficient in polynomial.items():
         if monomial:
-            total = total.add(polyhedra.symbol(monomial[0]).scale_val(polyhedra.number(coefficient)))
+            total = total.add(polyhedra.symbol(monomial[0]).scale_val(isl_value(coefficient)))
     return total

@@ -9,6 +9,7 @@ import islpy as isl
 from polysched.scop.body import Binary, Expr, ParameterRef, Unary
 from polysched.scop.construction.values import Value, integer_literal
 from polysched.scop.dtypes import INT64
+from polysched.scop.points import isl_value
 from polysched.scop.scop import Array
 
 
@@ -24,7 +25,7 @@ def with_sizes(params: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
     for name, value in sizes.items():
         position = params.find_dim_by_name(isl.dim_type.param, name)
         if position >= 0:
-            params = params.fix_val(isl.dim_type.param, position, isl.Val(value))
+            params = params.fix_val(isl.dim_type.param, position, isl_value(value))
     return params
 
 
@@ -36,7 +37,7 @@ def range_set(value: Value, start: Value, stop: Value, step: int) -> isl.Set:
     else:
         result = it.le_set(first).intersect(it.gt_set(last))
     if abs(step) > 1:
-        result = result.intersect(it.sub(first).mod_val(isl.Val(abs(step))).eq_set(isl.PwAff("{ [(0)] }")))
+        result = result.intersect(it.sub(first).mod_val(isl_value(abs(step))).eq_set(isl.PwAff("{ [(0)] }")))
     return result
 
 

@@ -1,22 +1,25 @@
 """Register classes of Advanced SIMD (128 bits) and SVE at 256 bits."""
 
 from polysched.tensorize.intrinsic import Register
+from polysched.tensorize.intrinsics.repeated import repeated_group
 
 
 def neon(element: str, lanes: int) -> Register:
     """A full 128-bit register of `lanes` elements, `s8`, `u8`, `s32`, `f32` or `bf16` as the intrinsics call them."""
     c_type = {"s8": "int8", "u8": "uint8", "s32": "int32", "u32": "uint32", "f32": "float32",
               "bf16": "bfloat16"}[element]
-    return Register(c_type=f"{c_type}x{lanes}_t", load=f"{{register}} = vld1q_{element}((const void *)({{pointer}}));",
+    loaded = f"vld1q_{element}((const void *)({{pointer}}))"
+    if element == "bf16":   # whose elements lie in memory as numbers of 16 bits
+        loaded = "vreinterpretq_bf16_u16(vld1q_u16((const void *)({pointer})))"
+    return Register(c_type=f"{c_type}x{lanes}_t", load=f"{{register}} = {loaded};",
                     store=f"vst1q_{element}((void *)({{pointer}}), {{register}});",
                     zero=f"{{register}} = vdupq_n_{element}(0);")
 
 
 def neon_repeat(element: str, lanes: int) -> Register:
-    """Four bytes repeated in every 32-bit lane."""
+    """Four bytes, or two short floats, repeated in every 32-bit lane."""
     c_type = {"s8": "int8", "u8": "uint8", "bf16": "bfloat16"}[element]
-    return Register(c_type=f"{c_type}x{lanes}_t",
-                    load=f"{{register}} = vreinterpretq_{element}_u32(vld1q_dup_u32((const void *)({{pointer}})));")
+    return repeated_group(f"{c_type}x{lanes}_t", f"vreinterpretq_{element}_u32(vdupq_n_u32({{}}))", "unsigned")
 
 
 def sve(element: str) -> Register:

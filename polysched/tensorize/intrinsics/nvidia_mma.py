@@ -60,8 +60,9 @@ def _mma(k: int, kind: str) -> tuple[tuple[Operand, ...], str]:
     together = 4 // size                        # elements in one register
     halves = k // (4 * together)                # registers along k
     lane = "int ps_g = __nvvm_read_ptx_sreg_laneid() / 4, ps_t = __nvvm_read_ptx_sreg_laneid() % 4;"
-    left = (f"{{ {lane} for (int i = 0; i < {2 * halves}; i++) {{register}}.v[i] = *(const int *)((const char *)"
-            f"({{pointer}}) + (ps_g + 8 * (i % 2)) * ({{stride}}) + 4 * ps_t + 16 * (i / 2)); }}")
+    word = "typedef int ps_word __attribute__((may_alias));"   # elements lie there as objects of their own type
+    left = (f"{{ {lane} {word} for (int i = 0; i < {2 * halves}; i++) {{register}}.v[i] = *(const ps_word *)"
+            f"((const char *)({{pointer}}) + (ps_g + 8 * (i % 2)) * ({{stride}}) + 4 * ps_t + 16 * (i / 2)); }}")
     byte = "((unsigned char *)&{register}.v[i])"
     right = (f"{{ {lane} for (int i = 0; i < {halves}; i++) for (int j = 0; j < {together}; j++) "
              f"for (int b = 0; b < {size}; b++) {byte}[j * {size} + b] = ((const unsigned char *)({{pointer}}))"

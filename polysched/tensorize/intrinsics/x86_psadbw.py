@@ -5,6 +5,7 @@ does.
 """
 
 from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
+from polysched.tensorize.intrinsics.repeated import repeated_group
 
 MANUAL = "Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 2"
 AVX2 = Isa(name="avx2", machine="x86_64", headers=("immintrin.h",), flags=("-mavx2",), manual=MANUAL,
@@ -33,9 +34,8 @@ EIGHT_WHOLE = Register(
 BYTES_32 = Register(c_type="__m256i", count=16,
                     load="{register} = _mm256_loadu_si256((const __m256i *)({pointer}));")
 BYTES_64 = Register(c_type="__m512i", load="{register} = _mm512_loadu_si512((const void *)({pointer}));")
-REPEAT_32 = Register(c_type="__m256i", count=16,
-                     load="{register} = _mm256_set1_epi64x(*(const long long *)({pointer}));")
-REPEAT_64 = Register(c_type="__m512i", load="{register} = _mm512_set1_epi64(*(const long long *)({pointer}));")
+REPEAT_32 = repeated_group("__m256i", "_mm256_set1_epi64x({})", "long long", count=16)
+REPEAT_64 = repeated_group("__m512i", "_mm512_set1_epi64({})", "long long")
 
 
 def _sums(name: str, lanes: int, isa: Isa, registers: tuple[Register, Register], template: str, *,

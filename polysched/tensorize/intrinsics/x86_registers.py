@@ -1,6 +1,7 @@
 """Register classes of x86: how C loads, stores and clears them."""
 
 from polysched.tensorize.intrinsic import Register
+from polysched.tensorize.intrinsics.repeated import repeated_group
 
 ZMM = Register(c_type="__m512i", load="{register} = _mm512_loadu_si512((const void *)({pointer}));",
                store="_mm512_storeu_si512((void *)({pointer}), {register});",
@@ -21,10 +22,10 @@ YMM_F64 = Register(c_type="__m256d", load="{register} = _mm256_loadu_pd((const d
                    store="_mm256_storeu_pd((double *)({pointer}), {register});",
                    zero="{register} = _mm256_setzero_pd();", count=16)
 # A 32-bit group (four bytes, or two short floats), an f32 or an f64 repeated in every lane.
-ZMM_REPEAT_32 = Register(c_type="__m512i", load="{register} = _mm512_set1_epi32(*(const int *)({pointer}));")
+ZMM_REPEAT_32 = repeated_group("__m512i", "_mm512_set1_epi32({})", "int")
 ZMM_REPEAT_F32 = Register(c_type="__m512", load="{register} = _mm512_set1_ps(*(const float *)({pointer}));")
 ZMM_REPEAT_F64 = Register(c_type="__m512d", load="{register} = _mm512_set1_pd(*(const double *)({pointer}));")
-YMM_REPEAT_32 = Register(c_type="__m256i", load="{register} = _mm256_set1_epi32(*(const int *)({pointer}));", count=16)
+YMM_REPEAT_32 = repeated_group("__m256i", "_mm256_set1_epi32({})", "int", count=16)
 YMM_REPEAT_F32 = Register(c_type="__m256", load="{register} = _mm256_set1_ps(*(const float *)({pointer}));", count=16)
 YMM_REPEAT_F64 = Register(c_type="__m256d", load="{register} = _mm256_set1_pd(*(const double *)({pointer}));",
                           count=16)

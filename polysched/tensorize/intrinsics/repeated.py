@@ -1,0 +1,20 @@
+"""Registers that hold one group of neighbouring elements in every lane, whatever the machine."""
+
+from polysched.tensorize.intrinsic import Register
+
+
+def repeated_group(c_type: str, broadcast: str, word: str, *, count: int = 32) -> Register:
+    """As many elements as fill a word.
+
+    They lie in memory as objects of their own type and are aligned as such: were the word read as any other,
+    C would let compilers move the read ahead of stores of the elements (C11 6.5p7).
+
+    Parameters
+    ----------
+    c_type : of the register.
+    broadcast : C that takes the word `{}` to every lane.
+    word : the C type of the word.
+    """
+    group = f"typedef {word} ps_group __attribute__((may_alias, aligned(1)));"
+    filled = broadcast.format("*(const ps_group *)({pointer})")
+    return Register(c_type=c_type, count=count, load=f"{{ {group} {{register}} = {filled}; }}")
