@@ -210,7 +210,25 @@ def test_what_a_variable_of_the_function_is_set_to(before, definition):
     assert [p.definition for p in scop.parameters if p.name == "rows"] == [definition]
 
 
-@pytest.mark.parametrize("subscript", ["i * j", "i * (n + 1) + j", "i * n + 2 * j"])
+@pytest.mark.parametrize(("subscript", "row"), [
+    ("i * (n + 1) + j", "n + 1"), ("(i + 2) * (n + 4) + j + 3", "n + 4"), ("i * (n + 12) + i", "n + 13"),
+    ("((i + 5) * (n + 12) + i) * (n + 12) + i + 7", "n + 12")])
+def test_rows_longer_than_a_parameter(subscript, row):
+    scop = one(f"for (int i = 0; i < (n < m ? n : m); i++) for (int j = 0; j < n; j++) P[{subscript}] = 0;",
+               head="int n, int m, double *P")
+    (array,), ((write,),) = scop.arrays, (s.writes for s in scop.statements)
+    assert write.exact
+    assert not scop.assumptions
+    assert set(array.c_extents[1:]) == {f"(long){row}"}
+
+
+def test_of_rows_longer_than_a_parameter_little_is_assumed():
+    scop = one("""P[2 * (n + 12) + 11] = 0;
+    for (int i = 0; i < m; i++) P[(i + 3) * (n + 12) + 4] = 0;""", head="int n, int m, double *P")
+    assert [a.condition for a in scop.assumptions] == ["(long)n >= 0"]
+
+
+@pytest.mark.parametrize("subscript", ["i * j", "i * n + 2 * j"])
 def test_not_delinearised_where_that_would_be_wrong(subscript):
     scop = one(f"for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) P[{subscript}] = 0;",
                head="int n, double *P")
