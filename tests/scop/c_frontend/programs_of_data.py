@@ -185,6 +185,16 @@ void f(int n, int m, double *A, double *B) {
     }
 #pragma endscop
 }""",
+    "differences without a sign": """
+void f(unsigned n, unsigned long m, double A[40], double B[40]) {
+#pragma scop
+  for (unsigned i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      A[j - i + 20] += B[i - m + 20] + B[2 * (j - i) + 30];
+      B[(i + 5 - n) + 10] -= A[-i + n + m];
+    }
+#pragma endscop
+}""",
     "rows longer than a parameter": """
 void f(int n, int m, double *A, double *B) {
 #pragma scop
