@@ -43,9 +43,24 @@ def _constant_value(extent: isl.PwAff) -> int:
 
 
 def extent_texts(scop: Scop, array: Array) -> tuple[str, ...]:
-    """The extents of a local array in C: as declared, or as they follow from the loops that it was expanded by."""
-    return tuple(text if text is not None else size_text(scop, extent)
+    """The extents of a local array in C: as declared, or as they follow from the loops that it was expanded by.
+
+    Each is 1 at least: the array is declared ahead of loops, also of those that do not run, and C has no arrays
+    without elements (C11 6.7.6.2p5).
+    """
+    return tuple(_extent_text(scop, text, extent)
                  for text, extent in zip(array.c_extents, array.extents, strict=True) if extent is not None)
+
+
+def _extent_text(scop: Scop, text: str | None, extent: isl.PwAff) -> str:
+    domain = extent.domain()
+    one = isl.PwAff.val_on_domain(isl.Set.universe(domain.get_space()), isl.Val(1))
+    if scop.context.params().is_subset(extent.ge_set(one).params()):
+        return size_text(scop, extent) if text is None else text
+    pieces = extent.get_pieces()
+    if len(pieces) == 1:   # also where no loop says what it is
+        return size_text(scop, isl.PwAff.from_aff(pieces[0][1]).max(one))
+    return size_text(scop, extent.union_max(one).gist_params(scop.context.params()))
 
 
 def is_expanded(array: Array) -> bool:

@@ -30,6 +30,7 @@ from polysched.emit_c.index import (
     Variable,
 )
 from polysched.scop.dtypes import INT32, INT64, DType, Kind
+from polysched.scop.plain_c import number_in_c
 from polysched.scop.scop import Scop
 
 Range = tuple[int, int]
@@ -91,6 +92,8 @@ class IndexPrinter:
 
     def _constant(self, value: int) -> TypedText:
         small = _INT_RANGE[0] < value <= _INT_RANGE[1]
+        if abs(value) > INT64.value_range()[1]:   # the bound of an unsigned size that no `long` reaches
+            return TypedText(CText(number_in_c(value)), INT64, (value, value))
         text = CText(f"{value}" if small else f"{value}L", Level.UNARY if value < 0 else Level.PRIMARY)
         return TypedText(text, INT32 if small else INT64, (value, value))
 

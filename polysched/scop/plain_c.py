@@ -27,7 +27,16 @@ def c_condition(condition: isl.Set) -> str:
 def expression_in_c(expr: isl.AstExpr) -> str:
     """The C of an expression of isl, without the macros that isl itself prints for `floord`, `min` and `max`."""
     printed = str(expr.to_C_str())
-    return _unwrapped(_text(expr)) if re.search(r"\b(floord|min|max)\(", printed) else printed
+    return _unwrapped(_text(expr)) if re.search(r"\b(floord|min|max)\(|\d{19}", printed) else printed
+
+
+def number_in_c(value: int) -> str:
+    """A number as C: no literal has a value that a long does not hold (C11 6.4.4.1), nor has one a sign."""
+    if abs(value) < 1 << 63:
+        return str(value)
+    high, low = divmod(abs(value), 1 << 62)
+    text = f"((__int128){high} * {1 << 62} + {low})"
+    return text if value > 0 else f"(-{text})"
 
 
 def _text(expr: isl.AstExpr) -> str:
@@ -35,7 +44,7 @@ def _text(expr: isl.AstExpr) -> str:
     kind = expr.get_type()
     if kind == _Expr.int:
         value = expr.int_get_val().to_python()
-        return str(value) if value >= 0 else f"({value})"
+        return number_in_c(value) if value >= 0 else f"({number_in_c(value)})"
     if kind == _Expr.id:
         return str(expr.get_id().get_name())
     op = expr.get_op_type()

@@ -149,6 +149,27 @@ def test_a_value_that_crosses_iterations_keeps_its_place_outside_the_loops() -> 
     assert text.count("double s;") == 1
 
 
+@pytest.mark.parametrize(("first", "rows"), [
+    ("int i = 0; i < n", "(long)n <= 0 ? 1 : (long)n"),
+    ("int i = 0; i < (n < m ? n : m)",
+     "(long)n >= 2 && (long)m >= (long)n + 1 ? (long)n : (long)m >= 2 && (long)n >= (long)m ? (long)m : 1")])
+def test_copies_have_elements_also_where_no_loop_runs(first: str, rows: str) -> None:
+    """C has no arrays of 0 or -1 rows, and the declaration stands ahead of the loops."""
+    region = polysched.optimize(from_c_text(f"""void f(int n, int m, double A[90][90], double B[90][90])
+{{
+#pragma scop
+  for ({first}; i++)
+    for (int j = 0; j < m; j++) {{
+      double s = 0;
+      for (int k = 0; k < m; k++) s += A[i][k] * A[k][j];
+      B[i][j] += 2 * s;
+    }}
+#pragma endscop
+}}"""), polysched.PipelineOptions(tile=128, parallel=False))
+    rows_of = "(*s_copies)[(long)m <= 0 ? 1 : (long)m] = aligned_alloc(64, "
+    assert f"{rows_of}((unsigned long)(({rows}) * ((long)m " in region.text
+
+
 def test_the_original_code_does_not_see_the_copies() -> None:
     """It stays as the alternative for want of memory, with the variable that it declares outside the region."""
     text = HEAD.replace("{\n#", "{\n  double s;\n#") + PROGRAMS["an accumulator"][0].replace("double s", "s") + TAIL

@@ -35,6 +35,8 @@ def printer() -> IndexPrinter:
     (I * -1, "-i"),
     (I - N * 2 + 3, "i - 2 * (long)n + 3"),
     (constant(2**40), "1099511627776L"),
+    (constant(2**64 + 1), "((__int128)4 * 4611686018427387904 + 1)"),
+    (constant(-2**63), "(-((__int128)2 * 4611686018427387904 + 0))"),
     (of_atom(Quotient(I - 1, 4, False)) * 4, "4 * polysched_floordiv(i - 1, 4)"),
     (of_atom(Quotient(I + 3, 4, True)) + 1, "(i + 3) / 4 + 1"),
     (extreme("min", [N, I + 32]), "polysched_min_2(n, i + 32)"),

@@ -18,7 +18,9 @@ SCOP = from_c_text("void f(int n, int m, double A[n])\n{\n#pragma scop\n"
                    "  for (int i = 0; i < n; i++) A[i] = m;\n#pragma endscop\n}\n")
 VALUES = ["2n - 3", "floor((n - m)/3) + 1", "n mod 5", "n - 3 * floor((2n + m)/4)"]
 PIECES = ["[n, m] -> { [n] : n < m; [m] : n >= m }", "[n, m] -> { [n] : n > m + 2; [m + 2] : n <= m + 2 }",
-          "[n, m] -> { [floor(n/2)] : n >= 4; [0] : n < 4 }"]
+          "[n, m] -> { [floor(n/2)] : n >= 4; [0] : n < 4 }",
+          f"[n, m] -> {{ [n] : n + m < {2**64 + 1}; [m] : n + m >= {2**64 + 1} }}",   # no literal is as large as these
+          f"[n, m] -> {{ [n] : m >= {-2**63}; [m] : m < {-2**63} }}"]
 
 
 @pytest.mark.parametrize("text", [*(f"[n, m] -> {{ [{value}] }}" for value in VALUES), *PIECES])

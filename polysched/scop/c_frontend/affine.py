@@ -2,7 +2,8 @@
 
 Values are exact integers.  Signed arithmetic does not overflow in a valid program (C11 6.5); where an
 unsigned or narrowing computation could wrap, the condition under which it does not is proved or
-becomes an assumption on the parameters.
+becomes an assumption on the parameters.  Sums, differences and products may wrap on the way to a result
+that does not (`A[j - i + 40]` with an unsigned `i` above `j`): what counts is the whole of them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from polysched.scop.c_frontend.scopes import Symbol
 from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
 from polysched.scop.points import isl_value
 
+RING = frozenset({"+", "-", "*", "<<"})
 COMPARE = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
 BY_NAME = frozenset({"min", "max", "floord", "ceild", "abs", "labs", "llabs"})
 ALSO_NAMED = {"imin": "min", "imax": "max", "umin": "min", "umax": "max", "intFloor": "floord", "intCeil": "ceild"}
@@ -35,6 +37,20 @@ def affine(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
     ------
     NotAffine : it is not an affine function of iterators and parameters.
     """
+    found = _modulo(x, node, domain)
+    if not _in_ring(node):
+        return found
+    return _result(x, found.value, found.dtype, domain, node)
+
+
+def _in_ring(node: c_ast.Node) -> bool:
+    """Whether an operator gives the right value, up to multiples of 2^n, where its operands are right up to those."""
+    operators = RING if isinstance(node, c_ast.BinaryOp) else ("-", "+")
+    return isinstance(node, c_ast.BinaryOp | c_ast.UnaryOp) and node.op in operators
+
+
+def _modulo(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
+    """The value, up to multiples of 2^n where it is that of an operator in an unsigned type of n bits."""
     if isinstance(node, c_ast.Constant):
         return _constant(node)
     if isinstance(node, c_ast.ID):
@@ -201,9 +217,9 @@ def _unary(x: Extraction, node: c_ast.UnaryOp, domain: isl.Set) -> Affine:
         return _memory(x, node, domain)
     if node.op not in ("-", "+", "~"):
         raise NotAffine(node, f"the operator {node.op} is not affine")
-    operand = affine(x, node.expr, domain)
+    operand = _modulo(x, node.expr, domain)
     dtype = promote(operand.dtype)
-    operand = convert(x, operand, dtype, domain, node)
+    operand = _operand(x, operand, dtype, domain, node.expr)
     if node.op == "+":
         return operand
     value = operand.value.neg()
@@ -211,7 +227,17 @@ def _unary(x: Extraction, node: c_ast.UnaryOp, domain: isl.Set) -> Affine:
         if dtype.kind is not Kind.SIGNED:
             raise NotAffine(node, "`~` of an unsigned value is no small number")
         return Affine(value.sub(polyhedra.constant(1)), dtype)
-    return _result(x, value, dtype, domain, node)
+    return Affine(value, dtype)
+
+
+def _operand(x: Extraction, value: Affine, dtype: DType, domain: isl.Set, node: c_ast.Node) -> Affine:
+    """An operand of an operator in a type, from what `_modulo` gives; right up to multiples of 2^n in an unsigned one.
+
+    A conversion to an unsigned type adds such multiples; one from a narrower unsigned type needs the value itself.
+    """
+    if value.dtype != dtype and _in_ring(node):
+        value = _result(x, value.value, value.dtype, domain, node)
+    return Affine(value.value, dtype) if dtype.kind is Kind.UNSIGNED else convert(x, value, dtype, domain, node)
 
 
 def size_of(x: Extraction, node: c_ast.Node, domain: isl.Set) -> int | None:
@@ -229,19 +255,13 @@ def size_of(x: Extraction, node: c_ast.Node, domain: isl.Set) -> int | None:
 def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
     if node.op in COMPARE or node.op in ("&&", "||"):
         return Affine(polyhedra.indicator(condition(x, node, domain)), dtypes.INT32)
-    left, right = affine(x, node.left, domain), affine(x, node.right, domain)
     if node.op in ("<<", ">>"):
-        return _shift(x, node, left, right, domain)
+        return _shift(x, node, domain)
+    if node.op in RING:
+        return _sum_or_product(x, node, domain)
+    left, right = affine(x, node.left, domain), affine(x, node.right, domain)
     dtype = usual_conversion(left.dtype, right.dtype)
     left, right = convert(x, left, dtype, domain, node), convert(x, right, dtype, domain, node)
-    if node.op == "+":
-        return _result(x, left.value.add(right.value), dtype, domain, node)
-    if node.op == "-":
-        return _result(x, left.value.sub(right.value), dtype, domain, node)
-    if node.op == "*":
-        if polyhedra.constant_value(left.value) is None and polyhedra.constant_value(right.value) is None:
-            raise NotAffine(node, "it multiplies two values that are not constants")
-        return _result(x, left.value.mul(right.value), dtype, domain, node)
     divisor = polyhedra.constant_value(right.value)
     if node.op in ("/", "%"):
         if divisor == 0:
@@ -258,6 +278,19 @@ def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
     if node.op == "&" and divisor is not None and divisor > 0 and divisor & (divisor + 1) == 0:
         return Affine(left.value.mod_val(isl_value(divisor + 1)), dtype)
     raise NotAffine(node, f"the operator {node.op} is not affine")
+
+
+def _sum_or_product(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
+    left, right = _modulo(x, node.left, domain), _modulo(x, node.right, domain)
+    dtype = usual_conversion(left.dtype, right.dtype)
+    left, right = _operand(x, left, dtype, domain, node.left), _operand(x, right, dtype, domain, node.right)
+    if node.op == "+":
+        return Affine(left.value.add(right.value), dtype)
+    if node.op == "-":
+        return Affine(left.value.sub(right.value), dtype)
+    if polyhedra.constant_value(left.value) is None and polyhedra.constant_value(right.value) is None:
+        raise NotAffine(node, "it multiplies two values that are not constants")
+    return Affine(left.value.mul(right.value), dtype)
 
 
 FEW_QUOTIENTS = 2
@@ -292,16 +325,17 @@ def _few_quotients(left: isl.PwAff, right: isl.PwAff, domain: isl.Set) -> tuple[
     return quotient.coalesce(), remainder.coalesce()
 
 
-def _shift(x: Extraction, node: c_ast.BinaryOp, left: Affine, right: Affine, domain: isl.Set) -> Affine:
+def _shift(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
     """Shifts by a constant: a product, or the quotient rounded down (what every compiler does for `>>`)."""
+    left, right = (_modulo if node.op == "<<" else affine)(x, node.left, domain), affine(x, node.right, domain)
     dtype = promote(left.dtype)
-    left = convert(x, left, dtype, domain, node)
+    left = _operand(x, left, dtype, domain, node.left)
     amount = polyhedra.constant_value(right.value)
     if amount is None or not 0 <= amount < dtype.bits:
         raise NotAffine(node, "it shifts by something that is not a small constant")
     factor = isl_value(1 << amount)
     if node.op == "<<":
-        return _result(x, left.value.scale_val(factor), dtype, domain, node)
+        return Affine(left.value.scale_val(factor), dtype)
     return Affine(left.value.scale_down_val(factor).floor(), dtype)
 
 

@@ -5,14 +5,21 @@ the quotients are the extents.  Dividing every subscript by the strides, largest
 subscript per dimension.  The array may be seen so when each subscript but the first stays within its
 extent: this is proved, or becomes an assumption on the parameters.
 
+Rows of `n + 2` elements, `A[i * (n + 2) + j]`, have `i * n + 2 * i + j` for a subscript.  With `n + 2` as the symbol,
+`(n + 2) - 2` for `n`, it is like that of rows of `n` elements.  Which number to add is tried out: the quotients of
+coefficients are the candidates, and rows of which least has to be assumed are the ones.
+
 Source: Grosser, Ramanujam, Pouchet, Sadayappan, Pop, "Optimistic Delinearization of Parametrically
 Sized Arrays", ICS 2015, sections 3 and 4.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise, product
+from typing import TypeAlias
 
 import islpy as isl
 from pycparser import c_ast
@@ -30,9 +37,25 @@ from polysched.scop.c_frontend.polynomials import (
     divide,
     from_affine,
     multiply,
+    shifted,
     to_affine,
 )
-from polysched.scop.scop import Array
+from polysched.scop.scop import Array, Assumption
+
+Offsets: TypeAlias = Mapping[str, int]     # what rows have beyond a parameter, by its name
+
+MOST_SHAPES = 16
+"""So many sums of parameters and numbers are tried out as the sizes of rows."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Shape:
+    """An array in its dimensions, with what has to be assumed for it."""
+
+    array: Array
+    accesses: Mapping[str, OpenAccess]
+    context: isl.Set
+    assumptions: list[Assumption]
 
 
 def subscript_polynomial(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Polynomial | None:
@@ -66,14 +89,58 @@ def delinearise(x: Extraction) -> None:
         if len(array.extents) != 1 or all(a.exact or a.polynomial is None for _, a in accesses):
             continue
         counters = {name for s, _ in accesses for name, _ in s.iterators}
-        strides = _strides([a.polynomial for _, a in accesses if a.polynomial is not None], counters)
-        if strides is None:
+        shape = _least_assumed(x, array, accesses, counters)
+        if shape is None:
             continue
-        extents = [divide(large, small) for large, small in pairwise(strides)]
-        if any(e is None or len(e) != 1 for e in extents):
-            continue
-        sizes = [e[0] for e in extents if e is not None]
-        _reshape(x, key, array, accesses, strides, sizes)
+        x.arrays[key], x.context, x.assumptions = shape.array, shape.context, shape.assumptions
+        x.open_statements = [replace(s, accesses=tuple(shape.accesses.get(a.reference, a) for a in s.accesses))
+                             for s in x.open_statements]
+
+
+def _least_assumed(x: Extraction, array: Array, accesses: list[tuple[OpenStatement, OpenAccess]],
+                   counters: set[str]) -> _Shape | None:
+    """The array in rows that are a parameter long where that is proved, else those that assume least; None for none."""
+    best: _Shape | None = None
+    for offsets in _candidates([a.polynomial for _, a in accesses if a.polynomial is not None], counters):
+        shape = _shape(x, array, accesses, offsets, counters)
+        if shape is not None and (best is None or best.context.is_strict_subset(shape.context)):
+            best = shape
+        if best is not None and best.context.is_equal(x.context):
+            break
+    return best
+
+
+def _candidates(polynomials: list[Polynomial], counters: set[str]) -> list[Offsets]:
+    """What rows may have beyond a parameter; nothing first, then what most subscripts say.
+
+    `c * i * n` beside `b * i` comes from a factor `n + b / c` of `i`, and `c * n` beside `b` from one of a constant;
+    the quotient is a little smaller where a further subscript adds to `b`.
+    """
+    votes: dict[str, Counter[int]] = {}
+    for polynomial in polynomials:
+        for monomial, coefficient in polynomial.items():
+            for name in sorted(set(monomial) - counters):
+                rest = divide(monomial, (name,)) or ()
+                quotient = polynomial.get(rest, 0) // (coefficient * monomial.count(name))
+                said = votes.setdefault(name, Counter())
+                said[quotient] += 1
+                if quotient > 0:
+                    said[quotient - 1] += 0
+    ordered = [sorted(said | {0: 0}, key=lambda c: (c != 0, -said[c], abs(c))) for said in votes.values()]
+    return [dict(zip(votes, chosen, strict=True)) for chosen in islice(product(*ordered), MOST_SHAPES)]
+
+
+def _shape(x: Extraction, array: Array, accesses: list[tuple[OpenStatement, OpenAccess]], offsets: Offsets,
+           counters: set[str]) -> _Shape | None:
+    """The array with rows that are `n + offsets[n]` long; None when the subscripts are not of that kind."""
+    polynomials = {a.reference: shifted(a.polynomial, offsets) for _, a in accesses if a.polynomial is not None}
+    strides = _strides(list(polynomials.values()), counters)
+    if strides is None:
+        return None
+    extents = [divide(large, small) for large, small in pairwise(strides)]
+    if any(e is None or len(e) != 1 for e in extents):
+        return None
+    return _reshaped(x, array, accesses, polynomials, strides, [e[0] for e in extents if e is not None], offsets)
 
 
 def _strides(polynomials: list[Polynomial], counters: set[str]) -> list[Monomial] | None:
@@ -92,7 +159,7 @@ def _strides(polynomials: list[Polynomial], counters: set[str]) -> list[Monomial
     return chain if len(chain) > 1 else None
 
 
-def _subscripts(polynomial: Polynomial, strides: list[Monomial]) -> list[isl.PwAff] | None:
+def _subscripts(polynomial: Polynomial, strides: list[Monomial], offsets: Offsets) -> list[isl.PwAff] | None:
     """One subscript per stride; None when a part is not affine."""
     parts: list[Polynomial] = [{} for _ in strides]
     for monomial, coefficient in polynomial.items():
@@ -103,32 +170,44 @@ def _subscripts(polynomial: Polynomial, strides: list[Monomial]) -> list[isl.PwA
                     return None
                 parts[at] = add(parts[at], {quotient: coefficient})
                 break
-    return [to_affine(p) for p in parts]
+    back = {name: -offset for name, offset in offsets.items()}
+    return [to_affine(shifted(p, back)) for p in parts]
 
 
-def _reshape(x: Extraction, key: tuple[object, ...], array: Array, accesses: list[tuple[OpenStatement, OpenAccess]],
-             strides: list[Monomial], sizes: list[str]) -> None:
-    extents: list[isl.PwAff | None] = [None, *(polyhedra.symbol(s) for s in sizes)]
-    new: dict[str, OpenAccess] = {}
-    try:
-        with x.attempt():
-            for statement, access in accesses:
-                subscripts = None if access.polynomial is None else _subscripts(access.polynomial, strides)
-                if subscripts is not None:
-                    _stay_inside(x, statement, access, subscripts, sizes)
-                relation = polyhedra.relation(
-                    access.domain, subscripts if subscripts is not None else [None] * len(extents), extents)
-                new[access.reference] = replace(access, relation=relation, exact=subscripts is not None)
-    except NotAffine:
-        return
+def _reshaped(x: Extraction, array: Array, accesses: list[tuple[OpenStatement, OpenAccess]],
+              polynomials: Mapping[str, Polynomial], strides: list[Monomial], sizes: list[str],
+              offsets: Offsets) -> _Shape | None:
+    lengths = [polyhedra.symbol(s).add(polyhedra.constant(offsets.get(s, 0))) for s in sizes]
     spelling = {p.name: p.spelling for p in x.parameters.values()}
-    x.arrays[key] = replace(array, extents=tuple(extents), c_extents=(None, *(spelling[s] for s in sizes)))
-    x.open_statements = [
-        replace(s, accesses=tuple(new.get(a.reference, a) for a in s.accesses)) for s in x.open_statements]
+    spelt = [_length(spelling[s], offsets.get(s, 0)) for s in sizes]
+    extents: list[isl.PwAff | None] = [None, *lengths]
+    new: dict[str, OpenAccess] = {}
+    context, assumptions = x.context, list(x.assumptions)
+    try:
+        for statement, access in accesses:
+            polynomial = polynomials.get(access.reference)
+            subscripts = None if polynomial is None else _subscripts(polynomial, strides, offsets)
+            if subscripts is not None:
+                _stay_inside(x, statement, access, subscripts, lengths, spelt)
+            relation = polyhedra.relation(
+                access.domain, subscripts if subscripts is not None else [None] * len(extents), extents)
+            new[access.reference] = replace(access, relation=relation, exact=subscripts is not None)
+        return _Shape(array=replace(array, extents=tuple(extents), c_extents=(None, *spelt)), accesses=new,
+                      context=x.context, assumptions=list(x.assumptions))
+    except NotAffine:
+        return None
+    finally:
+        x.context, x.assumptions = context, assumptions
+
+
+def _length(spelling: str, offset: int) -> str:
+    if not offset:
+        return spelling
+    return f"(long){spelling} {'+' if offset > 0 else '-'} {abs(offset)}"
 
 
 def _stay_inside(x: Extraction, statement: OpenStatement, access: OpenAccess, subscripts: list[isl.PwAff],
-                 sizes: list[str]) -> None:
+                 lengths: list[isl.PwAff], spelt: list[str]) -> None:
     """Every subscript but the first is in its extent: proved, or assumed when parameters of any size can fulfil it.
 
     Raises
@@ -136,8 +215,8 @@ def _stay_inside(x: Extraction, statement: OpenStatement, access: OpenAccess, su
     NotAffine : it would hold for small parameters only, so the array has another shape.
     """
     good = polyhedra.universe()
-    for subscript, size in zip(subscripts[1:], sizes, strict=True):
-        below = subscript.lt_set(polyhedra.symbol(size))
+    for subscript, length in zip(subscripts[1:], lengths, strict=True):
+        below = subscript.lt_set(length)
         good = good.intersect(subscript.ge_set(polyhedra.constant(0))).intersect(below)
     bad = access.domain.intersect(x.context).subtract(good)
     if bad.is_empty():
@@ -147,8 +226,9 @@ def _stay_inside(x: Extraction, statement: OpenStatement, access: OpenAccess, su
     kept = polyhedra.project_out(access.domain, [name for name, _ in statement.iterators]).intersect(allowed)
     if not all(_unbounded(kept, p.name, p.dtype.value_range()[1]) for p in x.parameters.values()):
         raise NotAffine(access.node, "the subscript leaves its row")
+    rows = ", ".join(s.removeprefix("(long)") for s in spelt)
     x.require(access.domain, good, kind="in-bounds", node=access.node, iterators=[n for n, _ in statement.iterators],
-              text=f"`{describe(access.node)}` stays inside rows of {', '.join(sizes)} elements")
+              text=f"`{describe(access.node)}` stays inside rows of {rows} elements")
 
 
 def _unbounded(parameters: isl.Set, name: str, high: int) -> bool:

@@ -148,6 +148,14 @@ def _changes(x: Extraction, symbol: Symbol, members: tuple[str, ...]) -> bool:
                    for base, written in x.bindings.written_members))
 
 
+def _whatever_it_is(x: Extraction, read: isl.Set) -> isl.Set:
+    """Where memory is read for every value that it has: `if (*p == 4) break` ends the loop behind a look at `*p`."""
+    known = {p.name for p in x.parameters.values()}
+    names = [str(read.get_dim_name(polyhedra.PARAM, at)) for at in range(int(read.dim(polyhedra.PARAM)))]
+    values = [name for name in names if name not in known]
+    return polyhedra.project_out(read.complement(), values).complement() if values else read
+
+
 def _make_readable(x: Extraction, path: MemoryPath, domain: isl.Set, node: c_ast.Node) -> None:
     """Take for granted that memory can be read where the region begins, unless the region reads it in any case.
 
@@ -158,7 +166,7 @@ def _make_readable(x: Extraction, path: MemoryPath, domain: isl.Set, node: c_ast
     text = f"`{path.through}` can be read where the region begins"
     if not path.through or path.through in x.readable or any(a.text.endswith(text) for a in x.assumptions):
         return
-    read = polyhedra.project_out(domain, [loop.isl_name for loop in x.loops])
+    read = _whatever_it_is(x, polyhedra.project_out(domain, [loop.isl_name for loop in x.loops]))
     if not x.maybe and not x.guards and x.context.is_subset(read):
         x.readable.add(path.through)
         return

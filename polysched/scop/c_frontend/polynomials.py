@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import islpy as isl
@@ -38,6 +39,17 @@ def divide(monomial: Monomial, divisor: Monomial) -> Monomial | None:
     if any(count < 0 for count in rest.values()):
         return None
     return tuple(sorted(rest.elements()))
+
+
+def shifted(polynomial: Polynomial, offsets: Mapping[str, int]) -> Polynomial:
+    """The polynomial in the symbols `n + offsets[n]`, under the same names: `n` becomes `n - offsets[n]`."""
+    total: Polynomial = {}
+    for monomial, coefficient in polynomial.items():
+        part: Polynomial = {(): coefficient}
+        for name in monomial:
+            part = multiply(part, add({(name,): 1}, {(): offsets.get(name, 0)}, -1))
+        total = add(total, part)
+    return total
 
 
 def from_affine(value: isl.PwAff) -> Polynomial | None:

@@ -63,7 +63,9 @@ def run_both(text, folder, values, *, seed=0, **options):
         memory[array.name] = (interpreted[base] if base in interpreted
                               else np.zeros([5] * len(array.extents), array.dtype.name))
         if len(array.extents) > memory[array.name].ndim:
-            sizes = [eval(e, {}, {k: int(v) for k, v in arguments.items() if v.ndim == 0}) for e in array.c_extents[1:]]
-            memory[array.name] = memory[array.name].reshape(-1, *sizes)
+            numbers = {k: int(v) for k, v in arguments.items() if v.ndim == 0}
+            sizes = [eval(e.removeprefix("(long)"), {}, numbers) for e in array.c_extents[1:]]
+            rows = memory[array.name].size // np.prod(sizes)
+            memory[array.name] = memory[array.name][:rows * np.prod(sizes)].reshape(-1, *sizes)
     execute(scop, {p.name: int(arguments[p.spelling]) for p in scop.parameters}, memory, wrap_signed=True)
     return scop, compiled, interpreted, result, memory

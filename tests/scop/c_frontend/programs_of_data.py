@@ -185,6 +185,26 @@ void f(int n, int m, double *A, double *B) {
     }
 #pragma endscop
 }""",
+    "differences without a sign": """
+void f(unsigned n, unsigned long m, double A[40], double B[40]) {
+#pragma scop
+  for (unsigned i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) {
+      A[j - i + 20] += B[i - m + 20] + B[2 * (j - i) + 30];
+      B[(i + 5 - n) + 10] -= A[-i + n + m];
+    }
+#pragma endscop
+}""",
+    "rows longer than a parameter": """
+void f(int n, int m, double *A, double *B) {
+#pragma scop
+  for (int i = 0; i < (n < m ? n : m); i++)
+    for (int j = 0; j < m; j++) {
+      A[i * (m + 2) + j + 2] += B[(i + 1) * (n + 7) + i + 3] + A[i * (m + 2) + 1];
+      B[(m - 1 - j) * (n + 7) + i] -= A[i * (m + 2) + j];
+    }
+#pragma endscop
+}""",
     "addresses of elements and variables as arguments": """
 struct pair { double low; double high[5]; };
 static void twice(double *p) { p[0] *= 2; *p += 1; }

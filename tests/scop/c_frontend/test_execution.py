@@ -18,6 +18,8 @@ def test_same_as_compiled(agree, name, n):
         values |= {"wide": 10, "x": (n * 5,), "y": (2 * n * 5,)}
     if name in ("linearised subscripts", "rows through a cast"):
         values |= {"A": (n * 5,), "B": (n * 5,)}
+    if name == "rows longer than a parameter":
+        values |= {"A": (5 * 7,), "B": (6 * (n + 7),)}
     agree(PROGRAMS[name], **values)
 
 

@@ -88,6 +88,13 @@ def test_memory_that_is_read_on_a_condition_has_to_be_readable(parameters, eleme
     assert assumption.condition == "(long)n >= 1"
 
 
+def test_that_memory_has_to_be_readable_does_not_depend_on_what_is_read():
+    """The `break` ends the loop at a value, which no test of whether there is one can look at."""
+    scop = scop_of("int n, int *m", "for (int i = 0; i < n; i++) { u[i][0] *= 2; if (*m == 4) break; }")
+    (assumption,) = [a for a in scop.assumptions if a.kind == "readable"]
+    assert assumption.condition == "(long)n >= 1"
+
+
 @pytest.mark.parametrize("body", [
     "if (u[i][0] > 0) u[i][*m] = 1;",
     "if (u[i][0] > 0 && *m > 3) u[i][1] = 1;",

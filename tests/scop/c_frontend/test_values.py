@@ -3,6 +3,7 @@
 import islpy as isl
 import pytest
 
+from polysched.errors import UnsupportedScopError
 from polysched.scop import body, from_c_text
 from polysched.scop.scop import AccessKind, Storage
 from polysched.scop.signature import ParameterKind
@@ -95,6 +96,37 @@ def test_types_are_those_of_c():
     assert subtraction.left.left.right == body.Literal("0.5f", 0.5, subtraction.left.dtype)
     assert subtraction.left.right.dtype.name == "int32"
     assert assign.dtype.name == "float32"
+
+
+@pytest.mark.parametrize(("inner", "subscript", "reached", "allowed"), [
+    ("unsigned", "j - i + 40", "40 + j - i", "0 <= n <= 41"),
+    ("int", "j - i + 40", "40 + j - i", "0 <= n <= 41"),
+    ("unsigned long", "40 + (j - i)", "40 + j - i", "0 <= n <= 41"),
+    ("int", "2 * (j - i + 12) - 4", "2j - 2i + 20", "0 <= n <= 11"),
+    ("unsigned", "-i + 70 + j", "70 + j - i", "0 <= n <= 71"),
+    ("unsigned", "((j - i) << 1) + 80", "80 + 2j - 2i", "0 <= n <= 41"),
+    ("unsigned long", "(50 - i) + j", "50 + j - i", "0 <= n <= 51"),   # the first in 32 bits, the sum in 64
+])
+def test_arithmetic_without_a_sign_may_wrap_on_the_way(inner, subscript, reached, allowed):
+    scop = one(f"for (unsigned i = 0; i < n; i++) for ({inner} j = 0; j < 8; j++) x[{subscript}] = 0;",
+               head="unsigned n, float x[restrict 139]")
+    (write,) = scop.statements[0].writes
+    assert write.exact
+    expected = isl.Map(f"[n] -> {{ S0[i, j] -> x[{reached}] : 0 <= i < n and 0 <= j < 8 }}")
+    assert write.relation.intersect_params(scop.context).is_equal(expected.intersect_params(scop.context))
+    assert scop.context.params().is_equal(isl.Set(f"[n] -> {{ : {allowed} }}"))
+
+
+@pytest.mark.parametrize("subscript", ["(i - 1) / 2", "(i - 1) % 3", "(i - 1) + k", "i - 1 < 5 ? 0 : 1"])
+def test_arithmetic_without_a_sign_does_not_wrap_where_its_value_is_used(subscript):
+    for first, right in ((0, False), (1, True)):
+        text = (f"void f(unsigned n, unsigned long k, float *x) {{\n#pragma scop\n"
+                f"for (unsigned i = {first}; i < n; i++) x[{subscript}] = 0;\n#pragma endscop\n}}\n")
+        if right:
+            assert from_c_text(text).statements
+        else:
+            with pytest.raises(UnsupportedScopError, match="`i - 1` does not wrap around"):
+                from_c_text(text)
 
 
 def test_no_wrap_becomes_an_assumption_with_a_condition():
@@ -210,7 +242,25 @@ def test_what_a_variable_of_the_function_is_set_to(before, definition):
     assert [p.definition for p in scop.parameters if p.name == "rows"] == [definition]
 
 
-@pytest.mark.parametrize("subscript", ["i * j", "i * (n + 1) + j", "i * n + 2 * j"])
+@pytest.mark.parametrize(("subscript", "row"), [
+    ("i * (n + 1) + j", "n + 1"), ("(i + 2) * (n + 4) + j + 3", "n + 4"), ("i * (n + 12) + i", "n + 13"),
+    ("((i + 5) * (n + 12) + i) * (n + 12) + i + 7", "n + 12")])
+def test_rows_longer_than_a_parameter(subscript, row):
+    scop = one(f"for (int i = 0; i < (n < m ? n : m); i++) for (int j = 0; j < n; j++) P[{subscript}] = 0;",
+               head="int n, int m, double *P")
+    (array,), ((write,),) = scop.arrays, (s.writes for s in scop.statements)
+    assert write.exact
+    assert not scop.assumptions
+    assert set(array.c_extents[1:]) == {f"(long){row}"}
+
+
+def test_of_rows_longer_than_a_parameter_little_is_assumed():
+    scop = one("""P[2 * (n + 12) + 11] = 0;
+    for (int i = 0; i < m; i++) P[(i + 3) * (n + 12) + 4] = 0;""", head="int n, int m, double *P")
+    assert [a.condition for a in scop.assumptions] == ["(long)n >= 0"]
+
+
+@pytest.mark.parametrize("subscript", ["i * j", "i * n + 2 * j"])
 def test_not_delinearised_where_that_would_be_wrong(subscript):
     scop = one(f"for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) P[{subscript}] = 0;",
                head="int n, double *P")
