@@ -82,6 +82,26 @@ def test_fused_loops_of_which_an_operand_knows_one_have_no_single_step(tmp_path:
         np.testing.assert_array_equal(arrays["c"], arrays["x"][:, None] * arrays["b"])
 
 
+@pytest.mark.parametrize("name", ["fma_f32_avx2", "fma_f32_avx512"])
+def test_a_buffer_may_hold_one_element(name: str, tmp_path: Path) -> None:
+    """A computed factor that all lanes share, of a loop that runs once."""
+    require(name)
+    scop = from_c_text("""void f(float c[9], float a[9][1], float b[1]) {
+#pragma scop
+    for (int i = 0; i < 9; i++)
+        for (int k = 0; k < 1; k++)
+            c[i] += a[i][k] * -b[k];
+#pragma endscop
+}
+""")
+    a, c = np.arange(9, dtype=np.float32).reshape(9, 1), np.ones(9, np.float32)
+    for at, m in enumerate(match(scop, find_intrinsic(name)).with_mirrors):
+        function = emit_match(m, f"one_{at}")
+        arrays = {"c": c.copy(), "a": a, "b": np.array([3], np.float32)}
+        call(compiled([function], tmp_path, f"one_{at}"), function, arrays)
+        np.testing.assert_array_equal(arrays["c"], c - 3 * a[:, 0])
+
+
 @pytest.mark.parametrize("emulated", [True, False])
 def test_sums_that_start_at_zero_do_not_read_the_result(emulated: bool, tmp_path: Path) -> None:
     if not emulated:

@@ -7,6 +7,7 @@ the digits within the tile).  Places whose coordinate is past its count are padd
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,10 +61,7 @@ class CopyPlan:
     @property
     def strides(self) -> tuple[int, ...]:
         """Elements of the buffer per step of each axis."""
-        sizes = [1]
-        for axis in reversed(self.axes[1:]):
-            sizes.append(sizes[-1] * axis.extent)
-        return tuple(reversed(sizes))
+        return tuple(math.prod(a.extent for a in self.axes[at + 1:]) for at in range(len(self.axes)))
 
     def is_padded(self, coordinate: int) -> bool:
         """Whether some positions of the buffer lie behind the coordinate's last."""

@@ -276,8 +276,10 @@ def _ragged_helpers(cases: Sequence[Plan], name: str) -> list[str]:
     shape = [int(e) for e in output.shape]
     strides = _result_strides(plan)
     counts = "".join(f"long n{i}, " for i in range(len(shape)))
+    # gcc 12 makes masked loads of it; those whose mask it knows become blends, which read past the array
+    unknown = ", ".join(f'"+r"(n{i})' for i in range(len(shape)))
     lines = [f"static void {name}_edge({kind} *restrict tile, {kind} *restrict array, int exists, {counts}int back)",
-             "{"]
+             "{", "#if defined(__AVX512VL__) && !defined(__clang__)", f'    __asm__("" : {unknown});', "#endif"]
     for i, extent in enumerate(shape):
         lines.append("    " * (i + 1) + f"for (long i{i} = 0; i{i} < {extent}; i{i}++)")
     at = " + ".join(f"i{i} * {math.prod(shape[i + 1:])}" for i in range(len(shape))) or "0"
