@@ -18,7 +18,7 @@ from polysched.scop.points import isl_value
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
 
 LARGEST_BOUND = 1 << 30
-"""A larger bound comes from the values of a type and says nothing."""
+"""A larger bound comes from the values of a type and says nothing, nor does the largest `short`."""
 
 BOUND_OPERATIONS = 200_000
 
@@ -40,8 +40,9 @@ def _bounds(scop: Scop) -> dict[str, int]:
             runs = runs.subtract(_leaves_array(scop, statement, access))
         if not runs.is_empty():   # else it is about parameters for which it does not run together with the others
             inside = runs.coalesce()
-    found = {p.name: _largest(inside, p.name) for p in scop.parameters}
-    return {name: value for name, value in found.items() if value is not None and value <= LARGEST_BOUND}
+    found = {p: _largest(inside, p.name) for p in scop.parameters}
+    return {p.name: value for p, value in found.items()
+            if value is not None and value <= LARGEST_BOUND and (p.dtype.bits < 16 or value < p.dtype.value_range()[1])}
 
 
 def _leaves_array(scop: Scop, statement: Statement, access: Access) -> isl.Set:

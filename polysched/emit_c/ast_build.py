@@ -20,8 +20,10 @@ from polysched.tiling.split_tiles import in_place_of_pieces
 
 _LOG = logging.getLogger(__name__)
 _TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
+NO_DIVISIONS = "isl lost sight of what it divides"
 _DEPTH_LIMIT = 64
 NO_UNROLLING_MESSAGE = "cannot find lower bound for unrolling"
+UNKNOWN_DIVISIONS_MESSAGE = "input involves unknown divs"
 PLACEHOLDER = "polysched_c"
 TYPE_LIMIT = 2**15 - 1
 """Constants of this size or more in the context are taken for the limits of a C type."""
@@ -57,7 +59,7 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
 
     Raises
     ------
-    BudgetExceededError : not even the plain AST fits.
+    BudgetExceededError : not even the plain AST fits, or isl gives none.
     """
     tree = with_long_bands(_annotate_marks(tree))
     ladder: tuple[tuple[str, isl.Schedule], ...] = (("", _with_whole_pieces(tree)),)
@@ -74,7 +76,8 @@ def build_ast(tree: isl.Schedule, *, context: isl.Set, max_operations: int) -> B
             return BuiltAst(root=built, fallbacks=tuple(fallbacks))
         reason = built
     raise BudgetExceededError(
-        f"generating the loops takes more than {in_words(max_operations)}", where="emit_c",
+        reason if reason == NO_DIVISIONS else f"generating the loops takes more than {in_words(max_operations)}",
+        where="emit_c",
         hint="use smaller bands or no tiles, or raise max_operations")
 
 
@@ -90,6 +93,8 @@ def _try_build(tree: isl.Schedule, context: isl.Set, max_operations: int) -> isl
     except isl.Error as error:
         if NO_UNROLLING_MESSAGE in str(error):
             return "a loop to be unrolled has no single lower bound"
+        if UNKNOWN_DIVISIONS_MESSAGE in str(error):   # isl's own: not even a schedule as written is safe from it
+            return NO_DIVISIONS
         raise
     return f"the AST took more than {in_words(max_operations)}" if root is None else root
 

@@ -14,6 +14,7 @@ from polysched.dependence.legality import LEGALITY_OPERATIONS, LEGALITY_SECONDS,
 from polysched.emit_c.ast_build import build_ast
 from polysched.emit_c.ast_reader import read_ast, read_function
 from polysched.emit_c.loops import Node
+from polysched.emit_c.order_check import keeps_order
 from polysched.emit_c.piece_loops import ends_of_pieces, with_width
 from polysched.emit_c.scan_check import visits_every_instance
 from polysched.errors import BudgetExceededError, UnsupportedScopError
@@ -30,8 +31,9 @@ _LOG = logging.getLogger(__name__)
 def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: int) -> tuple[Node, tuple[str, ...]]:
     """The loops of a tiled schedule, and what had to be given up for them.
 
-    isl's generator loses instances of some tiled strided loops, and may find no end of others; then all parallel loops
-    per nest but one are given up, then the tiles, and then the schedule's own loops are taken.
+    isl's generator loses or misplaces instances of some strided loops, and may find no end of others; then all parallel
+    loops per nest but one are given up, then the tiles, then the schedule's own loops are taken, and last those of the
+    program.
 
     Raises
     ------
@@ -58,12 +60,16 @@ def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: in
         if lost:
             fallbacks.append(f"{lost}: {why}")
             _LOG.warning(fallbacks[-1])
-        if visits_every_instance(loops, scop):
+        if not visits_every_instance(loops, scop):
+            why = "isl's loops did not visit every instance of the strided statements"
+        elif not keeps_order(loops, tree, dependences):
+            why = "isl's loops ran strided statements ahead of what they depend on"
+        else:
             return loops, (*fallbacks, *built.fallbacks)
-        why = "isl's loops did not visit every instance of the strided statements"
     if spent is not None and not fallbacks:
         raise spent
-    raise UnsupportedScopError("isl's loop generator loses instances of the strided statements", where=scop.name,
+    raise UnsupportedScopError("isl's loop generator loses or misplaces instances of the strided statements",
+                               where=scop.name,
                                hint="write the strided loops over dense iterators, for instance A[3 * i]")
 
 
@@ -85,6 +91,7 @@ def _ladder(tiled: TiledSchedule) -> Iterator[tuple[str, isl.Schedule, Mapping[i
         yield "all parallel loops of a nest but one were given up", again.tree, {}
     yield "the tiles were given up", without_tiles(tiled.tree), {}
     yield "tiles and marks were given up", tiled.schedule.tree, {}
+    yield "the order as written was taken", tiled.schedule.scop.schedule, {}
 
 
 def _is_legal(dependences: Dependences, tree: isl.Schedule) -> bool:

@@ -101,7 +101,7 @@ def _is_exact(node: Node, statement: Statement, scop: Scop, runs: _Runs) -> bool
         exact = None
     if exact is not None:
         return exact
-    tried = [_visits_at(runs, statement, values) for values in _small_values(scop)]
+    tried = [_visits_at(runs, statement, values) for values in small_values(scop)]
     if all(found is None for found in tried):
         _LOG.warning("the loops of %s in %s were not checked against its instances", statement.name, scop.name)
     return False not in tried
@@ -112,7 +112,7 @@ def _is_proved(node: Node, statement: Statement, scop: Scop) -> bool:
     return bool(_visited(node, statement, scop).is_equal(wanted))
 
 
-def _small_values(scop: Scop) -> Iterator[dict[str, int]]:
+def small_values(scop: Scop) -> Iterator[dict[str, int]]:
     """Parameter values of the context, near the sizes that are tried."""
     for size in TRIED_SIZES:
         context, values = scop.context, {}

@@ -219,7 +219,7 @@ def _round(apart: isl.Set, dim: int, reach: int) -> int | None:
     interval = _interval(apart.project_out_all_params(), dim)
     if interval is None or interval[1] - interval[0] < reach:
         return None
-    ends = [apart.fix_val(isl.dim_type.set, dim, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, end)) for end in interval]
+    ends = [apart.fix_val(isl.dim_type.set, dim, isl.Val(str(end))) for end in interval]   # of any size
     if not apart.is_subset(ends[0].union(ends[1])):
         return None
     return min(interval, key=lambda move: (abs(move), -move))

@@ -82,3 +82,16 @@ void f(int r, int n, double b[restrict 400], double c[restrict 400], double t[re
     expanded = expand_temporaries(analyse(scop)).dependences.scop
     assert largest_parameters(scop) == {"r": 400, "n": 400}
     assert not is_affordable(expanded, "t_copy")   # 400 x 400 elements are more than SMALLEST_LIMIT_BYTES
+
+
+@pytest.mark.parametrize(("dtype", "known"), [("short", {}), ("unsigned short", {}), ("int", {}), ("char", {"n": 127})])
+def test_the_largest_value_of_a_type_is_no_size_of_an_array(dtype: str, known: dict[str, int]) -> None:
+    scop = from_c_text(f"""
+void f({dtype} n, double *x)
+{{
+#pragma scop
+  for (int i = 0; i < n; i++) x[i] = 1;
+#pragma endscop
+}}
+""")
+    assert largest_parameters(scop) == known

@@ -26,6 +26,8 @@ CASES = [
     ("lanes_update_one_element", Configuration(scheduler="original", vector_bits=128)),
     ("declared_beside_itself", Configuration(scheduler="original")),
     ("strides_longer_than_rows", Configuration(scheduler="pluto", sizes="auto", vector_bits=128)),
+    ("strides_of_two_loops", Configuration(scheduler="feautrier")),
+    ("lost_divisions", Configuration(scheduler="pluto", sizes=2)),
     ("panel_end_moves", Configuration(scheduler="strategy", strategy_seed=7475, sizes="auto", vector_bits=512,
                                       reductions="exact")),
 ]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
+import polysched
 from polysched.scop import from_c_text
 from polysched.scop.expression import axis, build, compute, placeholder, sum
 from polysched.scop.scop import Scop
@@ -118,6 +119,17 @@ def test_a_rounded_subscript_does_not_go_round():
                       "{ S[i] -> [i] }")
     found = {r.array: r for r in nest_references(scop, ("S",), path_of(scop, "S", "i"), {"N": 100})}
     assert found["x"].whole
+
+
+def test_steps_that_no_long_holds_are_counted():
+    """The loop over `i` starts the one over `j` elsewhere: subscripts move by one step or another, up to 2^64 apart."""
+    scop = from_c_text("""void f(unsigned long n, float C[139][139], float *s) {
+#pragma scop
+  for (unsigned i = 1; i < 9; i++)
+    for (unsigned long j = i + 2; j < n; j += 3) *s -= C[i][2 * j - 2];
+#pragma endscop
+}""")
+    assert "C[" in polysched.optimize(scop, polysched.PipelineOptions(scheduler="isl", tile=(16, 9))).text
 
 
 def test_loops_at_an_angle_move_by_halves_which_count_as_whole_steps():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 
@@ -12,7 +13,17 @@ from polysched.scop.c_frontend.delinearise import delinearise
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.order import Leaf, LoopTree, OpenAccess, OpenStatement, Sequence, Tree
 from polysched.scop.c_frontend.polyhedra import PARAM
-from polysched.scop.scop import Access, AccessKind, Array, Assumption, Parameter, Scop, SourceRegion, Statement
+from polysched.scop.scop import (
+    Access,
+    AccessKind,
+    Array,
+    Assumption,
+    Parameter,
+    Scop,
+    SourceRegion,
+    Statement,
+    union_set,
+)
 
 
 def build_scop(x: Extraction, tree: Tree | None, *, name: str, source: SourceRegion,
@@ -29,21 +40,37 @@ def build_scop(x: Extraction, tree: Tree | None, *, name: str, source: SourceReg
     model = parameter_space(parameters)
     types = x.context_of_types().params().align_params(model)
     statements = {s.name: _statement(s, model, types) for s in x.open_statements}
-    used = {a.array for s in statements.values() for a in s.accesses}
     schedule, scheduled = (_nothing(model), []) if tree is None else _schedule(tree, statements)
     assert {s.name for s in scheduled} == set(statements), "every statement has its place in the order as written"
+    context = x.context.params().align_params(model).coalesce()
+    running = {n: s for n, s in statements.items() if not s.domain.intersect_params(context).is_empty()}
+    if len(running) < len(statements):   # what was assumed behind them excludes the others
+        statements = running
+        schedule = (schedule.intersect_domain(union_set(s.domain for s in running.values())) if running
+                    else _nothing(model))
+    used = {a.array for s in statements.values() for a in s.accesses}
     return Scop(
         name=name,
-        context=x.context.params().align_params(model).coalesce(),
+        context=context,
         parameters=parameters,
         arrays=tuple(replace(_array(a, model), dead_after=a.name in dead_after)
                      for a in x.arrays.values() if a.name in used),
         statements=tuple(statements.values()),
         schedule=schedule,
-        assumptions=tuple(_assumption(a, model) for a in (*x.assumptions, *assumptions)),
+        assumptions=tuple(_assumption(a, model) for a in (*x.assumptions, *_about(assumptions, used, parameters))),
         notes=tuple(x.notes),
         source=source,
     )
+
+
+def _about(assumptions: tuple[Assumption, ...], arrays: set[str],
+           parameters: tuple[Parameter, ...]) -> Iterator[Assumption]:
+    """The assumptions on overlap as far as they are about arrays that are left."""
+    left = {*arrays, *(p.name for p in parameters)}
+    for assumption in assumptions:
+        apart = tuple(pair for pair in assumption.apart if left.issuperset(pair))
+        if apart or not assumption.apart:
+            yield replace(assumption, apart=apart)
 
 
 def parameter_space(parameters: tuple[Parameter, ...]) -> isl.Space:

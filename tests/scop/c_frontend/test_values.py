@@ -4,6 +4,7 @@ import islpy as isl
 import pytest
 
 from polysched.errors import UnsupportedScopError
+from polysched.pipeline import PipelineOptions, optimize
 from polysched.scop import body, from_c_text
 from polysched.scop.scop import AccessKind, Storage
 from polysched.scop.signature import ParameterKind
@@ -137,6 +138,16 @@ def test_no_wrap_becomes_an_assumption_with_a_condition():
     assert assumption.condition == "(long)n >= 1"
     assert assumption.parameters.is_equal(isl.Set("[n] -> { : 1 <= n <= 4294967295 }"))
     assert scop.context.is_equal(isl.Set("[n] -> { : 1 <= n <= 4294967295 }"))
+
+
+@pytest.mark.parametrize("first", ["x[i] = 0;", ""])
+def test_statements_that_a_later_assumption_excludes_are_none(first):
+    scop = one(f"for (int i = 0; i < n; i++) {{ {first} if (i == m) A[i] = 0; }} __builtin_assume(n < m);",
+               head="int n, int m, double A[restrict 90], double *x")
+    assert [a.name for a in scop.arrays] == (["x"] if first else [])
+    assert len(scop.statements) == len(scop.arrays)
+    assert scop.schedule.get_domain().is_equal(scop.domain)
+    assert "x[" in optimize(scop, PipelineOptions(guard=True, scheduler="isl")).text or not first
 
 
 def test_context_knows_types_and_extents():
