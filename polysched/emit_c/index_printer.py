@@ -35,6 +35,8 @@ from polysched.scop.scop import Scop
 
 Range = tuple[int, int]
 _INT_RANGE = INT32.value_range()
+MOST_IN_A_ROW = 4
+"""Arms of a minimum or maximum that stand in each other: the compiler reads the first one 2^3 times."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,7 @@ class IndexPrinter:
     def _extreme(self, atom: Extreme) -> TypedText:
         macro = self.macros.use(atom.kind)
         arms = [self.form(arm) for arm in atom.arms]
-        text = reduce(lambda left, right: call(macro, [left, right]), (arm.text for arm in arms))
-        return TypedText(text, _wider(*arms), _hull(*arms))
+        return TypedText(_nested(macro, [arm.text for arm in arms]), _wider(*arms), _hull(*arms))
 
     def _to_boundary(self, atom: ToBoundary) -> TypedText:
         element = atom.template.format(*(self.form(s).text.code for s in atom.subscripts))
@@ -188,6 +189,14 @@ def _without_unit(condition: Comparison) -> Comparison:
     if condition.op == "<=" and left.constant == 1 and left.terms:
         return Comparison("<", left - 1, right)
     return condition
+
+
+def _nested(macro: str, arms: list[CText]) -> CText:
+    """The extreme of all arms; of many in halves, as each call of the macro repeats what stands in it."""
+    if len(arms) <= MOST_IN_A_ROW:
+        return reduce(lambda left, right: call(macro, [left, right]), arms)
+    middle = (len(arms) + 1) // 2
+    return call(macro, [_nested(macro, arms[:middle]), _nested(macro, arms[middle:])])
 
 
 def _negated(form: Linear) -> Linear:

@@ -45,6 +45,17 @@ def test_form(printer: IndexPrinter, form: Linear, expected: str) -> None:
     assert printer.form(form).text.code == expected
 
 
+def test_many_arms_are_not_read_again_and_again(printer: IndexPrinter) -> None:
+    """A macro repeats its arguments, and sixteen calls in each other take a compiler minutes."""
+    text = printer.form(extreme("max", [variable(f"x{k}") for k in range(17)])).text.code
+    depth = most = 0
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        most = max(most, depth)
+    assert all(text.count(f"x{k}") >= 1 for k in range(17))
+    assert most <= 6
+
+
 @pytest.mark.parametrize(("condition", "expected"), [
     (Comparison(">=", N, I + 1), "n > i"),
     (Comparison("<=", I + 1, N), "i < n"),
