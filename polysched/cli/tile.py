@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polysched.cli.instructions import instruction_lines
@@ -18,10 +20,14 @@ from polysched.cli.options import (
     tensorize_options,
     tiled_options,
 )
-from polysched.cli.progress import progress
+from polysched.cli.progress import Progress, progress
 
 if TYPE_CHECKING:
-    from polysched.emit_c import CSource
+    from polysched.emit_c.packed_buffers import PackedBuffer
+    from polysched.emit_c.teams import Team
+    from polysched.pipeline_options import PipelineOptions
+    from polysched.tiling.explain import BandExplanation
+    from polysched.tiling.tiled_schedule import TiledSchedule
 
 NAME = "tile"
 HELP = "Show how a C file's regions are tiled; --explain says why."
@@ -50,82 +56,114 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
+@dataclass(frozen=True, eq=False)
+class _Region:
+    """A region with its tiles and, where that is asked about, why it has them and what its C does with them."""
+
+    tiled: TiledSchedule
+    bands: tuple[BandExplanation, ...] = ()
+    teams: tuple[Team, ...] = ()
+    packed: tuple[PackedBuffer, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        return {"name": self.tiled.schedule.scop.name, "bands": [band.to_json() for band in self.bands],
+                "threads": [team.to_json() for team in self.teams],
+                "packed": [buffer.to_json() for buffer in self.packed]}
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Tile every region and print what was decided."""
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        regions, instructions = _regions(arguments, shown)
+    if arguments.json:
+        values = [region.to_json() for region in regions]
+        shown_values = values[0] if len(values) == 1 and not instructions else values
+        print(json.dumps({"instructions": instructions, "regions": values} if instructions else shown_values, indent=2))
+        return 0
+    print(*(f"{line}\n" for line in instructions), sep="", end="")
+    for region in regions:
+        print(*_summary(region.tiled), sep="\n")
+        if arguments.explain:
+            print(*_explanation(region, wanted=arguments.parallel), sep="\n")
+    if arguments.explain:
+        copied = {array for region in regions for buffer in region.packed for array in buffer.arrays}
+        print(*(f"not packed: {array}, of which no loop reads the same often enough in whole register blocks\n"
+                for array in arguments.pack or () if array not in copied), sep="", end="")
+    return 0
+
+
+def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Region], list[str]]:
+    """The regions of a file, tiled, and what is said about the instructions that take their place."""
     from dataclasses import replace
 
-    from polysched.emit_c import emit
-    from polysched.emit_c.packed_buffers import buffer_text
-    from polysched.emit_c.teams import team_lines, teams
     from polysched.pipeline import analysed, check_packed, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
     from polysched.tiling.by_hand import refuse_unused
-    from polysched.tiling.explain import explain_text, explanations
-    with progress(quiet=bool(arguments.quiet)) as shown:
-        shown.step(f"reading {arguments.source}")
-        scops = read_regions(arguments)
-        sizes = known_sizes(arguments.size, scops, arguments.source)
-        options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments))
-        check_packed(options, scops)
-        tiling = replace(options.tiling_options(), parameters=sizes)
-        every = []
-        sources: list[CSource | None] = []
-        instructions: list[str] = []
-        if (wanted := options.tensorize) is not None:
-            shown.step("choosing instructions")
-            scops = tuple(analysed(scop, expand=options.expand, for_instructions=True).dependences.scop   # as c2c does
-                          for scop in scops)
-            decided = [decide(scop, wanted, tiling.target) for scop in scops]
-            instructions = [line for d in decided for line in instruction_lines(d, explain=arguments.explain)]
-            scops = tuple(part for scop, d in zip(scops, decided, strict=True) for part in d.rest(scop))
-        for scop in scops:
-            shown.step(f"scheduling {scop.name}")
-            dependences = analysed(scop, expand=options.expand,
-                                   vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences
-            schedule = scheduled(dependences, options, parameters=sizes)
-            shown.step(f"tiling {scop.name}")
-            every.append(tile(schedule, tiling, alone=False))
-            if arguments.explain or arguments.json:
-                shown.step(f"writing C for {scop.name}")
-                sources.append(emit(every[-1], options=options.emit_options()))
-            else:
-                sources.append(None)
-        refuse_unused([tiled.unused for tiled in every])
-    if not arguments.json and instructions:
-        print(*instructions, sep="\n")
-    values: list[dict[str, object]] = []
-    for scop, tiled, source in zip(scops, every, sources, strict=True):
-        found = explanations(tiled, tiling.target)
-        packed = () if source is None else source.packed
-        found_teams = () if source is None else teams(source, threads=options.parallel)
-        values.append({"name": scop.name, "bands": [band.to_json() for band in found],
-                       "threads": [team.to_json() for team in found_teams],
-                       "packed": [buffer.to_json() for buffer in packed]})
-        if arguments.json:
-            continue
-        count = len(tiled.bands)
-        print(f"function {scop.name}: {count} band{'' if count == 1 else 's'}, "
-              f"{sum(bool(b.sizes) for b in tiled.bands)} tiled")
-        for band in tiled.bands:
-            print(f"band {band.band}: " + (f"tiles {' x '.join(map(str, band.sizes))}" if band.sizes else "no tiles")
-                  + (f", in strips of {band.strip} shared with its neighbours" if band.strip else "")
-                  + (f", register block {' x '.join(map(str, band.register))}" if band.register else "")
-                  + (", wavefront" if band.wavefront else "")
-                  + (f", split into {band.pieces} pieces and the gaps between them" if band.pieces else ""))
-        print(*(f"note: {line}\n" for line in tiled.fallbacks), sep="", end="")
-        if arguments.explain:
-            marked = {band.band for band in tiled.bands if band.parallel_member is not None}
-            for explained in found:
-                print(explain_text(explained))
-                print(*team_lines(explained.band, found_teams, wanted=options.parallel,
-                                  marked=explained.band in marked), sep="\n")
-                print(*(f"  packed: {buffer_text(b)}\n" for b in packed if b.band == explained.band), sep="", end="")
-    if arguments.explain and not arguments.json:
-        copied = {array for source in sources if source for buffer in source.packed for array in buffer.arrays}
-        print(*(f"not packed: {array}, of which no loop reads the same often enough in whole register blocks\n"
-                for array in arguments.pack or () if array not in copied), sep="", end="")
-    if arguments.json:
-        shown_values = values[0] if len(values) == 1 and not instructions else values
-        print(json.dumps({"instructions": instructions, "regions": values} if instructions else shown_values, indent=2))
-    return 0
+    shown.step(f"reading {arguments.source}")
+    scops = read_regions(arguments)
+    sizes = known_sizes(arguments.size, scops, arguments.source)
+    options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments))
+    check_packed(options, scops)
+    tiling = replace(options.tiling_options(), parameters=sizes)
+    instructions: list[str] = []
+    if (wanted := options.tensorize) is not None:
+        shown.step("choosing instructions")
+        scops = tuple(analysed(scop, expand=options.expand, for_instructions=True).dependences.scop   # as c2c does
+                      for scop in scops)
+        decided = [decide(scop, wanted, tiling.target) for scop in scops]
+        instructions = [line for d in decided for line in instruction_lines(d, explain=arguments.explain)]
+        scops = tuple(part for scop, d in zip(scops, decided, strict=True) for part in d.rest(scop))
+    regions = []
+    for scop in scops:
+        shown.step(f"scheduling {scop.name}")
+        dependences = analysed(scop, expand=options.expand,
+                               vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences
+        schedule = scheduled(dependences, options, parameters=sizes)
+        shown.step(f"tiling {scop.name}")
+        tiled = tile(schedule, tiling, alone=False)
+        if arguments.explain or arguments.json:
+            shown.step(f"writing C for {scop.name}")
+        regions.append(_region(tiled, options, explain=arguments.explain or arguments.json))
+    refuse_unused([region.tiled.unused for region in regions])
+    return regions, instructions
+
+
+def _region(tiled: TiledSchedule, options: PipelineOptions, *, explain: bool) -> _Region:
+    from polysched.emit_c import emit
+    from polysched.emit_c.teams import teams
+    from polysched.tiling.explain import explanations
+    if not explain:
+        return _Region(tiled=tiled)
+    source = emit(tiled, options=options.emit_options())
+    return _Region(tiled=tiled, bands=explanations(tiled, options.target()), packed=source.packed,
+                   teams=teams(source, threads=options.parallel))
+
+
+def _summary(tiled: TiledSchedule) -> Iterator[str]:
+    """A line per band, and what was given up."""
+    count = len(tiled.bands)
+    yield (f"function {tiled.schedule.scop.name}: {count} band{'' if count == 1 else 's'}, "
+           f"{sum(bool(b.sizes) for b in tiled.bands)} tiled")
+    for band in tiled.bands:
+        yield (f"band {band.band}: " + (f"tiles {' x '.join(map(str, band.sizes))}" if band.sizes else "no tiles")
+               + (f", in strips of {band.strip} shared with its neighbours" if band.strip else "")
+               + (f", register block {' x '.join(map(str, band.register))}" if band.register else "")
+               + (", wavefront" if band.wavefront else "")
+               + (f", split into {band.pieces} pieces and the gaps between them" if band.pieces else ""))
+    for line in tiled.fallbacks:
+        yield f"note: {line}"
+
+
+def _explanation(region: _Region, *, wanted: bool) -> Iterator[str]:
+    """Why each band has its tiles, where its loops run, and what is packed for it."""
+    from polysched.emit_c.packed_buffers import buffer_text
+    from polysched.emit_c.teams import team_lines
+    from polysched.tiling.explain import explain_text
+    marked = {band.band for band in region.tiled.bands if band.parallel_member is not None}
+    for explained in region.bands:
+        yield explain_text(explained)
+        yield from team_lines(explained.band, region.teams, wanted=wanted, marked=explained.band in marked)
+        for buffer in region.packed:
+            if buffer.band == explained.band:
+                yield f"  packed: {buffer_text(buffer)}"

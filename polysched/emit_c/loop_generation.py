@@ -68,9 +68,9 @@ def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: in
             return loops, (*fallbacks, *built.fallbacks)
     if spent is not None and not fallbacks:
         raise spent
-    raise UnsupportedScopError("isl's loop generator loses or misplaces instances of the strided statements",
-                               where=scop.name,
-                               hint="write the strided loops over dense iterators, for instance A[3 * i]")
+    raise UnsupportedScopError(
+        "isl's loop generator loses or misplaces instances of the strided statements", where=scop.name,
+        hint="write the strided loops over dense iterators, for instance A[3 * i]")
 
 
 def _ladder(tiled: TiledSchedule) -> Iterator[tuple[str, isl.Schedule, Mapping[int, Pieces]]]:

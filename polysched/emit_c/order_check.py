@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
 import islpy as isl
 
@@ -20,7 +21,6 @@ from polysched.emit_c.piece_loops import is_over_pieces
 from polysched.emit_c.scan_check import CHECK_OPERATIONS, MOST_INSTANCES, small_values
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, pairs_of
-from polysched.scop.scop import union_set
 
 MOST_SIZES = 2
 """What is moved is moved by numbers, at every size alike."""
@@ -35,7 +35,7 @@ def keeps_order(node: Node, tree: isl.Schedule, dependences: Dependences) -> boo
     if any(is_over_pieces(n) for n in walk_nodes(node)) or not _has_strides(tree):
         return True
     return all(with_budget(CHECK_OPERATIONS, partial(_keeps_order_at, node, dependences, values)) is not False
-               for values in _sizes(dependences))
+               for values in islice(_sizes(dependences), MOST_SIZES))
 
 
 def _has_strides(tree: isl.Schedule) -> bool:
@@ -47,20 +47,15 @@ def _has_strides(tree: isl.Schedule) -> bool:
 
 
 def _sizes(dependences: Dependences) -> Iterator[dict[str, int]]:
-    domain = union_set(s.domain for s in dependences.scop.statements)
-    found = 0
+    domains = [statement.domain for statement in dependences.scop.statements]
     for values in small_values(dependences.scop):
-        parts: list[isl.Set] = []
-        domain.foreach_set(parts.append)
-        counts = [with_budget(CHECK_OPERATIONS, partial(_count, part, values)) for part in parts]
-        total = sum(count for count in counts if count is not None)
-        if None not in counts and 0 < total <= MOST_INSTANCES and found < MOST_SIZES:
-            found += 1
+        counts = [with_budget(CHECK_OPERATIONS, partial(_count, domain, values)) for domain in domains]
+        if None not in counts and 0 < sum(count for count in counts if count is not None) <= MOST_INSTANCES:
             yield values
 
 
-def _count(part: isl.Set, values: dict[str, int]) -> int:
-    return int(fix_parameters(part, values).count_val().to_python())
+def _count(domain: isl.Set, values: dict[str, int]) -> int:
+    return int(fix_parameters(domain, values).count_val().to_python())
 
 
 def _keeps_order_at(node: Node, dependences: Dependences, values: dict[str, int]) -> bool:
@@ -74,6 +69,3 @@ def _keeps_order_at(node: Node, dependences: Dependences, values: dict[str, int]
             if before is not None and after is not None and before >= after:
                 return False
     return True
-
-
-__all__ = ["keeps_order"]

@@ -12,6 +12,7 @@ from math import prod
 from polysched.emit_c.heap import ALIGNMENT_BYTES
 from polysched.emit_c.loops import For, Node, Packed, child_nodes, walk_nodes
 from polysched.emit_c.packing import arrays_of
+from polysched.emit_c.size_text import without_least
 from polysched.scop.scop import Scop
 from polysched.scop.serialise import expression_text
 from polysched.tiling.explain import byte_text
@@ -94,13 +95,7 @@ def _buffer(scop: Scop, node: Packed, above: tuple[For, ...]) -> PackedBuffer:
     return PackedBuffer(
         name=panel.name, arrays=tuple(sorted(arrays_of(scop, panel.statement, panel.value))),
         value=expression_text(scop, statement, panel.value),
-        extents=(*map(_plain, panel.outer), *map(str, panel.extents)), outer_count=len(panel.outer),
+        extents=(*map(without_least, panel.outer), *map(str, panel.extents)), outer_count=len(panel.outer),
         part_bytes=panel.bytes, bytes=panel.bytes * prod(map(int, panel.outer)) if known else None,
         around=tuple(loop.variable for loop in above), band=0 if reuse is None else reuse.mark.band,
         reused_by="" if reuse is None else reuse.variable, shared=bool(panel.shared), in_lanes=panel.in_lanes)
-
-
-
-def _plain(extent: str) -> str:
-    """A number of tiles without the test that it is at least one."""
-    return extent[1:].partition(" > 0 ? ")[0] if extent.startswith("(") else extent

@@ -41,6 +41,7 @@ from polysched.emit_c.openmp import descends, pragmas, runs_in_lanes, runs_on_th
 from polysched.emit_c.operations import only_copies
 from polysched.emit_c.panel_copy import PanelCopy
 from polysched.emit_c.region_branches import with_pragmas
+from polysched.emit_c.size_text import at_least_one
 from polysched.emit_c.statements import INDENT, braced, print_body
 from polysched.emit_c.thread_arrays import array_of_thread
 from polysched.emit_c.thread_parts import ThreadParts
@@ -229,7 +230,7 @@ class RegionPrinter:
         macros = HelperMacros(self.taken)
         any_values = parameter_ranges(self.scop, self.scop.context.params())
         text = replace(self.index, macros=macros, parameters=any_values).bound(form)
-        return None if macros.definitions() else f"({text} > 0 ? {text} : 1)"
+        return None if macros.definitions() else at_least_one(str(text))
 
     def lanes_of(self, tile: RegisterTile) -> int:
         """Lanes of the vectors of a tile that has a form."""

@@ -19,6 +19,17 @@ def size_text(scop: Scop, value: isl.PwAff) -> str:
     return expression_in_c(build.expr_from_pw_aff(value.coalesce()))
 
 
+def at_least_one(text: str) -> str:
+    """The C of a number that is one where the expression is less."""
+    return f"({text} > 0 ? {text} : 1)"
+
+
+def without_least(text: str) -> str:
+    """The expression that `at_least_one` has been given; other texts as they are."""
+    inside = text[1:].partition(" > 0 ? ")[0]
+    return inside if text == at_least_one(inside) else text
+
+
 def spelled(scop: Scop, value: Value) -> Value:
     """The function or set with the names of its parameters as C spells their values at the region."""
     for parameter in scop.parameters:

@@ -86,6 +86,24 @@ def is_independent(position: Position, member: isl.UnionPwAff) -> bool:
                for pairs in (position.dependences, position.unordered))
 
 
+def meets_in_pivot(position: Position, loops: tuple[isl.UnionPwAff, ...]) -> bool:
+    """All that the last of some nested loops carries begins or ends in one iteration, whose number a loop around has.
+
+    So it is for elimination with a pivot row; the iterations before and behind that one are independent.
+    """
+    *around, member = loops
+    pairs = position.dependences.union(position.unordered)
+    for loop in around:
+        pairs = pairs.eq_at_multi_union_pw_aff(_everywhere(loop))
+    carried = pairs.subtract(pairs.eq_at_multi_union_pw_aff(_everywhere(member)))
+    return not carried.is_empty() and any(
+        _begins_or_ends_in(carried, member.sub(loop).zero_union_set()) for loop in around)
+
+
+def _begins_or_ends_in(pairs: isl.UnionMap, instances: isl.UnionSet) -> bool:
+    return bool(pairs.is_subset(pairs.intersect_domain(instances).union(pairs.intersect_range(instances))))
+
+
 def have_equal_values(pairs: isl.UnionMap, member: isl.UnionPwAff) -> bool:
     """Both instances of every pair run in one iteration of this loop."""
     return bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(_everywhere(member))))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.scop.points import fix_parameters
+from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 from polysched.tiling.strides import LARGEST_STEP, Stride
 
@@ -219,7 +219,7 @@ def _round(apart: isl.Set, dim: int, reach: int) -> int | None:
     interval = _interval(apart.project_out_all_params(), dim)
     if interval is None or interval[1] - interval[0] < reach:
         return None
-    ends = [apart.fix_val(isl.dim_type.set, dim, isl.Val(str(end))) for end in interval]   # of any size
+    ends = [apart.fix_val(isl.dim_type.set, dim, isl_value(end)) for end in interval]
     if not apart.is_subset(ends[0].union(ends[1])):
         return None
     return min(interval, key=lambda move: (abs(move), -move))

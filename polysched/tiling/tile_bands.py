@@ -39,13 +39,13 @@ from polysched.tiling.cost import order_cost
 from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
 from polysched.tiling.joined_nests import join_neighbours
-from polysched.tiling.loops import Loop, block_of, enter, has_loops, nest
+from polysched.tiling.loops import Loop, block_of, enter, has_loops, loops_below, nest
 from polysched.tiling.marking import mark_loops
 from polysched.tiling.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.outcome import what_was_done, with_choices
 from polysched.tiling.plan import plan_bands
-from polysched.tiling.position import Position, branch, is_independent, is_legal, top
+from polysched.tiling.position import Position, branch, is_independent, is_legal, meets_in_pivot, top
 from polysched.tiling.register_tiles import register_nest
 from polysched.tiling.rotated_sums import rotate_sums
 from polysched.tiling.shared_strips import Strips, share_strips
@@ -347,9 +347,11 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         outer = (*outer, last)
     if band.permutable and place.options.parallel and not place.parallel:
         outer = _parallel_first(position, outer, keep_last=not sunk)
-        if sunk:
-            in_strips = _strips_for_threads(position, (*outer, last))
-            outer, last = in_strips[:-1], in_strips[-1]
+        if sunk:   # around a pivot, iterations run on threads as they are
+            inside = (*(loop.function for loop in outer), *loops_below(band))
+            if not any(meets_in_pivot(position, inside[:count]) for count in range(2, len(inside) + 1)):
+                in_strips = _strips_for_threads(position, (*outer, last))
+                outer, last = in_strips[:-1], in_strips[-1]
         else:
             outer = _strips_for_threads(position, outer)
     below = enter(position, outer)

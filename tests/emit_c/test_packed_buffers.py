@@ -65,7 +65,8 @@ def test_only_named_arrays_are_packed_and_the_result_stays(packed: tuple[str, ..
                                                            tmp_path: Path) -> None:
     source = emitted(fixed=fixed, packed=packed)
     assert {array for buffer in source.packed for array in buffer.arrays} == set(packed)
-    text = splice(source.scop.source.text, [source])  # type: ignore[union-attr]
+    assert source.scop.source is not None
+    text = splice(source.scop.source.text, [source])
     function = load(text, tmp_path).f
     n, m, k = SIZES.values()
     generator = np.random.default_rng(7)

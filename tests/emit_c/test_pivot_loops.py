@@ -24,7 +24,7 @@ PROGRAMS = {
     "a pivot that the loop may not reach": PATHS.replace("int i = 0; i < n", "int i = 2; i < n - 1"),
     "elimination in place": """for (int k = 0; k < n; k++)
     for (int i = 0; i < n; i++)
-      for (int j = 0; j < n; j++) A[i][j] += 3 * x[i] * A[k][j] + A[i][k];""",
+      for (int j = 0; j < n; j++) A[i][j] += 3 * x[i] * A[k][j];""",
 }
 REFUSED = {
     "two iterations are in the way": PATHS.replace("A[k][j]", "(A[k][j] + A[n - 1][j])"),

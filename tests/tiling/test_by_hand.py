@@ -43,15 +43,18 @@ def test_an_inner_edge_larger_than_an_outer_one_is_refused(options, witness):
     assert "outermost first" in (error.hint or "")
 
 
-@pytest.mark.parametrize("options", [
-    {"sizes": 32, "outer_sizes": (32,)},                        # one inner tile each
-    {"sizes": 24, "outer_sizes": (32,)},                        # the last inner tile is cut off
-    {"sizes": (64, 8, 8), "outer_sizes": ((0, 32, 32),)},       # no outer loop around the large edge
-    {"outer_sizes": (4,)},                                      # the model's own tiles are no contradiction
-    {"sizes": 100000, "outer_sizes": (200000,)},                # larger than any loop: common
+@pytest.mark.parametrize(("options", "outer", "inner"), [
+    ({"sizes": 32, "outer_sizes": (32,)}, (32, 32, 32), (32, 32, 32)),                # one inner tile each
+    ({"sizes": 24, "outer_sizes": (32,)}, (32, 32, 32), (24, 24, 24)),                # the last inner tile is cut off
+    ({"sizes": (64, 8, 8), "outer_sizes": ((0, 32, 32),)}, (None, 32, 32), (64, 8, 8)),   # none around the large edge
+    ({"outer_sizes": (4,)}, (4, 4, 4), None),                       # the model's own tiles are no contradiction
+    ({"sizes": 100000, "outer_sizes": (200000,)}, 3 * (200000,), 3 * (100000,)),      # larger than any loop: common
 ])
-def test_edges_that_can_be_meant_are_kept(options):
-    tile(scheduled(kernels.product()), plain(**options))
+def test_edges_that_can_be_meant_are_kept(options, outer, inner):
+    (band,) = tile(scheduled(kernels.product()), plain(**options)).bands
+    assert band.plan is not None
+    assert [level.edges for level in band.plan.outer] == [outer]
+    assert inner is None or band.plan.edges == inner
 
 
 def test_edges_beyond_a_loop_contradict_nothing():
