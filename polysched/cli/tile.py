@@ -39,6 +39,7 @@ examples:
   polysched tile gemm.c --outer-tile 512,512,256 --register-block 6x32 --explain    some levels by hand
   polysched tile gemm.c --tile-order 2,1,0 --explain    sizes by the model for an order by hand
   polysched tile gemm.c --pack B --explain    which operands are copied into contiguous buffers
+  polysched tile gemm.c --tree    the schedule tree, with these copies as statements
   polysched tile gemm.c --intrinsic auto --size N=1024 --explain    the loops around an instruction
   polysched tile gemm.c --json"""
 
@@ -48,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument("--explain", action="store_true",
                         help="predicted traffic per cache level, the limit that binds, the I/O lower bound")
+    parser.add_argument("--tree", action="store_true",
+                        help="the schedule tree with its tiles; copies of operands are statements below extensions")
     parser.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
                         help="the value that the model assumes for a parameter, may be repeated")
     add_scheduling(parser)
@@ -66,8 +69,12 @@ class _Region:
     packed: tuple[PackedBuffer, ...] = ()
 
     def to_json(self) -> dict[str, object]:
+        from polysched.tiling.copies import copies_of
         return {"name": self.tiled.schedule.scop.name, "bands": [band.to_json() for band in self.bands],
                 "threads": [team.to_json() for team in self.teams],
+                "copies": [{"band": mark.band, "loop": mark.member, "role": mark.role.value, "array": copy.array,
+                            "in_lanes": copy.in_lanes, "extents": list(copy.extents),
+                            "references": list(copy.references)} for mark, copy in copies_of(self.tiled.tree)],
                 "packed": [buffer.to_json() for buffer in self.packed]}
 
 
@@ -85,6 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(*_summary(region.tiled), sep="\n")
         if arguments.explain:
             print(*_explanation(region, wanted=arguments.parallel), sep="\n")
+        if arguments.tree:
+            print(_tree(region.tiled), end="")
     if arguments.explain:
         copied = {array for region in regions for buffer in region.packed for array in buffer.arrays}
         print(*(f"not packed: {array}, of which no loop reads the same often enough in whole register blocks\n"
@@ -155,6 +164,12 @@ def _summary(tiled: TiledSchedule) -> Iterator[str]:
         yield f"note: {line}"
 
 
+def _tree(tiled: TiledSchedule) -> str:
+    from polysched.scheduling.tree_text import tree_text
+    from polysched.tiling.copy_statements import with_copy_statements
+    return tree_text(with_copy_statements(tiled))
+
+
 def _explanation(region: _Region, *, wanted: bool) -> Iterator[str]:
     """Why each band has its tiles, where its loops run, and what is packed for it."""
     from polysched.emit_c.packed_buffers import buffer_text
@@ -167,3 +182,15 @@ def _explanation(region: _Region, *, wanted: bool) -> Iterator[str]:
         for buffer in region.packed:
             if buffer.band == explained.band:
                 yield f"  packed: {buffer_text(buffer)}"
+        yield from _left_out(region, explained)
+
+
+def _left_out(region: _Region, explained: BandExplanation) -> Iterator[str]:
+    """The copies of the tree that the loops have no place for."""
+    from polysched.tiling.copies import copies_of
+    made = {(array, buffer.in_lanes) for buffer in region.packed for array in buffer.arrays}
+    for mark, copy in copies_of(region.tiled.tree):
+        if mark.band == explained.band and explained.plan is not None and (copy.array, copy.in_lanes) not in made:
+            loop = explained.plan.nest.loops[mark.member]
+            yield (f"  not packed: {copy.array} around the loop of {loop}: the bounds do not show that it is a box "
+                   "inside its array that nothing in the loop writes")

@@ -56,6 +56,7 @@ from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.vector_math import VectorMath
 from polysched.emit_c.vector_types import VectorTypes
 from polysched.emit_c.wrapping_sums import turned_by, with_wrapping_sums
+from polysched.scheduling.marks import Copy
 from polysched.scop.scop import Array, Scop
 from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -275,12 +276,11 @@ def _in_step(loops: Node, facts: Facts, printer: RegionPrinter, dependences: Dep
 
 
 def _separation(printer: RegionPrinter, most_bytes: int) -> Separation:
-    def panels(tiles: TileBlock, facts: Facts) -> tuple[Panel, ...]:
+    def panels(tiles: TileBlock, facts: Facts, copies: tuple[Copy, ...]) -> tuple[Panel, ...]:
         wanted = printer.options.packing
-        if not wanted:
-            return ()
-        return panels_for(printer.scop, tiles, facts, printer.taken, most_bytes=most_bytes,
-                          only=frozenset(wanted) if isinstance(wanted, tuple) else None)
+        if isinstance(wanted, tuple):
+            copies = tuple(copy for copy in copies if copy.array in wanted)
+        return panels_for(printer.scop, tiles, facts, printer.taken, copies, most_bytes=most_bytes) if wanted else ()
 
     return Separation(taken=printer.taken, has_form=printer.has_form, panels_for=panels, lanes_of=printer.lanes_of,
                       scatters=printer.scatters)

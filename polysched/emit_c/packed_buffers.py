@@ -1,6 +1,7 @@
 """The buffers that operands of register tiles are copied into, as the finished loops have them.
 
-`packing` and `shared_panels` decide about them; here stands what a user wants to know: size, place, layout.
+The schedule tree says which there are to be (`tiling.copies`), `packing` and `shared_panels` make them; here stands
+what a user wants to know of those that were made: size, place, layout.
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ Rewrite:  for j_block: for i_block: { tile of (r, i, j) reading a * A(i, r) and 
       ->  copy a * A(i, r) to A_panel[i][r];
           for j_block: { copy B(r, j) to B_panel[r][j];  for i_block: { tile reading A_panel[i][r], B_panel[r][j] } }
 
-What is copied is the largest part of an expression that the loop does not change: an access, or arithmetic on
-accesses, which is then computed once for all iterations of the loop.
+Which accesses read copies, and around which loop these are filled, stands in the schedule tree (`tiling.copies`); where
+what they read is no box there, or a loop changes some of it, a loop inside takes its place.  What is copied is the
+largest part of an expression that the loop does not change: an access, or arithmetic on accesses, which is then
+computed once for all iterations of the loop.
 
 Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 34(3), 2008, section 4; here
 the panel follows from the access and the tile, whatever the program computes.
@@ -25,7 +27,7 @@ from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.panel_range import PanelRange, clipped
 from polysched.emit_c.register_nests import EdgeRange
 from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, reach
-from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
 
@@ -71,15 +73,15 @@ class TileBlock:
         return frozenset(loop.variable for loop in loops) | {part.edge.variable for part in self.ranges}
 
 
-def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, *,
-               most_bytes: int = LARGEST_PANEL_BYTES, only: frozenset[str] | None = None) -> tuple[Panel, ...]:
-    """The operands of register tiles that are worth a panel around the loop over the tiles.
+def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, copies: Sequence[Copy], *,
+               most_bytes: int = LARGEST_PANEL_BYTES) -> tuple[Panel, ...]:
+    """The panels of operands of register tiles around the loop over the tiles.
 
     Parameters
     ----------
     outside : what holds around the loop.
+    copies : what the schedule tree copies around this loop or one outside of it, where what is read is no box.
     most_bytes : of one panel.
-    only : the arrays of which panels may be made; None for all.
     """
     if tiles.vector is None or not tiles.loops or _is_short(tiles.reuse):
         return ()
@@ -94,10 +96,10 @@ def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, 
             packed = (*tiles.packed, *panels)
             if any(p.statement == instance.statement and p.value == value for p in packed):
                 continue
-            if only is not None and not only & arrays_of(scop, instance.statement, value):
-                continue
-            panel = _panel(scop, instance, value, tiles, facts)
-            if panel is not None and panel.bytes <= most_bytes:
+            read = {e.reference for e in walk(value) if isinstance(e, Load)}
+            wanted = {copy.in_lanes for copy in copies if not read.isdisjoint(copy.references)}
+            panel = _panel(scop, instance, value, tiles, facts) if wanted else None
+            if panel is not None and panel.in_lanes in wanted and panel.bytes <= most_bytes:
                 name = taken.fresh(panel.name, frozenset(p.name for p in packed))
                 panels.append(replace(panel, name=name))
     return tuple(panels)

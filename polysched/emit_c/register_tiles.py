@@ -48,7 +48,7 @@ from polysched.emit_c.names import TakenNames
 from polysched.emit_c.packing import TileBlock
 from polysched.emit_c.register_nests import RegisterNest, points_left, register_nest, widened
 from polysched.emit_c.split_loops import around, limits_of, split_loop, split_where
-from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.marks import Copy, LoopMark, Role
 
 _NARROWEST = 4  # columns; fewer are summed one by one
 _POINT = LoopMark(role=Role.POINT)
@@ -57,7 +57,7 @@ _POINT = LoopMark(role=Role.POINT)
 HasForm = Callable[[RegisterTile, Facts], bool]
 LanesOf = Callable[[RegisterTile], int]
 Scatters = Callable[[RegisterTile], bool]
-PanelsFor = Callable[[TileBlock, Facts], tuple[Panel, ...]]
+PanelsFor = Callable[[TileBlock, Facts, tuple[Copy, ...]], tuple[Panel, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +68,12 @@ class Separation:
     ----------
     taken : names that must not be made up.
     has_form : whether a tile can be printed as straight code.
-    panels_for : which operands of a nest are packed around the loop that reuses them.
+    panels_for : which operands of a nest, of those that the schedule tree copies, are packed around a loop.
     lanes_of : lanes of a tile's vectors.
     scatters : whether a tile writes lanes that lie apart in memory.
     panels : what was packed further out.
     ahead : the edge along which the loop around the tiles runs.
+    copies : what the schedule tree copies around one of the loops outside.
     """
 
     taken: TakenNames
@@ -82,6 +83,7 @@ class Separation:
     scatters: Scatters
     panels: tuple[Panel, ...] = ()
     ahead: str | None = None
+    copies: tuple[Copy, ...] = ()
 
 
 def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
@@ -94,7 +96,7 @@ def separate_register_tiles(node: Node, facts: Facts, how: Separation) -> Node:
             tiles = _packed(node, facts, how)
         if tiles is not None:
             return tiles
-        below = replace(how, ahead=_next_edge(node))
+        below = replace(how, ahead=_next_edge(node), copies=(*how.copies, *node.mark.copies))
     return map_inside(node, facts, lambda child, inside: separate_register_tiles(child, inside, below))
 
 
@@ -153,10 +155,11 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
     tiles_of = TileBlock(reuse=reuse, between=between, loops=nest.loops, ranges=nest.ranges, body=nest.body,
                          rectangular=condition is None and _is_rectangular(nest, within), packed=how.panels,
                          in_place=nest.in_place)
-    panels = how.panels_for(tiles_of, facts)
+    copies = (*how.copies, *reuse.mark.copies)
+    panels = how.panels_for(tiles_of, facts, copies)
     if not panels:
         return None
-    inner = replace(how, panels=(*how.panels, *panels), ahead=_next_edge(reuse))
+    inner = replace(how, panels=(*how.panels, *panels), ahead=_next_edge(reuse), copies=copies)
     body = separate_register_tiles(reuse.body, facts.inside(reuse), inner)
     used = {panel.name for tile in walk_nodes(body) if isinstance(tile, RegisterTile) for panel in tile.panels}
     if not used:

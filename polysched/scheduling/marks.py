@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum
+from math import prod
+from urllib.parse import quote, unquote
 
 
 class Role(Enum):
@@ -29,6 +31,41 @@ class Gaps(Enum):
     STEPS = "steps"            # everything, one time step after the other
     TILES = "tiles"            # what is in pieces along another member, in tiles over time
     CROSSINGS = "crossings"    # what is in gaps along that member, too
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy:
+    """A contiguous copy of what a register block reads, filled around a loop that reads it in every iteration.
+
+    Parameters
+    ----------
+    array : whose elements, or a value made of one of them, it holds.
+    in_lanes : vectors read neighbours along the last dimension; else the lanes share one element.
+    extents : elements per dimension. In lanes: blocks, the loops of the sum, the columns of a block; else rows of all
+        blocks, and the loops of the sum.
+    references : the accesses that it is read by in place of the array (`scop.Access.reference`).
+    """
+
+    array: str
+    in_lanes: bool
+    extents: tuple[int, ...]
+    references: tuple[str, ...]
+
+    @property
+    def elements(self) -> int:
+        return prod(self.extents)
+
+    def to_text(self) -> str:
+        """For instance `B:lanes:3x256x32:S0_r2`."""
+        return ":".join((quote(self.array), "lanes" if self.in_lanes else "rows", "x".join(map(str, self.extents)),
+                         "+".join(map(quote, self.references))))
+
+    @classmethod
+    def from_text(cls, text: str) -> Copy:
+        """The copy that `to_text` wrote."""
+        array, how, extents, references = text.split(":")
+        return cls(array=unquote(array), in_lanes=how == "lanes", extents=tuple(map(int, extents.split("x"))),
+                   references=tuple(map(unquote, references.split("+"))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +95,7 @@ class LoopMark:
     strip : the loop goes over strips, of so many iterations, that all bands below it share; 0 for other loops.
     growing : later iterations of a parallel loop do more than earlier ones, so threads that take one after the other
         begin with the last.
+    copies : what is copied into buffers around the loop, for the register blocks inside.
     """
 
     role: Role = Role.LOOP
@@ -74,6 +112,7 @@ class LoopMark:
     strip: int = 0
     in_place: bool = False
     growing: bool = False
+    copies: tuple[Copy, ...] = ()
 
     PREFIX = "polysched"
 
@@ -84,7 +123,7 @@ class LoopMark:
             value = getattr(self, field.name)
             if value == field.default and field.name != "role":
                 continue
-            words.append(f"{field.name}={value.value if isinstance(value, Enum) else int(value)}")
+            words.append(f"{field.name}={_word(value)}")
         return " ".join(words)
 
     @classmethod
@@ -107,5 +146,13 @@ class LoopMark:
             pieces=int(values.get("pieces", 0)),
             gaps=Gaps(values.get("gaps", Gaps.NONE.value)),
             in_place=bool(int(values.get("in_place", 0))),
+            strip=int(values.get("strip", 0)),
             growing=bool(int(values.get("growing", 0))),
+            copies=tuple(map(Copy.from_text, values["copies"].split(","))) if "copies" in values else (),
         )
+
+
+def _word(value: Enum | tuple[Copy, ...] | int) -> str:
+    if isinstance(value, tuple):
+        return ",".join(copy.to_text() for copy in value)
+    return str(value.value if isinstance(value, Enum) else int(value))

@@ -119,15 +119,15 @@ def nest_of(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...],
     small = {name: min(value, SMALL_SIZE) for name, value in parameters.items()}
     filled = _density(position.domain, path, depth, small)
     independent = tuple(_row_is_independent(position, members, k) for k in range(len(members)))
-    sizes = [_sizes(position.domain, member) for member in members]
+    sizes = [sizes_of(position.domain, member) for member in members]
     return Nest(loops=tuple(_loop_name(scop, names, member) for member in members),
-                extents=tuple(_extent(position.domain, member, parameters) for member in members),
+                extents=tuple(extent_along(position.domain, member, parameters) for member in members),
                 references=nest_references(scop, names, path, parameters, first=len(position.path)),
                 counted=Instances(scop=scop, domain=position.domain, path=path, first=len(position.path),
                                   parameters=parameters),
                 density=_density(position.domain, path, depth, parameters), small_density=filled,
-                free=_free_loops(position.domain, path, len(members)) if filled <= BOX else (),
-                constant=tuple(not _sizes(position.domain, member, where_it_runs=True) for member in members),
+                free=free_loops(position.domain, path, len(members)) if filled <= BOX else (),
+                constant=tuple(not sizes_of(position.domain, member, where_it_runs=True) for member in members),
                 parameters=parameters, deepest=tuple(n for n in names if scop.statement(n).depth == depth),
                 row_independent=independent, row_lags=_row_lags(position, members, independent),
                 operations=sum(operation_count(scop.statement(n).body) for n in names
@@ -215,7 +215,8 @@ def _nearest(context: isl.Set, at: int, wanted: int) -> int:
     return int(line.sample_point().get_coordinate_val(isl.dim_type.set, 0).to_python())
 
 
-def _extent(domain: isl.UnionSet, member: isl.UnionPwAff, parameters: Mapping[str, int]) -> int:
+def extent_along(domain: isl.UnionSet, member: isl.UnionPwAff, parameters: Mapping[str, int]) -> int:
+    """How far apart the values of a loop are at most, and one; of one that never runs one."""
     values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(domain).range()
     if values.is_empty():
         return 1
@@ -231,14 +232,14 @@ def _density(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], depth: int,
     def share() -> float:
         counts = [point_count(fix_parameters(part, parameters)) for part in sets_of(domain)
                   if part.dim(isl.dim_type.set) == depth]
-        box = prod(_extent(domain, member, parameters) for member in path)
+        box = prod(extent_along(domain, member, parameters) for member in path)
         return sum(counts) / box if any(counts) else 1.0
 
     counted = with_budget(COUNTING_OPERATIONS, share)
     return 1.0 if counted is None else counted
 
 
-def _free_loops(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], count: int) -> tuple[bool, ...]:
+def free_loops(domain: isl.UnionSet, path: tuple[isl.UnionPwAff, ...], count: int) -> tuple[bool, ...]:
     """Per loop of the last `count`, whether all instances are its own values times those of the other loops.
 
     Loops at an angle inside a box (`c` and `2c + r`) are not free, those around them are.
@@ -263,7 +264,7 @@ def _is_free(place: isl.Set, loop: int) -> bool:
     return bool(others.reset_tuple_id().intersect(own.reset_tuple_id()).is_equal(place.reset_tuple_id()))
 
 
-def _sizes(domain: isl.UnionSet, member: isl.UnionPwAff, *, where_it_runs: bool = False) -> set[str]:
+def sizes_of(domain: isl.UnionSet, member: isl.UnionPwAff, *, where_it_runs: bool = False) -> set[str]:
     """The parameters on which the extent of the loop depends.
 
     Parameters

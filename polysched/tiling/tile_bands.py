@@ -31,10 +31,11 @@ from polysched.scheduling.loop_tree import (
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.promises import check_promises
 from polysched.scheduling.schedule import Schedule
-from polysched.scop.budget import ANY_NUMBER, with_budget
+from polysched.scop.budget import ANY_NUMBER, in_words, with_budget
 from polysched.scop.scop import Scop
 from polysched.tiling.band_plan import BandPlan, TileLevel
 from polysched.tiling.by_hand import idle_choices, refuse_unused, surplus_sizes, unused_choices
+from polysched.tiling.copies import with_copies
 from polysched.tiling.cost import order_cost
 from polysched.tiling.diamond import diamond_faces
 from polysched.tiling.distribute import distribute
@@ -139,6 +140,8 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     start = top(schedule.dependences, tree.domain)
     place = _Place(scop=schedule.scop, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options, schedule.scop)
+    packed = with_budget(COPY_OPERATIONS, partial(with_copies, root, tree.domain, schedule.scop, options))
+    root = packed or root
     tiled = to_isl(LoopTree(domain=tree.domain, root=root))
     _check(schedule, tiled)
     bands = what_was_done(root, numbers, decided)
@@ -147,11 +150,18 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     choices = with_choices(tree.root, numbers, decided, bands, misfits)
     result = TiledSchedule(schedule=schedule, tree=tiled, bands=bands, options=options,
                            unused=unused_choices(choices, options),
-                           fallbacks=(*surplus_sizes(choices, options), *idle_choices(decided, options)))
+                           fallbacks=(*surplus_sizes(choices, options), *idle_choices(decided, options),
+                                      *(() if packed else (NO_COPIES,))))
     return result if not pieces else replace(
         result,
         tree=to_isl(LoopTree(domain=tree.domain, root=in_pieces(root, pieces))), one_at_a_time=OneAtATime(
             tree=to_isl(one_at_a_time(LoopTree(domain=tree.domain, root=root), pieces)), pieces=pieces))
+
+
+COPY_OPERATIONS = 3_000_000
+"""Of isl, to find the places for copies of operands; the kernels of the tests take less than a tenth of it."""
+
+NO_COPIES = f"operands are not copied: finding the places for it took more than {in_words(COPY_OPERATIONS)}"
 
 
 MOST_ORDERS = 128

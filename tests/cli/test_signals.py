@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import islpy as isl
@@ -30,6 +31,14 @@ frontend._read = read
 frontend.with_budget = lambda _, compute, **__: compute()
 sys.exit(main(["c2c", "in.c", "-o", "out.c", "--json", "out.json"]))
 """
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C interrupts, whoever started the tests: what a shell puts into the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @needs_clock

@@ -76,13 +76,35 @@ def test_copies_of_operands_are_explained_and_chosen_by_hand(tmp_path: Path) -> 
     none = polysched("tile", "in.c", "--explain", "--pack", "none", *by_hand, folder=tmp_path)
     assert "packed" not in none.stdout
     only = polysched("tile", "in.c", "--json", "--pack", "A", *by_hand, folder=tmp_path)
-    assert [buffer["arrays"] for buffer in json.loads(only.stdout)["packed"]] == [["A"]]
+    told = json.loads(only.stdout)
+    assert [buffer["arrays"] for buffer in told["packed"]] == [["A"]]
+    assert [(copy["array"], copy["in_lanes"], copy["role"]) for copy in told["copies"]] == [("A", False, "tile")]
     result = polysched("tile", "in.c", "--explain", "--pack", "C", *by_hand, folder=tmp_path)
     assert "not packed: C, of which no loop reads the same often enough in whole register blocks" in result.stdout
     refused = polysched("tile", "in.c", "--pack", "A,D", folder=tmp_path)
     assert is_refusal(refused)
     assert "no array D to pack" in refused.stderr
     assert "arrays are A, B, C" in refused.stderr
+
+
+def test_the_tree_has_copies_as_statements(tmp_path: Path) -> None:
+    (tmp_path / "in.c").write_text(PRODUCT)
+    by_hand = ("--tile", "32,64,16", "--vector-bits", "256")
+    tree = polysched("tile", "in.c", "--tree", *by_hand, folder=tmp_path).stdout
+    assert tree.index("copy_B\n") < tree.index("copies=B:lanes:")
+    assert tree.index("extension\n") < tree.index("copy_A\n") < tree.index("copies=A:rows:")
+    plain = polysched("tile", "in.c", "--tree", "--pack", "none", *by_hand, folder=tmp_path).stdout
+    assert "mark polysched role=tile" in plain
+    assert "extension" not in plain
+
+
+def test_copies_that_the_loops_have_no_place_for_are_told(tmp_path: Path) -> None:
+    """What tiles of a triangle read is no box."""
+    triangle = PRODUCT.replace("j < n", "j <= i").replace("B[k][j]", "A[j][k]")
+    assert triangle != PRODUCT
+    (tmp_path / "in.c").write_text(triangle)
+    told = polysched("tile", "in.c", "--explain", "--tile", "32,64,16", "--vector-bits", "256", folder=tmp_path).stdout
+    assert "  not packed: A around the loop of j: the bounds do not show that it is a box inside its array" in told
 
 
 def test_the_explanation_has_the_loops_on_threads_as_they_are_emitted(tmp_path: Path) -> None:
