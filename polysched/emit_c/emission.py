@@ -45,6 +45,7 @@ from polysched.emit_c.region import Place, RegionPrinter, declares
 from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.repeated_iterations import anchor
 from polysched.emit_c.row_jam import Rows, jam_rows
+from polysched.emit_c.row_subscripts import with_row_subscripts
 from polysched.emit_c.shared_panels import LARGEST_SHARED_BYTES, Sharing, memory_of, share_panels, shared_panels
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.summed_rows import SummedRows, sum_rows
@@ -165,7 +166,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     math = VectorMath(taken, types, options.vector_bits) if options.vector_bits and options.math == "vector" else None
     if options.reassociate and options.trace is None:
         scop = collected(scop, but={r.statement for r in find_reductions(scop)})
-    scop, wrapping = _without_overflow(scop, tiled, loops)
+    scop, wrapping = map(with_row_subscripts, _without_overflow(scop, tiled, loops))
     printer = RegionPrinter(scop=scop, index=index, local_names=local_names, options=options,
                             comments=band_comments(tiled), types=types, taken=taken,
                             loop_names=loop_names(loops), math=math, wrapping=wrapping)

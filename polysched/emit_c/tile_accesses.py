@@ -137,7 +137,7 @@ def _lanes(array: Array, subscripts: tuple[Linear, ...], vector: str | None) -> 
 
 
 def _is_contiguous(array: Array) -> bool:
-    return not array.c_element or array.c_element.endswith("[{}]")
+    return not array.c_element or array.c_element.endswith(("[{}]", " + {}]"))
 
 
 def _memory_step(subscripts: tuple[Linear, ...], vector: str, extents: tuple[str | None, ...]) -> int | None:
