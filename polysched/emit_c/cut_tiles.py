@@ -26,7 +26,7 @@ from polysched.emit_c.index_printer import IndexPrinter
 from polysched.emit_c.loops import Edge, RegisterTile, instances
 from polysched.emit_c.names import TakenNames, identifier_of
 from polysched.emit_c.statements import braced
-from polysched.emit_c.tile_accesses import Lanes, Point, Reach, iterators_at, packed_at
+from polysched.emit_c.tile_accesses import Lanes, Point, Reach, is_contiguous, iterators_at, packed_at
 from polysched.emit_c.turned_copies import Squares, TurnedCopy
 from polysched.emit_c.vector_expressions import NotVectorised
 from polysched.emit_c.vector_types import VectorTypes
@@ -183,9 +183,8 @@ class CutTile:
     def _lies_in_rows(self, array: str) -> bool:
         """Whether the rows of a whole tile are neighbours in memory, so that one call copies them."""
         forms, name = self.sums[array].subscripts or (), self.tile.edges[0].variable
-        element = self.scop.array(array).c_element
         local = any(t.array == array for instance in instances(self.tile.body) for t in instance.temporaries)
-        return (is_whole(self.tile) and not local and (not element or element.endswith("[{}]")) and bool(forms)
+        return (is_whole(self.tile) and not local and is_contiguous(self.scop.array(array)) and bool(forms)
                 and forms[-1].coefficient(Variable(name)) == 1
                 and not any(depends_on(form, frozenset({name})) for form in forms[:-1]))
 

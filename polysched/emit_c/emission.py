@@ -46,7 +46,7 @@ from polysched.emit_c.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.repeated_iterations import anchor
 from polysched.emit_c.row_jam import Rows, jam_rows
 from polysched.emit_c.row_subscripts import with_row_subscripts
-from polysched.emit_c.shared_panels import LARGEST_SHARED_BYTES, Sharing, memory_of, share_panels, shared_panels
+from polysched.emit_c.shared_panels import Sharing, memory_of, share_panels, shared_panels
 from polysched.emit_c.statements import INDENT
 from polysched.emit_c.summed_rows import SummedRows, sum_rows
 from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
@@ -59,6 +59,7 @@ from polysched.emit_c.vector_types import VectorTypes
 from polysched.emit_c.wrapping_sums import turned_by, with_wrapping_sums
 from polysched.scheduling.marks import Copy
 from polysched.scop.scop import Array, Scop
+from polysched.tiling.copies import LARGEST_COPY_BYTES
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -240,7 +241,7 @@ def _reductions_in_parts(scop: Scop, options: EmitOptions) -> dict[str, Reductio
 def _with_register_tiles(loops: Node, facts: Facts, printer: RegionPrinter, *, own_memory: bool) -> Node:
     """Register tiles with their panels, those that threads can share in memory of the region's own."""
     if own_memory:
-        tiles = separate_register_tiles(loops, facts, _separation(printer, LARGEST_SHARED_BYTES))
+        tiles = separate_register_tiles(loops, facts, _separation(printer, LARGEST_COPY_BYTES))
         fresh = _fresh_names(printer.taken, tiles)
         shared = share_panels(tiles, facts, Sharing(scop=printer.scop, fresh=fresh, size=printer.size_text))
         panels = [n.panel for n in walk_nodes(shared) if isinstance(n, Packed)]

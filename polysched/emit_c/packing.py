@@ -30,9 +30,9 @@ from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, reach
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
+from polysched.tiling.copies import FEWEST_REUSES
 
 LARGEST_PANEL_BYTES = 1 << 21
-FEWEST_REUSES = 4
 ROW_GRID_BYTES = 1024   # rows that far apart, or a multiple of it, share a quarter of the sets of a first cache
 LINE_BYTES = 64
 _POINT = LoopMark(role=Role.POINT)

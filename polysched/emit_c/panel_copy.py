@@ -17,6 +17,7 @@ from polysched.emit_c.loops import For, PackedOperand, Panel
 from polysched.emit_c.names import TakenNames
 from polysched.emit_c.statements import INDENT, braced
 from polysched.emit_c.thread_arrays import array_of_thread
+from polysched.emit_c.tile_accesses import is_contiguous
 from polysched.emit_c.tile_scope import Piece, TileScope
 from polysched.emit_c.turned_copies import Squares
 from polysched.emit_c.vector_expressions import NotVectorised, VectorPrinter, vector_at
@@ -166,7 +167,7 @@ class PanelCopy:
         forms = [linear_form(s, self.printer.iterators) for s in access.subscripts[-len(run):]]
         others = [linear_form(s, self.printer.iterators) for s in access.subscripts[:-len(run)]]
         names = {loop.variable for loop in run}
-        return (not array.c_element or array.c_element.endswith("[{}]")) and forms == [
+        return is_contiguous(array) and forms == [
             variable(loop.variable) for loop in run] and not any(
             form is None or variables(form) & names for form in others) and all(
             extent is not None and loop.upper == constant(_constant_of(extent))

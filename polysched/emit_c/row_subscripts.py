@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.scop.body import Binary, Expr, IteratorRef, ParameterRef
-from polysched.scop.construction.values import integer_literal
+from polysched.scop.body import Expr, IteratorRef, ParameterRef
+from polysched.scop.construction.affine_sets import linear_expression
 from polysched.scop.dtypes import INT64
 from polysched.scop.scop import Access, Array, Scop, Statement
 
@@ -50,26 +50,16 @@ def _element(array: Array) -> str | None:
 
 
 def _subscripts(statement: Statement, access: Access) -> tuple[Expr, ...] | None:
+    """The element by its dimensions; None where it is no affine function of iterators and parameters."""
     if not access.exact:
         return None
-    function = isl.PwMultiAff.from_map(access.relation)
-    found = [_expression(function.get_at(k), statement) for k in range(function.dim(isl.dim_type.out))]
+    relation, first = access.relation, access.relation.dim(isl.dim_type.param)
+    relation = relation.move_dims(isl.dim_type.param, first, isl.dim_type.in_, 0, statement.depth)
+    parameters = [str(relation.get_dim_name(isl.dim_type.param, k)) for k in range(first)]
+    names: dict[str, Expr] = {name: ParameterRef(name, INT64) for name in parameters}
+    for k, iterator in enumerate(statement.iterators):
+        relation = relation.set_dim_name(isl.dim_type.param, first + k, iterator)
+        names[iterator] = IteratorRef(iterator, INT64)
+    element = isl.PwMultiAff.from_set(relation.range())
+    found = [linear_expression(element.get_at(k), names) for k in range(element.dim(isl.dim_type.out))]
     return None if None in found else tuple(e for e in found if e is not None)
-
-
-def _expression(function: isl.PwAff, statement: Statement) -> Expr | None:
-    """An affine function of iterators and parameters without quotients; None for another."""
-    pieces: list[isl.Aff] = [aff for _, aff in function.get_pieces()]
-    if len(pieces) != 1 or pieces[0].dim(isl.dim_type.div) or not pieces[0].get_denominator_val().is_one():
-        return None
-    aff = pieces[0]
-    total: Expr = integer_literal(int(aff.get_constant_val().to_python()), INT64)
-    iterators: list[Expr] = [IteratorRef(name, INT64) for name in statement.iterators]
-    parameters: list[Expr] = [ParameterRef(str(aff.get_dim_name(isl.dim_type.param, k)), INT64)
-                              for k in range(aff.dim(isl.dim_type.param))]
-    for kind, values in ((isl.dim_type.in_, iterators), (isl.dim_type.param, parameters)):
-        for k, value in enumerate(values):
-            factor = int(aff.get_coefficient_val(kind, k).to_python())
-            if factor:
-                total = Binary("+", total, Binary("*", integer_literal(factor, INT64), value, INT64), INT64)
-    return total

@@ -44,8 +44,8 @@ from polysched.emit_c.tile_accesses import Point, iterators_at
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.body import Load, walk
 from polysched.scop.scop import Scop
+from polysched.tiling.copies import LARGEST_COPY_BYTES
 
-LARGEST_SHARED_BYTES = 1 << 27
 _POINT = LoopMark(role=Role.POINT)
 
 
@@ -202,7 +202,7 @@ def _panel(loop: For, found: _Found, written: set[str], how: Sharing) -> Panel |
     known = [place for place in places if place is not None]
     shared = len(moving) + (len(panel.loops) > 1)
     blocks = prod(int(size) if size.isdecimal() else 1 for _, size in known)
-    if not shared or len(known) < len(places) or panel.bytes * blocks > LARGEST_SHARED_BYTES:
+    if not shared or len(known) < len(places) or panel.bytes * blocks > LARGEST_COPY_BYTES:
         return None
     around = [replace(f, body=Block(()), mark=_POINT) for f in moving]
     return replace(

@@ -97,7 +97,7 @@ def reach(array: Array, access: Access, iterators: Mapping[str, Linear], vector:
     kind = _lanes(array, known, vector)
     if kind is Lanes.SPREAD and vector is not None:
         step = _memory_step(known, vector, (None,) * len(known) if temporary else array.c_extents)
-        if _is_contiguous(array) and step is not None and 1 < abs(step) <= MOST_APART:
+        if is_contiguous(array) and step is not None and 1 < abs(step) <= MOST_APART:
             return Reach(array.name, known, Lanes.STRIDED, 1, step)
     return Reach(array.name, known, kind, lanes if kind in (Lanes.UNIT, Lanes.REVERSED) else 1)
 
@@ -131,12 +131,13 @@ def _lanes(array: Array, subscripts: tuple[Linear, ...], vector: str | None) -> 
         return Lanes.UNKNOWN
     if not any(steps):
         return Lanes.UNIFORM
-    if _is_contiguous(array) and not any(steps[:-1]) and steps[-1] in (1, -1):
+    if is_contiguous(array) and not any(steps[:-1]) and steps[-1] in (1, -1):
         return Lanes.UNIT if steps[-1] == 1 else Lanes.REVERSED
     return Lanes.SPREAD
 
 
-def _is_contiguous(array: Array) -> bool:
+def is_contiguous(array: Array) -> bool:
+    """Whether elements with neighbouring last subscripts lie side by side, as far as C's spelling tells."""
     return not array.c_element or array.c_element.endswith(("[{}]", " + {}]"))
 
 

@@ -20,7 +20,7 @@ from polysched.emit_c.c_text import CText
 from polysched.emit_c.index import Variable, substitute, variable, variables
 from polysched.emit_c.loops import Edge, RegisterTile
 from polysched.emit_c.names import TakenNames, identifier_of
-from polysched.emit_c.tile_accesses import Lanes, Reach
+from polysched.emit_c.tile_accesses import Lanes, Reach, is_contiguous
 from polysched.emit_c.tile_scope import Piece
 from polysched.emit_c.vector_expressions import vector_at
 from polysched.emit_c.vector_types import VectorTypes, has_vectors
@@ -92,10 +92,9 @@ class Transposition:
         if forms is None or access.generic.lanes is not Lanes.SPREAD or not has_vectors(array.dtype) or any(
                 a.writes for a in self.accesses if a.generic.array == array.name):
             return False
-        contiguous = not array.c_element or array.c_element.endswith("[{}]")
         along = forms[-1].coefficient(Variable(columns.variable)) == 1 and rows.variable not in variables(forms[-1])
         apart = not any(columns.variable in variables(form) for form in forms[:-1])
-        return contiguous and along and apart and len(access.keys) == rows.count // self.lanes * self.lanes
+        return is_contiguous(array) and along and apart and len(access.keys) == rows.count // self.lanes * self.lanes
 
     def _transposed(self, corner: Reach, stem: str) -> tuple[list[str], list[str]]:
         """The names of the columns of the block at a corner, and the lines that make them."""

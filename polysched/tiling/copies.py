@@ -36,8 +36,8 @@ from polysched.tiling.options import TilingOptions
 from polysched.tiling.references import Reference, reference_of
 from polysched.tiling.strides import Stride
 
-FEWEST_REUSES = 4          # of a copy, where their number is known
-LARGEST_COPY_BYTES = 1 << 27
+FEWEST_REUSES = 4               # of a copy, where their number is known
+LARGEST_COPY_BYTES = 1 << 27    # of one, with its parts for all tiles where threads share it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,22 +7,20 @@ What is copied follows from the accesses that read the copy and from the loops o
 that nothing writes, while these have their values.  Each element is copied once.  This is the tree for isl's own tools
 and for checks; C is generated from the marks (`emit_c.packing`), where the constant lengths of loops are known.
 
-Source: S. Verdoolaege, S. Guelton, T. Grosser, A. Cohen, "Schedule Trees", IMPACT 2014, section 3.5 (extension nodes).
+Source: the manual of isl, "Schedule Trees": extension nodes, and `isl_schedule_node_graft_before`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 import islpy as isl
 
 from polysched.scheduling.marks import Copy, LoopMark
+from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, Scop, union_map
 from polysched.tiling.tiled_schedule import TiledSchedule
-
-_TYPE: Any = isl.schedule_node_type  # the stubs of islpy type node kinds as int
 
 
 def with_copy_statements(tiled: TiledSchedule) -> isl.Schedule:
@@ -71,7 +69,7 @@ def _grafted(node: isl.ScheduleNode, scop: Scop, copy: Copy, name: str) -> isl.S
 
 
 def _mark(node: isl.ScheduleNode) -> LoopMark | None:
-    return LoopMark.from_text(node.mark_get_id().get_name()) if node.get_type() == _TYPE.mark else None
+    return LoopMark.from_text(node.mark_get_id().get_name()) if kind_of(node) == NodeKind.mark else None
 
 
 def _has_copies(node: isl.ScheduleNode) -> bool:

@@ -120,9 +120,11 @@ def test_copy_statements_hold_what_blocks_read_and_stay_right(name: str, sizes: 
         if statement.startswith("copy_"):
             held[statement] = (held[statement] if before == statement else set()) | {at}
             continue
-        for (reader, _), element in reads.items():
+        for (reader, reference), element in reads.items():
             # an elimination reads some of what it writes, and these from the array
-            is_held = reader == statement and any(element(at) in elements for elements in held.values())
+            array = scop.statement(reader).access(reference).array
+            is_held = reader == statement and any(
+                element(at) in elements for copy, elements in held.items() if copy.split("_")[1] == array)
             assert is_held or reader != statement or name == "elimination", f"{statement}{at}"
             found += is_held
         for (writer, array), element in writes.items():
