@@ -18,7 +18,7 @@ from polysched.dependence.idle_statements import without_idle_statements
 from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.detected_regions import DetectedRegions
-from polysched.emit_c import CSource, crossover, emit, guarded, original_when_small, splice
+from polysched.emit_c import Crossover, CSource, crossover, emit, emit_blocks, guarded, original_when_small, splice
 from polysched.emit_c.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.teams import Team, teams
 from polysched.emit_c.work import loops_in_lanes
@@ -39,6 +39,7 @@ from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
 from polysched.tiling.by_hand import refuse_unused
+from polysched.tiling.options import TilingOptions
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Optimized(Shown):
     instructions : which instruction computes which statement, or why none does; empty when none was asked for.
     unexpanded : temporaries whose copies would have needed more memory than the caller's arrays.
     moved : scalars that live in the element that their result goes to, and its array.
-    kept_below : iterations below which the original code runs instead; 0 where it is not kept.
+    pays : the sizes for which the transformed code runs; the original code runs for others. None where it is not kept.
     collapsed : pairs of loops over whole rows that became one.
     """
 
@@ -80,7 +81,7 @@ class Optimized(Shown):
     last_values: tuple[LastValue, ...] = ()
     unexpanded: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
-    kept_below: int = 0
+    pays: Crossover | None = None
     instructions: tuple[str, ...] = ()
     collapsed: tuple[CollapsedLoops, ...] = ()
 
@@ -115,8 +116,8 @@ class Optimized(Shown):
         for array in self.expanded:
             place = "on the heap" if array.name in self.source.allocated else "declared in the loops"
             yield f"temporary {array.name}: a copy per iteration of {', '.join(array.loops)}, {place}"
-        if self.kept_below:
-            yield f"safe: the original code runs where there are fewer than {self.kept_below} iterations"
+        if self.pays is not None and self.pays.conditions:
+            yield f"safe: the original code runs unless {self.pays}"
         yield from kept_storage(self.dependences)
         for name in self.unexpanded:
             yield f"temporary {name}: one for all iterations, since copies would need more memory than all arrays"
@@ -231,15 +232,16 @@ def _optimized(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) 
         source, reasons = _timed(seconds, "tensorized", lambda: _with_instructions(analysed(
             scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
             for_instructions=True, known=expansion.given).dependences.scop, source, options))
-    kept_below = 0
+    pays = None
     if options.safe and scop.source is not None:
-        kept_below, source = crossover(source), original_when_small(source)
+        pays = crossover(source, options.target())
+        source = original_when_small(source, pays)
     if options.guard or (options.is_guarded and scop.source is not None):
         source = guarded(source, scop)
     return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
-                     kept_below=kept_below, moved=expansion.moved, collapsed=expansion.collapsed,
+                     pays=pays, moved=expansion.moved, collapsed=expansion.collapsed,
                      last_values=expansion.last_values)
 
 
@@ -362,21 +364,21 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
 
 
 def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
-    """From dependences to C."""
-    tiled = _tiled(dependences, options, seconds)
-    return _timed(seconds, "emitted", lambda: emit(tiled, options=options.emit_options()))
-
-
-def _tiled(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> TiledSchedule:
-    """The schedule that was asked for, tiled; the best of several is found by tiling all of them."""
+    """From dependences to C: the schedule that was asked for; the best of several is found by tiling all of them."""
     stated = dict(options.assumed)
     tiling = replace(options.tiling_options(), parameters={
         p.name: stated[p.spelling] for p in dependences.scop.parameters if p.spelling in stated})
     if options.strategy is None and options.scheduler == BEST:
-        return _timed(seconds, "schedule", lambda: best(
-            dependences, options=options.scheduler_options(), tiling=tiling))
-    schedule = _timed(seconds, "schedule", lambda: scheduled(dependences, options))
-    return _timed(seconds, "tiled", lambda: tile(schedule, tiling, alone=False))
+        def tiled_by(how: TilingOptions) -> TiledSchedule:
+            return _timed(seconds, "schedule", lambda: best(
+                dependences, options=options.scheduler_options(), tiling=how))
+    else:
+        schedule = _timed(seconds, "schedule", lambda: scheduled(dependences, options))
+
+        def tiled_by(how: TilingOptions) -> TiledSchedule:
+            return _timed(seconds, "tiled", lambda: tile(schedule, how, alone=False))
+    return emit_blocks(tiled_by, tiling, lambda tiled: _timed(
+        seconds, "emitted", lambda: emit(tiled, options=options.emit_options())))
 
 
 def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:
@@ -414,10 +416,11 @@ def source_to_source(path: str | Path, options: PipelineOptions | None = None) -
 
 
 def _timed(seconds: dict[str, float], stage: str, run: Callable[[], Value]) -> Value:
-    """Run one stage and keep its wall time."""
+    """Run one stage and add its wall time to that of earlier runs."""
     stage_logger.info(STAGE_WORDS.get(stage, stage))
     started = time.perf_counter()
     value = run()
-    seconds[stage] = round(time.perf_counter() - started, 6)
-    logger.info("%s took %.3f s", stage, seconds[stage])
+    taken = time.perf_counter() - started
+    seconds[stage] = round(seconds.get(stage, 0.0) + taken, 6)
+    logger.info("%s took %.3f s", stage, taken)
     return value

@@ -64,8 +64,8 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
                        help="test at run time what the extraction assumes, with the original code as the other branch "
                             "(default: with --autodetect, which leaves loops as they are where no test can tell)")
     group.add_argument("--safe", action="store_true",
-                       help="keep the original code as an alternative: for sizes with too little to do; `run` keeps it "
-                            "altogether where the transformed code turns out slower")
+                       help="keep the original code as an alternative: for the sizes for which the models do not say "
+                            "that the transformed code pays; `run` keeps it altogether where that turns out slower")
     group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
     group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
 

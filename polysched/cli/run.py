@@ -42,8 +42,8 @@ largest that stay within arrays of constant extent, else some that run for about
 transformed code are compared with those of the original before anything is timed; without that there is no time."""
 
 MEBIBYTE = 1 << 20
-SLOWER = ("slower than the original at these sizes: --tile N, --tile off, --no-parallel, --scheduler best give other "
-          "codes, and --safe keeps the original where it is faster")
+SLOWER = ("slower than the original at these sizes: --assume NAME=VALUE makes the code for them, --tile N, --tile off, "
+          "--no-parallel, --scheduler best give other codes, and --safe keeps the original where it is faster")
 LIMITS = ("--timeout and --memory set the limits; where the original code fails, other sizes (--size) or inputs "
           "(--seed) may suit it")
 NOT_LINKED = ("link the library that has the function: --cflags '-O3 -march=native -lNAME', with -LDIR and "

@@ -23,6 +23,7 @@ from polysched.cli.options import (
 from polysched.cli.progress import Progress, progress
 
 if TYPE_CHECKING:
+    from polysched.emit_c import CSource
     from polysched.emit_c.packed_buffers import PackedBuffer
     from polysched.emit_c.teams import Team
     from polysched.pipeline_options import PipelineOptions
@@ -104,7 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Region], list[str]]:
     """The regions of a file, tiled, and what is said about the instructions that take their place."""
     from dataclasses import replace
+    from functools import partial
 
+    from polysched.emit_c import emit, emit_blocks
     from polysched.pipeline import analysed, check_packed, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
@@ -129,22 +132,20 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
         dependences = analysed(scop, expand=options.expand,
                                vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences
         schedule = scheduled(dependences, options, parameters=sizes)
-        shown.step(f"tiling {scop.name}")
-        tiled = tile(schedule, tiling, alone=False)
-        if arguments.explain or arguments.json:
-            shown.step(f"writing C for {scop.name}")
-        regions.append(_region(tiled, options, explain=arguments.explain or arguments.json))
+        shown.step(f"tiling {scop.name}, and writing C")
+        source = emit_blocks(partial(tile, schedule, alone=False), tiling, partial(
+            emit, options=options.emit_options()))
+        regions.append(_region(source, options, explain=arguments.explain or arguments.json))
     refuse_unused([region.tiled.unused for region in regions])
     return regions, instructions
 
 
-def _region(tiled: TiledSchedule, options: PipelineOptions, *, explain: bool) -> _Region:
-    from polysched.emit_c import emit
+def _region(source: CSource, options: PipelineOptions, *, explain: bool) -> _Region:
     from polysched.emit_c.teams import teams
     from polysched.tiling.explain import explanations
+    tiled = source.tiled
     if not explain:
         return _Region(tiled=tiled)
-    source = emit(tiled, options=options.emit_options())
     return _Region(tiled=tiled, bands=explanations(tiled, options.target()), packed=source.packed,
                    teams=teams(source, threads=options.parallel))
 

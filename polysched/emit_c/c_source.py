@@ -58,6 +58,7 @@ class CSource(Shown):
     fallbacks : what had to be left out, one sentence each; empty in the normal case.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     prologue : for code inside kept loops (`tensorize.surroundings`), lines to run ahead of one of them, and its number.
+    tested_teams : band and member of loops on threads that stand in a branch of their own, for sizes where that pays.
     allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
     """
 
@@ -66,6 +67,7 @@ class CSource(Shown):
     loops: Node
     fallbacks: tuple[str, ...] = ()
     allocated: tuple[str, ...] = ()
+    tested_teams: tuple[tuple[int, int], ...] = ()
     preamble: str = ""
     prologue: tuple[tuple[int, str], ...] = ()
 

@@ -193,7 +193,7 @@ def emit_with_storage(tiled: TiledSchedule, *, options: EmitOptions, on_heap: Ca
     lines = [*(line for h in helpers for line in h.definitions()), *body,
              *(line for h in helpers for line in h.undefinitions())]
     source = CSource(tiled=tiled, text="".join(f"{line}\n" for line in lines), loops=loops,
-                     fallbacks=scanned.fallbacks, allocated=tuple(heap))
+                     fallbacks=scanned.fallbacks, allocated=tuple(heap), tested_teams=tuple(printer.tested_teams))
     memories = [whole_array(scop, array, name) for array, name in heap.items()]
     memories += [parts_of_threads(scop, t) for t in placed.values() if t.memory]
     memories += map(memory_of, shared_panels(loops))

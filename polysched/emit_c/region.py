@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from polysched.emit_c.band_comments import BandComments
@@ -87,6 +87,7 @@ class RegionPrinter:
     types : declares vector types.
     taken, loop_names : names that made-up variables must not take.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
+    tested_teams : gets band and member of loops on threads that are printed in two branches.
     wrapping : the bodies where updates of sums are not in the source's order; None for those of `scop`.
     """
 
@@ -99,6 +100,7 @@ class RegionPrinter:
     taken: TakenNames
     loop_names: frozenset[str]
     math: VectorMath | None = None
+    tested_teams: list[tuple[int, int]] = field(default_factory=list)
     wrapping: Scop | None = None
 
     def lines(self, node: Node, place: Place) -> list[str]:
@@ -177,7 +179,7 @@ class RegionPrinter:
         body += ['__asm__("" ::: "memory");'] if loop.forgets else []
         body += [f"{self.index.macros.use('fence')}();"] if loop.fences else []
         return [*comment, *with_pragmas(loop, braced(head, body), above=place.above, threads=self.options.openmp,
-                                        simd=self.options.simd, index=self.index)]
+                                        simd=self.options.simd, index=self.index, tested=self.tested_teams)]
 
     def _if(self, node: If, place: Place) -> list[str]:
         head = f"if ({self.index.condition(node.condition)})"

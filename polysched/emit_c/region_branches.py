@@ -26,11 +26,17 @@ MOST_LINES = 12
 
 
 def with_pragmas(loop: For, lines: Sequence[str], *, above: tuple[For, ...], threads: bool, simd: bool,
-                 index: IndexPrinter) -> list[str]:
-    """A loop's lines with its pragmas, which are those of `pragmas`: a clause or two branches say when threads pay."""
+                 index: IndexPrinter, tested: list[tuple[int, int]]) -> list[str]:
+    """A loop's lines with its pragmas, which are those of `pragmas`: a clause or two branches say when threads pay.
+
+    Parameters
+    ----------
+    tested : gets band and member of a loop in two branches.
+    """
     condition = team_condition(loop, above=above, index=index) if threads else None
     if condition is None or len(lines) > MOST_LINES:
         return [*pragmas(loop, above=above, threads=threads, simd=simd, index=index), *lines]
+    tested.append((loop.mark.band, loop.mark.member))
     team = pragmas(loop, above=above, threads=True, simd=simd, index=index, tested=True)
     alone = pragmas(loop, above=above, threads=False, simd=simd, index=index)
     return [f"if ({condition}) {{", *(INDENT + line for line in (*team, *lines)),

@@ -186,6 +186,12 @@ def _unused_block(bands: tuple[Decided, ...], options: TilingOptions) -> Iterato
                      witness=too_large, hint="rows are the first number of --register-block, columns the second; make "
                                              "tiles at least as large, or 0 at an outer level")
         return
+    if options.unblocked:
+        yield Unused(choice="register", problem="what could have this register block has no vector code",
+                     witness=", ".join(sorted(options.unblocked)),
+                     hint="a call without a vector form, or a type that no lane holds, keeps a body scalar; leave "
+                          "--register-block out")
+        return
     yield Unused(choice="register", problem="no nest can have this register block",
                  witness=" x ".join(map(str, options.register)),
                  hint="a block holds sums around a loop, as that over k in C[i][j] += A[i][k] * B[k][j]; its "

@@ -38,6 +38,7 @@ class TilingOptions:
     nested : tile bands inside tiled bands too.
     register : keep blocks of accumulators in vector registers where a nest has such reuse; rows and columns, in
         elements, of the only block that may be used; False for none.
+    unblocked : statements that get no register block all the same, because they have no vector code.
     packed : arrays whose elements register blocks read from contiguous copies, where the loops have a place for one;
         none for no copies, None lets the model choose.
     parameters : values that the models assume for symbolic sizes; where none is given, what arrays of constant extents
@@ -57,6 +58,7 @@ class TilingOptions:
     split: bool | None = None
     nested: bool = False
     register: bool | tuple[int, int] = True
+    unblocked: frozenset[str] = frozenset()
     packed: tuple[str, ...] | None = None
     parameters: Mapping[str, int] = field(default_factory=dict)
     target: Target = field(default_factory=host)

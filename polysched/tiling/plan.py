@@ -166,7 +166,8 @@ class _Planner:
         """
         names = statement_names(position.domain)
         deepest = max(self.scop.statement(name).depth for name in names)
-        shapes = [(shape, name) for name in names if self.scop.statement(name).depth == deepest
+        shapes = [(shape, name) for name in names
+                  if self.scop.statement(name).depth == deepest and name not in self.options.unblocked
                   for shape in register_shapes(nest, name, self.options.target)
                   if self.options.register in (True, (shape.row_count, shape.column_count))]
         allowed = [(shape, name) for shape, name in shapes if inside_block <= set(shape.inner) and (

@@ -41,6 +41,7 @@ class NestPrediction:
     nest, structure : the loops in the models' terms.
     traffic : bytes moved into each cache of the target, the first level first.
     seconds : one execution on one core.
+    core_seconds : the same where all data are in the first cache.
     teams : how often a team of threads is started; 0 where everything runs on one core.
     width : iterations of the parallel loop that run at the same time, on average: at most so many threads have work.
     """
@@ -50,6 +51,7 @@ class NestPrediction:
     structure: tuple[Level, ...]
     traffic: tuple[int, ...]
     seconds: float
+    core_seconds: float
     teams: int = 0
     width: float = 1.0
 
@@ -151,7 +153,7 @@ def _predicted(names: tuple[str, ...], nest: Nest, levels: tuple[Level, ...], ta
         traffic=tuple(sum(size for k, size in enumerate(traffic_bytes(nest, levels, c.size_bytes, c.line_bytes,
                                                                            in_box=False))
                           if k not in known) for c, known in zip(target.caches, warm, strict=True)),
-        seconds=model.together(plan, levels, core, block=core_seconds is not None, warm=warm))
+        core_seconds=core, seconds=model.together(plan, levels, core, block=core_seconds is not None, warm=warm))
 
 
 def _leaves(node: Node, position: Position, loops: tuple[Band, ...]) -> Iterator[_Leaf]:

@@ -67,7 +67,7 @@ class RegisterShape:
 
 
 def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[RegisterShape, ...]:
-    """Every worthwhile block for a statement of the nest, the best one first.
+    """Every worthwhile block for a statement of the nest, the best one first; of equals, one with rows close together.
 
     Blocks with transposed sums come first where the best of them is predicted faster than all others.
     """
@@ -79,11 +79,17 @@ def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[Registe
         for rows in range(nest.depth):
             if rows != columns:
                 found += _shapes(nest, statement, own, rows, columns, target)
+    found.sort(key=lambda shape: -_nearness(own, shape.rows))
     plain = [shape for shape in found if not shape.transposed]
     turned = [shape for shape in found if shape.transposed]
     least = min((shape.even_cycles for shape in plain), default=inf)
     return (*sorted((shape for shape in turned if shape.cycles < least), key=lambda shape: shape.cycles),
             *sorted(plain, key=lambda shape: shape.cycles))
+
+
+def _nearness(own: list[Reference], rows: int) -> int:
+    """The last subscript of a sum that the rows move: those before it move over more memory."""
+    return min(max(at for at, row in enumerate(r.coefficients) if row[rows]) for r in own if r.writes)
 
 
 def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns: int,

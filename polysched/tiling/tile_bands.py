@@ -100,7 +100,7 @@ def tile(schedule: Schedule, options: TilingOptions | None = None, *, alone: boo
 
 def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     """As `tile`, without judging what is not used."""
-    fallbacks: list[str] = []
+    fallbacks = [f"{name}: no register block, as its body has no vector code" for name in sorted(options.unblocked)]
     rotated = with_budget(ANY_NUMBER, partial(rotate_sums, schedule, options.target.ports), seconds=TILING_SECONDS)
     if rotated is None:
         fallbacks.append(f"sums beside the loops of other iterations took more than {TILING_SECONDS:g} s to look for")

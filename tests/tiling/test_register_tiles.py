@@ -5,11 +5,14 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
+import polysched
 from polysched.scheduling.loop_tree import Band, Sequence, from_isl, walk
+from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.distribute import sets_of
+from polysched.tiling.nest import Nest
 from polysched.tiling.register_shape import MOST_FOLDED, register_shapes, row_loss
 from tests.tiling import kernels
 from tests.tiling.test_tile_bands import assert_legal, marks, scheduled, shape
@@ -116,3 +119,28 @@ def test_the_model_tiles_a_product_but_not_a_copy():
         CacheLevel(level=1, size_bytes=32 << 10), CacheLevel(level=2, size_bytes=1 << 20)))
     assert tile(scheduled(kernels.product()), TilingOptions(target=machine)).bands[0].sizes
     assert not tile(scheduled(kernels.copy()), TilingOptions(target=machine)).bands[0].sizes
+
+
+def test_of_loops_that_serve_equally_well_the_nearer_rows_are_taken():
+    """`C[b, t, o] += A[b, t, i] * W[i, o]`: a row of `b` is as many pages away as `t` has rows."""
+    nest = nest_of_text("""
+        void f(int n, double C[restrict n][n][n], double A[restrict n][n][n], double W[restrict n][n])
+        {
+        #pragma scop
+          for (int b = 0; b < n; b++)
+            for (int t = 0; t < n; t++)
+              for (int i = 0; i < n; i++)
+                for (int o = 0; o < n; o++)
+                  C[b][t][o] += A[b][t][i] * W[i][o];
+        #pragma endscop
+        }
+        """)
+    best = register_shapes(nest, "S0", AVX512)[0]
+    assert (nest.loops[best.rows], nest.loops[best.columns]) == ("t", "o")
+
+
+def nest_of_text(text: str) -> Nest:
+    """The nest of the only band of a program."""
+    tiled = polysched.optimize(from_c_text(text)).tiled
+    (band,) = (b for b in tiled.bands if b.plan is not None)
+    return band.plan.nest
