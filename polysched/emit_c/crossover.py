@@ -99,7 +99,8 @@ def crossover(source: CSource, target: Target) -> Crossover:
         text = _product(scop, box.extents)
         saved[text] = saved.get(text, 0.0) + GAIN * timed(box.statement) * _share(box)
         loops[text] += 1
-    largest = max(boxes, default=None, key=lambda box: _size(box, TYPICAL_SIZE) * saved[_product(scop, box.extents)])
+    largest = max(boxes, default=None, key=lambda box: (
+        _size(box.extents, TYPICAL_SIZE) * saved[_product(scop, box.extents)]))
     if largest is None:
         return Crossover()
     work = _product(scop, largest.extents)
@@ -121,17 +122,18 @@ def crossover(source: CSource, target: Target) -> Crossover:
 
 def _enough(scop: Scop, work: _Box, costs: list[tuple[float, tuple[isl.PwAff, ...]]]) -> str:
     """`work >= costs` in C; empty where known sizes are enough."""
-    known = _size(work, 1) if all(extent.is_cst() for extent in work.extents) else None
-    at_once = ceil(sum(cost for cost, extents in costs if not extents))
+    known = 0.0
     repeated: dict[str, float] = {}
     for cost, extents in costs:
-        if extents:
+        if all(extent.is_cst() for extent in extents):
+            known += cost * _size(extents, 1)
+        else:
             text = _product(scop, extents)
             repeated[text] = repeated.get(text, 0.0) + cost
-    if not repeated and known is not None and known >= at_once:
+    if not repeated and all(extent.is_cst() for extent in work.extents) and _size(work.extents, 1) >= known:
         return ""
     terms = [f"{ceil(cost)} * {text}" for text, cost in repeated.items()]
-    return f"{_product(scop, work.extents)} >= {' + '.join([*terms, *([str(at_once)] if at_once else [])]) or 1}"
+    return f"{_product(scop, work.extents)} >= {' + '.join([*terms, *([str(ceil(known))] if known else [])]) or 1}"
 
 
 def _product(scop: Scop, extents: tuple[isl.PwAff, ...]) -> str:
@@ -247,10 +249,10 @@ def _box(scop: Scop, statement: Statement) -> _Box | None:
     return _Box(statement, known) if len(known) == len(extents) and not domain.is_empty() else None
 
 
-def _size(box: _Box, value: int) -> int:
+def _size(extents: tuple[isl.PwAff, ...], value: int) -> int:
     """The number of points of a box where every parameter has one value."""
     size = 1
-    for extent in box.extents:
+    for extent in extents:
         at = _at(isl.Set.from_pw_aff(extent), value)
         size *= 0 if at.is_empty() else int(at.dim_max_val(0).to_python())
     return size
@@ -264,7 +266,7 @@ def _at(points: isl.Set, value: int) -> isl.Set:
 
 def _share(box: _Box) -> float:
     """The part of its box that a statement fills, where all parameters are `SMALL`; at most all of it."""
-    whole = _size(box, SMALL)
+    whole = _size(box.extents, SMALL)
     points = with_budget(MODEL_OPERATIONS, lambda: point_count(
         _at(box.statement.domain, SMALL))) if whole > 0 else None
     return min(1.0, points / whole) if points else 1.0
@@ -282,7 +284,7 @@ def _times_as_written(source: CSource, target: Target) -> Callable[[Statement], 
         executions = sum(nest.nest.instances * nest.nest.density for nest in own)
         calls = sum(isinstance(part, Call) and part.function not in INSTRUCTIONS
                     for top in statement_expressions(statement.body) for part in expression_parts(top))
-        return (sum(nest.core_seconds for nest in own) / executions if executions else UNKNOWN_SECONDS) + (
-            calls * CALL_CYCLES / target.frequency_hz)
+        known = sum(nest.core_seconds for nest in own) / executions if executions else 0.0
+        return (known or UNKNOWN_SECONDS) + calls * CALL_CYCLES / target.frequency_hz
 
     return seconds
