@@ -42,8 +42,10 @@ def blocks_without_code(source: CSource) -> frozenset[str]:
     """The statements with a register block in the schedule and none in the loops."""
     planned = {band.plan.shape.statement for band in source.tiled.bands
                if band.plan is not None and band.plan.shape is not None and band.register}
-    if not planned:
-        return frozenset()
-    made = {instance.statement for node in walk_nodes(source.loops)
+    return frozenset(planned - statements_in_blocks(source)) if planned else frozenset()
+
+
+def statements_in_blocks(source: CSource) -> set[str]:
+    """The statements that register tiles of two edges compute."""
+    return {instance.statement for node in walk_nodes(source.loops)
             if isinstance(node, RegisterTile) and len(node.edges) > 1 for instance in instances(node.body)}
-    return frozenset(planned - made)

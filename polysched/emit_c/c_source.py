@@ -56,10 +56,10 @@ class CSource(Shown):
     text : the lines of the region without the source's indentation, each ended by a newline.
     loops : the loop nest that was printed.
     fallbacks : what had to be left out, one sentence each; empty in the normal case.
+    allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
+    tested_teams : band and member of loops on threads that stand in a branch of their own, for sizes where that pays.
     preamble : what the region needs at the top of its file, outside of functions; empty in the normal case.
     prologue : for code inside kept loops (`tensorize.surroundings`), lines to run ahead of one of them, and its number.
-    tested_teams : band and member of loops on threads that stand in a branch of their own, for sizes where that pays.
-    allocated : temporary arrays that get memory from the heap, because their values have no place in the loops.
     """
 
     tiled: TiledSchedule

@@ -17,8 +17,9 @@ from math import ceil, log2
 
 import islpy as isl
 
+from polysched.emit_c.blocks_with_code import statements_in_blocks
 from polysched.emit_c.c_source import CSource
-from polysched.emit_c.loops import For, Node, RegisterTile, ThreadReduction, child_nodes, instances, walk_nodes
+from polysched.emit_c.loops import For, Node, ThreadReduction, child_nodes
 from polysched.emit_c.shared_panels import shared_panels
 from polysched.emit_c.size_text import size_text
 from polysched.scheduling.loop_tree import Band, from_isl, walk
@@ -143,8 +144,7 @@ def _product(scop: Scop, extents: tuple[isl.PwAff, ...]) -> str:
 def _fewest(source: CSource) -> Iterator[tuple[str, int]]:
     """Lengths of loops in C, and how long these have to be for a register block."""
     scop, schedule = source.scop, source.tiled.schedule
-    made = {i.statement for node in walk_nodes(source.loops) if isinstance(node, RegisterTile) and len(node.edges) > 1
-            for i in instances(node.body)}
+    made = statements_in_blocks(source)
     bands = [node for node in walk(from_isl(schedule.tree).root) if isinstance(node, Band)]
     reads = FEWEST_PANEL_READS if shared_panels(source.loops) else 1
     for tiling in source.tiled.bands:
