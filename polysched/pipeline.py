@@ -19,9 +19,9 @@ from polysched.dependence.last_values import LastValue, kept_storage
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.detected_regions import DetectedRegions
 from polysched.emit_c import Crossover, CSource, crossover, emit, emit_blocks, guarded, original_when_small, splice
-from polysched.emit_c.instructions import with_instruction, with_shared_outside
+from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
+from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.emit_c.teams import Team, teams
-from polysched.emit_c.work import loops_in_lanes
 from polysched.errors import UnsupportedScopError, UsageError
 from polysched.pipeline_options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
@@ -33,13 +33,13 @@ from polysched.scop.html import beside, c_code, card, folded, paragraph, preform
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 from polysched.tensorize.decision import decide
-from polysched.tensorize.narrowing import narrow_sums
-from polysched.tensorize.surroundings import KeptLoop, inside_loops
+from polysched.tensorize.preparing.narrowing import narrow_sums
+from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
-from polysched.tiling.by_hand import refuse_unused
 from polysched.tiling.options import TilingOptions
+from polysched.tiling.planning.by_hand import refuse_unused
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 
 if TYPE_CHECKING:

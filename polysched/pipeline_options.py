@@ -12,7 +12,7 @@ from polysched.target import Target, host
 from polysched.tensorize.decision import TensorizeOptions
 from polysched.tiling import TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
-from polysched.tiling.register_shape import row_loss
+from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
 

@@ -16,9 +16,9 @@ from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.plots import counted_bars
 from polysched.experiment.tables import markdown_table
 from polysched.tensorize import INTRINSICS, load_intrinsics
-from polysched.tensorize.conformance import Verdict, conformance
-from polysched.tensorize.contraction import same_function
-from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.conformance.conformance import Verdict, conformance
+from polysched.tensorize.description.contraction import same_function
+from polysched.tensorize.description.intrinsic import Intrinsic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,10 +5,10 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 
-from polysched.tensorize.conformance import fill_in
-from polysched.tensorize.exact_arithmetic import PRELUDE
-from polysched.tensorize.intrinsic import Intrinsic
-from polysched.tensorize.semantics import C_NAMES
+from polysched.tensorize.conformance.conformance import fill_in
+from polysched.tensorize.description.exact_arithmetic import PRELUDE
+from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.description.semantics import C_NAMES
 
 MOST_ACCUMULATORS = 12
 REPEATS, TILE_REPEATS = 500_000, 20_000    # about a millisecond each

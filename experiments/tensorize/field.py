@@ -20,7 +20,7 @@ from polysched.experiment import Contender, Program
 from polysched.experiment.contest import MissingToolError
 from polysched.experiment.contestant import program
 from polysched.measure.measurement import Build
-from polysched.tensorize.exact_arithmetic import PRELUDE
+from polysched.tensorize.description.exact_arithmetic import PRELUDE
 
 HERE = Path(__file__).parent
 PLAIN, OURS, PEAK, ONEDNN, NARROW = "plain", "polysched", "peak", "oneDNN", "narrow"

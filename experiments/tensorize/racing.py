@@ -11,9 +11,9 @@ from workloads import Workload
 from polysched.target import host
 from polysched.tensorize import Match, find_intrinsic, match
 from polysched.tensorize.choice import best_few, choose
-from polysched.tensorize.conformance import Verdict, conformance
+from polysched.tensorize.conformance.conformance import Verdict, conformance
+from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission import EmissionOptions, emit_match
-from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.measured import MeasuredPlan, kept_operands, measured_plans
 from polysched.tensorize.program import tensorize
 

@@ -26,7 +26,7 @@ from polysched.scheduling import pluto
 from polysched.scop import from_c_file
 from polysched.target import host
 from polysched.tiling import TiledSchedule, TilingOptions, tile
-from polysched.tiling.cost_models import Projected, SpeedOfLight
+from polysched.tiling.planning.cost_models import Projected, SpeedOfLight
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from polysched.scheduling import Strategy
     from polysched.scop.scop import Scop
     from polysched.tensorize.decision import TensorizeOptions
-    from polysched.tensorize.facts import Numerics
+    from polysched.tensorize.matching.facts import Numerics
 
 SCHEDULERS = ("pluto", "feautrier", "isl", "original", "best")
 SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
@@ -315,7 +315,7 @@ def tensorize_options(arguments: argparse.Namespace) -> TensorizeOptions | None:
 
 def numerics(allowed: str) -> Numerics:
     """The option `--allow` as a value."""
-    from polysched.tensorize.facts import Numerics
+    from polysched.tensorize.matching.facts import Numerics
     words = {w.strip() for w in allowed.split(",") if w.strip()} - {"none"}
     names = ("reassociate", "contract", "flush", "narrow")
     if unknown := sorted(words - set(names)):

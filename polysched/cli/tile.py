@@ -70,7 +70,7 @@ class _Region:
     packed: tuple[PackedBuffer, ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        from polysched.tiling.copies import copies_of
+        from polysched.tiling.rewriting.copies import copies_of
         return {"name": self.tiled.schedule.scop.name, "bands": [band.to_json() for band in self.bands],
                 "threads": [team.to_json() for team in self.teams],
                 "copies": [{"band": mark.band, "loop": mark.member, "role": mark.role.value, "array": copy.array,
@@ -111,7 +111,7 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
     from polysched.pipeline import analysed, check_packed, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
-    from polysched.tiling.by_hand import refuse_unused
+    from polysched.tiling.planning.by_hand import refuse_unused
     shown.step(f"reading {arguments.source}")
     scops = read_regions(arguments)
     sizes = known_sizes(arguments.size, scops, arguments.source)
@@ -188,7 +188,7 @@ def _explanation(region: _Region, *, wanted: bool) -> Iterator[str]:
 
 def _left_out(region: _Region, explained: BandExplanation) -> Iterator[str]:
     """The copies of the tree that the loops have no place for."""
-    from polysched.tiling.copies import copies_of
+    from polysched.tiling.rewriting.copies import copies_of
     made = {(array, buffer.in_lanes) for buffer in region.packed for array in buffer.arrays}
     for mark, copy in copies_of(region.tiled.tree):
         if mark.band == explained.band and explained.plan is not None and (copy.array, copy.in_lanes) not in made:

@@ -1,12 +1,12 @@
 """Emission: a tiled schedule becomes C11 with OpenMP."""
 
+from polysched.emit_c.alternatives.crossover import Crossover, crossover
+from polysched.emit_c.alternatives.guard import guarded, untestable
+from polysched.emit_c.alternatives.safe import original_when_small
 from polysched.emit_c.blocks_with_code import blocks_without_code, emit_blocks
 from polysched.emit_c.c_source import CSource, EmitOptions
-from polysched.emit_c.crossover import Crossover, crossover
 from polysched.emit_c.emission import Scan, emit, scan
 from polysched.emit_c.function import CFunction, emit_function
-from polysched.emit_c.guard import guarded, untestable
-from polysched.emit_c.safe import original_when_small
 from polysched.emit_c.splice import splice
 
 __all__ = [

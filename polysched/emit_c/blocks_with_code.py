@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.emission import emit
-from polysched.emit_c.loops import RegisterTile, instances, walk_nodes
+from polysched.emit_c.loop_ir.loops import RegisterTile, instances, walk_nodes
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tiled_schedule import TiledSchedule
 

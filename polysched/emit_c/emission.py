@@ -8,15 +8,41 @@ from functools import partial
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction, find_reductions
-from polysched.emit_c.array_bounds import accumulators_exist
-from polysched.emit_c.band_comments import band_comments
+from polysched.emit_c.bodies.array_bounds import accumulators_exist
+from polysched.emit_c.bodies.linear_combinations import collected
+from polysched.emit_c.bodies.row_subscripts import with_row_subscripts
+from polysched.emit_c.bodies.wrapping_sums import turned_by, with_wrapping_sums
 from polysched.emit_c.c_source import CSource, EmitOptions
-from polysched.emit_c.contraction import contract, contracted, with_own_values
-from polysched.emit_c.dead_code import without_dead_code
-from polysched.emit_c.facts import Facts
-from polysched.emit_c.fetched_rows import fetch_rows
-from polysched.emit_c.growing_rows import GrowingRows, sums_in_step
-from polysched.emit_c.heap import (
+from polysched.emit_c.generation.loop_generation import generate_loops
+from polysched.emit_c.generation.parameter_guard import ParameterGuard, parameter_guard
+from polysched.emit_c.generation.unit_steps import count_by_one
+from polysched.emit_c.generation.unskewing import unskew
+from polysched.emit_c.loop_ir.facts import Facts
+from polysched.emit_c.loop_ir.loops import If, Node, Packed, Panel, ThreadReduction, instances, loop_names, walk_nodes
+from polysched.emit_c.loop_ir.names import TakenNames, identifier_of, local_array_names, name_loops, taken_names
+from polysched.emit_c.nests.contraction import contract, contracted, with_own_values
+from polysched.emit_c.nests.dead_code import without_dead_code
+from polysched.emit_c.nests.fetched_rows import fetch_rows
+from polysched.emit_c.nests.growing_rows import GrowingRows, sums_in_step
+from polysched.emit_c.nests.held_elements import hold_elements
+from polysched.emit_c.nests.lagging_rows import LaggingRows, rows_behind_each_other
+from polysched.emit_c.nests.lane_reductions import LaneReductions, reduce_in_lanes
+from polysched.emit_c.nests.neighbour_rows import NeighbourRows, neighbours_in_step
+from polysched.emit_c.nests.past_caches import PastCaches, store_past_caches
+from polysched.emit_c.nests.pivot_loops import split_at_pivots
+from polysched.emit_c.nests.recurrent_rows import RecurrentRows, recurrences_in_step
+from polysched.emit_c.nests.repeated_iterations import anchor
+from polysched.emit_c.nests.row_jam import Rows, jam_rows
+from polysched.emit_c.nests.summed_rows import SummedRows, sum_rows
+from polysched.emit_c.nests.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
+from polysched.emit_c.nests.vector_loops import Vectorisation, vectorise_loops
+from polysched.emit_c.region import Place, RegionPrinter, declares
+from polysched.emit_c.register_tiles.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
+from polysched.emit_c.register_tiles.register_tiles import Separation, separate_register_tiles
+from polysched.emit_c.register_tiles.shared_panels import Sharing, memory_of, share_panels, shared_panels
+from polysched.emit_c.register_tiles.turned_rows import TurnedRows, turn_rows
+from polysched.emit_c.scalar_code.band_comments import band_comments
+from polysched.emit_c.scalar_code.heap import (
     Memory,
     fits_stack,
     is_expanded,
@@ -25,41 +51,15 @@ from polysched.emit_c.heap import (
     whole_array,
     with_memory,
 )
-from polysched.emit_c.held_elements import hold_elements
-from polysched.emit_c.helper_macros import HelperMacros
-from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
-from polysched.emit_c.lagging_rows import LaggingRows, rows_behind_each_other
-from polysched.emit_c.lane_reductions import LaneReductions, reduce_in_lanes
-from polysched.emit_c.linear_combinations import collected
-from polysched.emit_c.loop_generation import generate_loops
-from polysched.emit_c.loops import If, Node, Packed, Panel, ThreadReduction, instances, loop_names, walk_nodes
-from polysched.emit_c.names import TakenNames, identifier_of, local_array_names, name_loops, taken_names
-from polysched.emit_c.neighbour_rows import NeighbourRows, neighbours_in_step
-from polysched.emit_c.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
-from polysched.emit_c.parameter_guard import ParameterGuard, parameter_guard
-from polysched.emit_c.partial_results import OPERATORS
-from polysched.emit_c.past_caches import PastCaches, store_past_caches
-from polysched.emit_c.pivot_loops import split_at_pivots
-from polysched.emit_c.recurrent_rows import RecurrentRows, recurrences_in_step
-from polysched.emit_c.region import Place, RegionPrinter, declares
-from polysched.emit_c.register_tiles import Separation, separate_register_tiles
-from polysched.emit_c.repeated_iterations import anchor
-from polysched.emit_c.row_jam import Rows, jam_rows
-from polysched.emit_c.row_subscripts import with_row_subscripts
-from polysched.emit_c.shared_panels import Sharing, memory_of, share_panels, shared_panels
-from polysched.emit_c.statements import INDENT
-from polysched.emit_c.summed_rows import SummedRows, sum_rows
-from polysched.emit_c.thread_reductions import PLACES, ThreadReductions, reduce_on_threads
-from polysched.emit_c.turned_rows import TurnedRows, turn_rows
-from polysched.emit_c.unit_steps import count_by_one
-from polysched.emit_c.unskewing import unskew
-from polysched.emit_c.vector_loops import Vectorisation, vectorise_loops
+from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.emit_c.scalar_code.vector_types import VectorTypes
+from polysched.emit_c.vector_code.partial_results import OPERATORS
 from polysched.emit_c.vector_math import VectorMath
-from polysched.emit_c.vector_types import VectorTypes
-from polysched.emit_c.wrapping_sums import turned_by, with_wrapping_sums
 from polysched.scheduling.marks import Copy
 from polysched.scop.scop import Array, Scop
-from polysched.tiling.copies import LARGEST_COPY_BYTES
+from polysched.tiling.rewriting.copies import LARGEST_COPY_BYTES
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 

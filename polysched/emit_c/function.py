@@ -9,11 +9,11 @@ import re
 from dataclasses import dataclass
 
 from polysched.emit_c.c_source import CSource, EmitOptions
-from polysched.emit_c.c_text import DIRECTIVES
 from polysched.emit_c.emission import emit_with_storage
-from polysched.emit_c.heap import Memory, fits_stack, prototypes
-from polysched.emit_c.names import taken_names
-from polysched.emit_c.statements import INDENT
+from polysched.emit_c.loop_ir.names import taken_names
+from polysched.emit_c.scalar_code.c_text import DIRECTIVES
+from polysched.emit_c.scalar_code.heap import Memory, fits_stack, prototypes
+from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.errors import UsageError
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Array, Scop, Storage

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from polysched.emit_c.heap import ALIGNMENT_BYTES
-from polysched.emit_c.loops import For, Node, Packed, child_nodes, walk_nodes
-from polysched.emit_c.packing import arrays_of
-from polysched.emit_c.size_text import without_least
+from polysched.emit_c.loop_ir.loops import For, Node, Packed, child_nodes, walk_nodes
+from polysched.emit_c.register_tiles.packing import arrays_of
+from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
+from polysched.emit_c.scalar_code.size_text import without_least
 from polysched.scop.scop import Scop
 from polysched.scop.serialise import expression_text
 from polysched.tiling.explain import byte_text

@@ -6,20 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from polysched.emit_c.band_comments import BandComments
+from polysched.emit_c.bodies.operations import only_copies
 from polysched.emit_c.c_source import EmitOptions
-from polysched.emit_c.contraction import LARGEST_BUFFER_BYTES
-from polysched.emit_c.cut_tiles import is_whole
-from polysched.emit_c.early_exit import exit_test
-from polysched.emit_c.expressions import ExpressionPrinter
-from polysched.emit_c.facts import Facts
-from polysched.emit_c.heap import ALIGNMENT_BYTES, part_of_thread
-from polysched.emit_c.helper_macros import HelperMacros
-from polysched.emit_c.index import Comparison, Linear, variable, variables
-from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges
-from polysched.emit_c.int_variables import with_int_variable
-from polysched.emit_c.loop_head import loop_head
-from polysched.emit_c.loops import (
+from polysched.emit_c.loop_ir.facts import Facts
+from polysched.emit_c.loop_ir.index import Comparison, Linear, variable, variables
+from polysched.emit_c.loop_ir.loops import (
     Block,
     Edge,
     For,
@@ -36,25 +27,33 @@ from polysched.emit_c.loops import (
     as_loops,
     instances,
 )
-from polysched.emit_c.names import TakenNames
-from polysched.emit_c.openmp import descends, pragmas, runs_in_lanes, runs_on_threads
-from polysched.emit_c.operations import only_copies
-from polysched.emit_c.panel_copy import PanelCopy
-from polysched.emit_c.region_branches import with_pragmas
-from polysched.emit_c.size_text import at_least_one
-from polysched.emit_c.statements import INDENT, braced, print_body
-from polysched.emit_c.thread_arrays import array_of_thread
-from polysched.emit_c.thread_parts import ThreadParts
-from polysched.emit_c.tile_accesses import Lanes, Point, iterators_at, packed_at
-from polysched.emit_c.tile_code import TileCode
-from polysched.emit_c.tracing import LANES, PARTS, THREADS, instance_call, unordered_loop
-from polysched.emit_c.vector_expressions import NotVectorised
-from polysched.emit_c.vector_loops import one_vector
+from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.nests.contraction import LARGEST_BUFFER_BYTES
+from polysched.emit_c.nests.vector_loops import one_vector
+from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, is_whole, iterators_at, packed_at
+from polysched.emit_c.scalar_code.band_comments import BandComments
+from polysched.emit_c.scalar_code.early_exit import exit_test
+from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
+from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, part_of_thread
+from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges
+from polysched.emit_c.scalar_code.int_variables import with_int_variable
+from polysched.emit_c.scalar_code.loop_head import loop_head
+from polysched.emit_c.scalar_code.openmp import descends, pragmas, runs_in_lanes, runs_on_threads
+from polysched.emit_c.scalar_code.region_branches import with_pragmas
+from polysched.emit_c.scalar_code.size_text import at_least_one
+from polysched.emit_c.scalar_code.statements import INDENT, braced, print_body
+from polysched.emit_c.scalar_code.thread_arrays import array_of_thread
+from polysched.emit_c.scalar_code.tracing import LANES, PARTS, THREADS, instance_call, unordered_loop
+from polysched.emit_c.scalar_code.vector_types import VectorTypes
+from polysched.emit_c.vector_code.panel_copy import PanelCopy
+from polysched.emit_c.vector_code.thread_parts import ThreadParts
+from polysched.emit_c.vector_code.tile_code import TileCode
+from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
-from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
-from polysched.tiling.streams import LINE_BYTES
+from polysched.tiling.footprints.streams import LINE_BYTES
 
 LEAST_ROWS_IN_LANES = 8
 """Rows side by side: as many sums as hide the time that an addition takes."""

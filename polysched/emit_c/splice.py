@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.emit_c.c_source import CSource
-from polysched.emit_c.c_text import DIRECTIVES
+from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.errors import UsageError
 from polysched.scop.c_frontend.text_scan import Scanner
 

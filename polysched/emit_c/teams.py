@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polysched.emit_c.c_source import CSource
-from polysched.emit_c.helper_macros import HelperMacros
-from polysched.emit_c.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
-from polysched.emit_c.loops import For, Node, ThreadReduction, child_nodes, walk_nodes
-from polysched.emit_c.names import taken_names
-from polysched.emit_c.openmp import pragmas, runs_on_threads
-from polysched.emit_c.parameter_guard import parameter_guard
+from polysched.emit_c.generation.parameter_guard import parameter_guard
+from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes, walk_nodes
+from polysched.emit_c.loop_ir.names import taken_names
+from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter, parameter_ranges, parameter_spellings
+from polysched.emit_c.scalar_code.openmp import pragmas, runs_on_threads
 
 
 @dataclass(frozen=True, kw_only=True)

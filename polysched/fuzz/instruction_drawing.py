@@ -10,7 +10,7 @@ from polysched.fuzz.configuration import Build, Configuration
 from polysched.fuzz.contractions import contraction
 from polysched.fuzz.drawing import BY_NAME, VECTOR_BITS
 from polysched.fuzz.program import Program, Reference, Statement, walk
-from polysched.tensorize.ideal import multiplies
+from polysched.tensorize.proofs.ideal import multiplies
 from polysched.tensorize.registry import INTRINSICS
 
 DTYPES = {"float": "float32", "double": "float64", "int": "int32", "unsigned": "int32", "long": "int64",

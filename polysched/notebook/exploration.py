@@ -17,7 +17,7 @@ from polysched.scop.html import c_code, paragraph, table
 from polysched.scop.picture import Picture, small_parameters
 from polysched.scop.shown import Shown
 from polysched.target import Target, host
-from polysched.tiling.predict import Prediction, predict
+from polysched.tiling.planning.predict import Prediction, predict
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 LOOP_FIELDS = ("loop", "loops", "outer", "inner", "by", "first", "second")

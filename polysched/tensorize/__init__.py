@@ -6,10 +6,10 @@
     found.count, found.matches[0], found.to_json()
 """
 
-from polysched.tensorize.encoding import Extents, Rule
-from polysched.tensorize.intrinsic import Intrinsic
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.match import Matches, MatchOptions, match
+from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.matching.encoding import Extents, Rule
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.match import Matches, MatchOptions, match
 from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics
 
 __all__ = ["INTRINSICS", "Extents", "Intrinsic", "Match", "MatchOptions", "Matches", "Rule", "find_intrinsic",

@@ -9,12 +9,12 @@ from functools import lru_cache
 from polysched.dependence import analyse
 from polysched.scop.scop import Scop
 from polysched.target import Target, host
-from polysched.tensorize.conformance import Verdict, conformance
+from polysched.tensorize.conformance.conformance import Verdict, conformance
+from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission.cost import plan_cycles
 from polysched.tensorize.emission.plan import make_plan
-from polysched.tensorize.intrinsic import Intrinsic
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.match import MatchOptions, match
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.registry import INTRINSICS
 
 PROBE_TRIALS = 50

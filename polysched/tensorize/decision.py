@@ -12,18 +12,18 @@ from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
+from polysched.tensorize.description.intrinsic import Intrinsic, Isa
 from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
-from polysched.tensorize.facts import Numerics
-from polysched.tensorize.fragment import Fragment
-from polysched.tensorize.intrinsic import Intrinsic, Isa
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.match import MatchOptions, match
+from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.measured import measured_plans
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
 from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics
-from polysched.tensorize.surroundings import KeptLoop, inside_loops, surroundings
+from polysched.tensorize.software.fragment import Fragment
+from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, surroundings
 
 AUTO = "auto"
 MEASURED_MATCHES = 3

@@ -16,10 +16,10 @@ from pathlib import Path
 from polysched.errors import CompileError
 from polysched.scop.body import Load, walk
 from polysched.target import Target, find_compiler
+from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit_match
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.semantics import C_NAMES
+from polysched.tensorize.matching.mapping import Match
 
 BLOCKS = 4        # register blocks of which each is measured
 ROUNDS = 15

@@ -20,11 +20,11 @@ from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
 from polysched.tensorize.emission.plan import PlanChoice
-from polysched.tensorize.isl_check import padding_counts
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.ordering import loops_kept_outside
-from polysched.tensorize.scaling import Scale, clearing_statement, scaling_statement
-from polysched.tensorize.surroundings import KeptLoop, kept_loop, surroundings
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.scaling import Scale, clearing_statement, scaling_statement
+from polysched.tensorize.preparing.ordering import loops_kept_outside
+from polysched.tensorize.proofs.isl_check import padding_counts
+from polysched.tensorize.software.surroundings import KeptLoop, kept_loop, surroundings
 
 TEAM_CYCLES = 20_000.0   # several times what it takes to start threads that wait for work and to wait for the last
 

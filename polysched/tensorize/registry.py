@@ -7,9 +7,8 @@ import importlib.util
 from pathlib import Path
 
 from polysched.errors import SourceSyntaxError, UsageError
-from polysched.tensorize.contraction import same_function
-from polysched.tensorize.ideal import accumulates_sum
-from polysched.tensorize.intrinsic import Intrinsic
+from polysched.tensorize.description.contraction import same_function
+from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.intrinsics import (
     accelerators,
     amx,
@@ -29,6 +28,7 @@ from polysched.tensorize.intrinsics import (
     riscv_v,
     x86_psadbw,
 )
+from polysched.tensorize.proofs.ideal import accumulates_sum
 
 INTRINSICS: dict[str, Intrinsic] = {
     intrinsic.name: intrinsic

@@ -18,7 +18,7 @@ from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.schedule import Candidate, Schedule
 from polysched.target.target import Target
 from polysched.tiling.options import TilingOptions
-from polysched.tiling.predict import Prediction, predict
+from polysched.tiling.planning.predict import Prediction, predict
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 

@@ -8,13 +8,13 @@ import sympy
 
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
-from polysched.tiling.band_plan import BandPlan, TileLevel, Untiled, in_order_made, plan_structure
-from polysched.tiling.lower_bound import LowerBound, lower_bound, touched_elements
-from polysched.tiling.nest import Nest
-from polysched.tiling.references import Reference
-from polysched.tiling.tile_problem import has_columns
+from polysched.tiling.footprints.lower_bound import LowerBound, lower_bound, touched_elements
+from polysched.tiling.footprints.nest import Nest
+from polysched.tiling.footprints.references import Reference
+from polysched.tiling.footprints.traffic import coupled, traffic_bytes, transfers
+from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, in_order_made, plan_structure
+from polysched.tiling.planning.tile_problem import has_columns
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
-from polysched.tiling.traffic import coupled, traffic_bytes, transfers
 
 
 @dataclass(frozen=True, kw_only=True)

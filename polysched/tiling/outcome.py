@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from polysched.scheduling.loop_tree import Band, Node, walk
 from polysched.scheduling.marks import Role
-from polysched.tiling.band_plan import BandPlan, Untiled
-from polysched.tiling.by_hand import Decided
-from polysched.tiling.loops import has_loops
+from polysched.tiling.planning.band_plan import BandPlan, Untiled
+from polysched.tiling.planning.by_hand import Decided
 from polysched.tiling.tiled_schedule import BandTiling
+from polysched.tiling.tree.loops import has_loops
 
 
 def what_was_done(root: Node, numbers: Mapping[int, int],

@@ -33,26 +33,26 @@ from polysched.scheduling.promises import check_promises
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import ANY_NUMBER, in_words, with_budget
 from polysched.scop.scop import Scop
-from polysched.tiling.band_plan import BandPlan, TileLevel
-from polysched.tiling.by_hand import idle_choices, refuse_unused, surplus_sizes, unused_choices
-from polysched.tiling.copies import with_copies
-from polysched.tiling.cost import order_cost
-from polysched.tiling.diamond import diamond_faces
-from polysched.tiling.distribute import distribute
-from polysched.tiling.joined_nests import join_neighbours
-from polysched.tiling.loops import Loop, block_of, enter, has_loops, loops_below, nest
-from polysched.tiling.marking import mark_loops
-from polysched.tiling.nest import assumed_parameters
+from polysched.tiling.footprints.cost import order_cost
+from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.outcome import what_was_done, with_choices
-from polysched.tiling.plan import plan_bands
-from polysched.tiling.position import Position, branch, is_independent, is_legal, meets_in_pivot, top
-from polysched.tiling.register_tiles import register_nest
-from polysched.tiling.rotated_sums import rotate_sums
-from polysched.tiling.shared_strips import Strips, share_strips
-from polysched.tiling.split_tiles import MOST_PIECES, in_pieces, one_at_a_time, split
+from polysched.tiling.planning.band_plan import BandPlan, TileLevel
+from polysched.tiling.planning.by_hand import idle_choices, refuse_unused, surplus_sizes, unused_choices
+from polysched.tiling.planning.plan import plan_bands
+from polysched.tiling.rewriting.copies import with_copies
+from polysched.tiling.rewriting.joined_nests import join_neighbours
+from polysched.tiling.rewriting.marking import mark_loops
+from polysched.tiling.rewriting.register_tiles import register_nest
+from polysched.tiling.rewriting.rotated_sums import rotate_sums
+from polysched.tiling.rewriting.shared_strips import Strips, share_strips
+from polysched.tiling.shapes.diamond import diamond_faces
+from polysched.tiling.shapes.split_tiles import MOST_PIECES, in_pieces, one_at_a_time, split
+from polysched.tiling.shapes.wavefront import expose_parallelism, rows_at_one_time, skew
 from polysched.tiling.tiled_schedule import OneAtATime, TiledSchedule
-from polysched.tiling.wavefront import expose_parallelism, rows_at_one_time, skew
+from polysched.tiling.tree.distribute import distribute
+from polysched.tiling.tree.loops import Loop, block_of, enter, has_loops, loops_below, nest
+from polysched.tiling.tree.position import Position, branch, is_independent, is_legal, meets_in_pivot, top
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ import islpy as isl
 
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.shown import Shown
-from polysched.tiling.band_plan import BandPlan, Untiled
-from polysched.tiling.by_hand import Unused
 from polysched.tiling.options import TilingOptions
-from polysched.tiling.split_tiles import Pieces
+from polysched.tiling.planning.band_plan import BandPlan, Untiled
+from polysched.tiling.planning.by_hand import Unused
+from polysched.tiling.shapes.split_tiles import Pieces
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

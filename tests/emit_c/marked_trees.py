@@ -14,7 +14,7 @@ from polysched.scheduling.loop_tree import from_isl, to_isl
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.scop import Scop
 from polysched.tiling import TilingOptions
-from polysched.tiling.copies import with_copies
+from polysched.tiling.rewriting.copies import with_copies
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 

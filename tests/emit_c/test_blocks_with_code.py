@@ -13,7 +13,7 @@ import polysched
 from polysched.cli.entry import main
 from polysched.emit_c import blocks_without_code
 from polysched.scop import from_c_text
-from polysched.tiling.plan import BandPlan
+from polysched.tiling.planning.plan import BandPlan
 from tests.emit_c.compiled import load
 
 TEXT = """

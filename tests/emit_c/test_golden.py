@@ -13,7 +13,7 @@ from polysched.scheduling import original, pluto
 from polysched.scop import from_c_file
 from polysched.target import Target
 from polysched.tiling import TilingOptions, tile
-from tests.emit_c.test_register_tiles import emitted
+from tests.emit_c.register_tiles.test_register_tiles import emitted
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parent / "kernels"

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.emit_c import memory_ranges
-from polysched.emit_c.memory_ranges import memory_of
+from polysched.emit_c.alternatives import memory_ranges
+from polysched.emit_c.alternatives.memory_ranges import memory_of
 from polysched.pipeline import transform_file
 from polysched.pipeline_options import PipelineOptions
 from polysched.scop import from_c_text

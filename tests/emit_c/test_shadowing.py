@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.emit_c.facts import Facts
-from polysched.emit_c.index import Comparison, constant, variable
-from polysched.emit_c.loops import Block, For, Let
+from polysched.emit_c.loop_ir.facts import Facts
+from polysched.emit_c.loop_ir.index import Comparison, constant, variable
+from polysched.emit_c.loop_ir.loops import Block, For, Let
 
 ANYWHERE = Facts(context=isl.Set("{ : }"))
 

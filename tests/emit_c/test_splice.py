@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from polysched.emit_c import CSource, splice
-from polysched.emit_c.loops import Block
+from polysched.emit_c.loop_ir.loops import Block
 from polysched.errors import UsageError
 from polysched.scop.dtypes import FLOAT32
 from polysched.scop.scop import Array, SourceRegion

@@ -8,9 +8,9 @@ from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tensorize.choice import executes_here
 from polysched.tensorize.decision import TensorizeOptions, decide
+from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission.blocking import pressure
 from polysched.tensorize.emission.plan import block_cases
-from polysched.tensorize.intrinsic import Intrinsic
 from polysched.tensorize.registry import find_intrinsic
 
 PRODUCT = """

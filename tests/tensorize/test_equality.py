@@ -3,8 +3,8 @@
 import pytest
 
 from polysched.scop.body import Expr
+from polysched.tensorize.description.semantics import Update, parse
 from polysched.tensorize.equality import Verdict, same_function
-from polysched.tensorize.semantics import Update, parse
 
 INPUTS = ("const int16_t a[1], const int16_t b[1], const uint8_t u[1], const int8_t s[1], const int32_t x[1], "
           "const int32_t y[1], const float f[1], const float g[1], const uint32_t w[1]")

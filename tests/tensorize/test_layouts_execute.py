@@ -11,10 +11,10 @@ from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler
 from polysched.tensorize import Match, find_intrinsic, match, operators
+from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission import EmissionOptions, emit_match, make_plan
 from polysched.tensorize.emission.copy_plan import Axis, Coordinate, CopyPlan
-from polysched.tensorize.operand_layout import LoadMode
-from polysched.tensorize.semantics import C_NAMES
+from polysched.tensorize.matching.operand_layout import LoadMode
 from tests.tensorize.compiled import call, compiled
 from tests.tensorize.test_real_instructions_execute import require
 

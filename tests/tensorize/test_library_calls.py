@@ -12,10 +12,10 @@ from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler
 from polysched.tensorize import Match, MatchOptions, find_intrinsic, match
+from polysched.tensorize.description.exact_arithmetic import PRELUDE
 from polysched.tensorize.emission import library_call
 from polysched.tensorize.emission.library import library_arrays
-from polysched.tensorize.exact_arithmetic import PRELUDE
-from polysched.tensorize.facts import Numerics
+from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.program import tensorize
 
 

@@ -8,7 +8,7 @@ import pytest
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.tensorize import find_intrinsic, match
-from polysched.tensorize.contraction import Limit
+from polysched.tensorize.description.contraction import Limit
 from polysched.tensorize.emission import EmissionOptions, emit_match
 from tests.tensorize.compiled import call, compiled
 

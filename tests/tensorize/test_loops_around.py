@@ -13,7 +13,7 @@ from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.target import find_compiler, host
 from polysched.tensorize.decision import TensorizeOptions, decide
-from polysched.tensorize.surroundings import inside_loops, kept_loop, surroundings
+from polysched.tensorize.software.surroundings import inside_loops, kept_loop, surroundings
 
 STEP = """  for (int m = 0; m < 3; m++) for (int i = 0; i < n; i++) y[m][i] = b[i];
   for (int m = 0; m < 3; m++) for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[m][i] += h[t][m][j] * W[i][j];

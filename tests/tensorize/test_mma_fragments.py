@@ -13,7 +13,7 @@ import pytest
 
 from polysched.target import find_compiler
 from polysched.tensorize import find_intrinsic
-from polysched.tensorize.conformance import fill_in
+from polysched.tensorize.conformance.conformance import fill_in
 
 LANES = 32
 UNITS = {"mma_16x8x16": np.uint16, "mma_16x8x16_bf16": np.uint16, "mma_16x8x8_tf32": np.uint32,

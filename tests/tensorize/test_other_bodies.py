@@ -10,8 +10,8 @@ from polysched.scop import all_from_c_file
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop
 from polysched.tensorize import Intrinsic, Matches, MatchOptions, find_intrinsic, match
+from polysched.tensorize.description.intrinsic import Cost, Isa, LoadMode, Operand, Register
 from polysched.tensorize.emission import EmissionOptions, emit_match
-from polysched.tensorize.intrinsic import Cost, Isa, LoadMode, Operand, Register
 from polysched.tensorize.program import tensorize
 from tests.tensorize.compiled import call, compiled
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from polysched.tensorize import INTRINSICS, Match, find_intrinsic, match, operators
-from polysched.tensorize.conformance import fill_in, toolchain
+from polysched.tensorize.conformance.conformance import fill_in, toolchain
+from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission import EmissionOptions, emit_match
-from polysched.tensorize.semantics import C_NAMES
 
 PRODUCTS = {name: i for name, i in INTRINSICS.items()
             if i.isa.machine in ("aarch64", "riscv64")}

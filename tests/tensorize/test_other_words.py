@@ -15,7 +15,7 @@ from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop
 from polysched.tensorize import Matches, MatchOptions, find_intrinsic, match
 from polysched.tensorize.emission import EmissionOptions, emit_match
-from polysched.tensorize.facts import Numerics
+from polysched.tensorize.matching.facts import Numerics
 from tests.tensorize.compiled import call, compiled
 
 M, N, K = 5, 17, 7

@@ -10,7 +10,7 @@ from polysched.scop.scop import Scop
 from polysched.tensorize import MatchOptions, find_intrinsic, match
 from polysched.tensorize.choice import executes_here
 from polysched.tensorize.emission import EmissionOptions, emit_match
-from polysched.tensorize.facts import Numerics
+from polysched.tensorize.matching.facts import Numerics
 from tests.tensorize.compiled import call, compiled
 
 

@@ -13,9 +13,9 @@ from polysched.tensorize.emission import EmissionOptions, blocking, emit_match
 from polysched.tensorize.emission.cost import copy_cycles
 from polysched.tensorize.emission.nest import NestLoop
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, block_cases, make_plan
-from polysched.tensorize.mapping import Match
+from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.measured import candidate_plans, kept_operands, measured_plans
-from polysched.tiling import streams
+from polysched.tiling.footprints import streams
 from tests.tensorize.compiled import call, compiled
 
 BYTES = {"dtype": "uint8", "right_dtype": "int8", "accumulator": "int32"}

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from polysched.tensorize import Intrinsic, find_intrinsic, match, operators
+from polysched.tensorize.description.intrinsic import Scratchpad
 from polysched.tensorize.emission.plan import make_plan
-from polysched.tensorize.intrinsic import Scratchpad
 
 UNIT = find_intrinsic("gemmini_matmul")
 

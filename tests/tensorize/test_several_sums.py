@@ -17,8 +17,8 @@ from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler
 from polysched.tensorize import Matches, MatchOptions, find_intrinsic, match
-from polysched.tensorize.conflicts import conflicts
-from polysched.tensorize.facts import Numerics
+from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.software.conflicts import conflicts
 
 SIZES = {"n": 5, "m": 7}
 FLOATS = "float C[n][19][2], float A[n][m][2], float B[m][19][2], float D[n][19][m]"
@@ -123,7 +123,7 @@ def test_the_dependences_of_a_program_are_asked_for_once(monkeypatch: pytest.Mon
 
     arrays, region, name, wanted = IN_ONE["complex"]
     scop = from_c_text(text("complex", arrays, region))
-    for module in ("ordering", "match"):
+    for module in ("preparing.ordering", "matching.match"):
         monkeypatch.setattr(import_module(f"polysched.tensorize.{module}"), "conflicts", counted)
     found = match(scop, find_intrinsic(name), sizes=SIZES, dependences=analyse(scop))
     assert {m.fragment.statement.name for m in found.matches} == wanted

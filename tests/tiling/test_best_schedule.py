@@ -14,7 +14,7 @@ from polysched.scop import from_c_file
 from polysched.target import Target
 from polysched.tiling import TilingOptions, best_schedule, tile
 from polysched.tiling.best_schedule import POLICIES, best, program_seconds
-from polysched.tiling.predict import NestPrediction, Prediction, predict
+from polysched.tiling.planning.predict import NestPrediction, Prediction, predict
 
 KERNELS = Path(__file__).parents[1] / "kernels"
 MACHINE = TilingOptions(target=Target(vector_bits=256, vector_registers=16))

@@ -19,11 +19,11 @@ from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import tile_bands
-from polysched.tiling.band_plan import TileLevel
 from polysched.tiling.explain import explain_text, explanations
 from polysched.tiling.options import TilingOptions
-from polysched.tiling.repacking import packing_bytes
-from polysched.tiling.shared_steps import in_steps, lost_by_steps
+from polysched.tiling.planning.band_plan import TileLevel
+from polysched.tiling.planning.repacking import packing_bytes
+from polysched.tiling.planning.shared_steps import in_steps, lost_by_steps
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.scop_builder import build_scop

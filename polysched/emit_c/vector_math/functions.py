@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from polysched.emit_c.names import TakenNames
+from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_math import programs_f32, programs_f64
 from polysched.emit_c.vector_math.natives import (
     AVX_BITS,
@@ -27,7 +28,6 @@ from polysched.emit_c.vector_math.notation import PRIMITIVES, Form, Program, par
 from polysched.emit_c.vector_math.quotients import has_quotient, quotient_definition
 from polysched.emit_c.vector_math.rare_lanes import RARELY, rare_lanes_definition
 from polysched.emit_c.vector_math.register_tables import BY_REGISTER, TABLE_BITS, TABLES, by_register, table_definition
-from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64, DType
 
 _BOTH = {

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polysched.emit_c.vector_types import VectorTypes
+from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64, INT32, INT64, DType
 
 _LINE = re.compile(r"([RIMDJ]) (\w+) = (.*);")

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polysched.target import Target
+from polysched.tensorize.description.intrinsic import LoadMode
 from polysched.tensorize.emission.nest import NestLoop, content_of, uses
-from polysched.tensorize.intrinsic import LoadMode
-from polysched.tensorize.mapping import COPIED_ELEMENT_CYCLES, Match
+from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES, Match
 
 MAX_UNROLL = 16
 MAX_ORDERED = 4

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from polysched.scop.body import Load
 from polysched.tensorize.emission.nest import NestLoop, first_element, group_step, moving_terms, tile_loop
-from polysched.tensorize.mapping import Match
+from polysched.tensorize.matching.mapping import Match
 
 
 @dataclass(frozen=True, kw_only=True)

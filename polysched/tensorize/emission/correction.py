@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Iterator
 
 from polysched.scop.body import Expr, Load, walk
+from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.semantics import C_NAMES
-from polysched.tensorize.zero_points import Correction, reduction_loops
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.software.zero_points import Correction, reduction_loops
 
 
 def correction_arrays(match: Match) -> list[str]:

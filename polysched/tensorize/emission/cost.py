@@ -9,7 +9,7 @@ from polysched.tensorize.emission.blocking import pressure, transfer_seconds
 from polysched.tensorize.emission.copy_c import is_turned
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
-from polysched.tensorize.mapping import COPIED_ELEMENT_CYCLES
+from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES
 
 TURNED_ELEMENT_CYCLES = 1.0  # one of neighbours in the array that are none in the buffer
 TABLE_ELEMENT_CYCLES = 4.0   # an element whose address comes out of a table

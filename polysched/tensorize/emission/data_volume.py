@@ -15,12 +15,12 @@ from dataclasses import replace
 from polysched.scop.body import Load
 from polysched.target import Target
 from polysched.tensorize.emission.nest import NestLoop, content_of, group_step, uses
-from polysched.tensorize.mapping import Match
-from polysched.tiling.nest import Nest
-from polysched.tiling.references import Reference
-from polysched.tiling.register_shape import RegisterShape
-from polysched.tiling.tile_problem import USABLE, USABLE_BY_PANELS, TileProblem
-from polysched.tiling.tile_search import TileChoice, choose_tile
+from polysched.tensorize.matching.mapping import Match
+from polysched.tiling.footprints.nest import Nest
+from polysched.tiling.footprints.references import Reference
+from polysched.tiling.planning.register_shape import RegisterShape
+from polysched.tiling.planning.tile_problem import USABLE, USABLE_BY_PANELS, TileProblem
+from polysched.tiling.planning.tile_search import TileChoice, choose_tile
 
 MOST_LOOPS = 6   # orders of more are too many to try
 

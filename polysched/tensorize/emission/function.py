@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from polysched.errors import UsageError
 from polysched.scop.body import Load, walk
 from polysched.target import Target
-from polysched.tensorize.conformance import fill_in
+from polysched.tensorize.conformance.conformance import fill_in
+from polysched.tensorize.description.emulator import emulator_c
+from polysched.tensorize.description.exact_arithmetic import PRELUDE
+from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.correction import correction_arrays, correction_c
 from polysched.tensorize.emission.nest import content_of, kept_arguments, kept_parameters, moving_terms
 from polysched.tensorize.emission.nest_c import nest_c, operand_type
 from polysched.tensorize.emission.packing import pack_c, unpack_c
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
-from polysched.tensorize.emulator import emulator_c
-from polysched.tensorize.exact_arithmetic import PRELUDE
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.semantics import C_NAMES
+from polysched.tensorize.matching.mapping import Match
 
 ZEROS = """static inline void *ps_zeros(size_t bytes, int threads)
 {

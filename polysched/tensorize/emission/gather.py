@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.scop.body import Load
+from polysched.tensorize.description.semantics import Affine
 from polysched.tensorize.emission.nest import NestLoop, first_element, moving_terms, uses
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.semantics import Affine
+from polysched.tensorize.matching.mapping import Match
 
 OUTSIDE = "-(1L << 60)"
 PARALLEL_ELEMENTS = 1 << 16

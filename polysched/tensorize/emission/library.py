@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.scop.body import Load, walk
-from polysched.tensorize.conformance import fill_in
+from polysched.tensorize.conformance.conformance import fill_in
+from polysched.tensorize.description.intrinsic import LoadMode
+from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.nest import (
     argument_name,
     content_of,
@@ -14,11 +16,9 @@ from polysched.tensorize.emission.nest import (
     moving_terms,
 )
 from polysched.tensorize.emission.packing import value_c
-from polysched.tensorize.intrinsic import LoadMode
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.operand_layout import OperandLayout
-from polysched.tensorize.scaling import Scale
-from polysched.tensorize.semantics import C_NAMES
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.operand_layout import OperandLayout
+from polysched.tensorize.matching.scaling import Scale
 
 
 def library_arrays(match: Match, scale: Scale | None = None) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.scop.body import Expr, IteratorRef, Load, walk
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.operand_layout import uniform_step
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.operand_layout import uniform_step
 
 
 @dataclass(frozen=True, kw_only=True)

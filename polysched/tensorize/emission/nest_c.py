@@ -6,13 +6,13 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from polysched.tensorize.conformance import fill_in
+from polysched.tensorize.conformance.conformance import fill_in
+from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.blocking import pressure
 from polysched.tensorize.emission.nest import NestLoop
 from polysched.tensorize.emission.place import Place, edge_counts
 from polysched.tensorize.emission.plan import Plan, block_cases
-from polysched.tensorize.semantics import C_NAMES
-from polysched.tiling.streams import LINE_BYTES, fetched_ahead
+from polysched.tiling.footprints.streams import LINE_BYTES, fetched_ahead
 
 EDGE = "ps_edge"
 FAR_ROWS_BYTES = 256

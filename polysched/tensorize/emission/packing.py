@@ -15,6 +15,8 @@ from polysched.errors import UsageError
 from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
 from polysched.scop.plain_c import expression_in_c
+from polysched.tensorize.description.emulator import expression_c
+from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.copy_c import copy_loops
 from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable
 from polysched.tensorize.emission.nest import (
@@ -26,9 +28,7 @@ from polysched.tensorize.emission.nest import (
     uses,
 )
 from polysched.tensorize.emission.plan import Plan
-from polysched.tensorize.emulator import expression_c
-from polysched.tensorize.mapping import Match
-from polysched.tensorize.semantics import C_NAMES
+from polysched.tensorize.matching.mapping import Match
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
 

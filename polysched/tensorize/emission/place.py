@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polysched.scop.body import Binary, Load, walk
+from polysched.tensorize.description.intrinsic import LoadMode
 from polysched.tensorize.emission.copy_plan import CopyPlan, block_copy, homes, operand_subscripts, window_copy
 from polysched.tensorize.emission.nest import (
     NestLoop,
@@ -17,8 +18,7 @@ from polysched.tensorize.emission.nest import (
     tile_loop,
     uses,
 )
-from polysched.tensorize.intrinsic import LoadMode
-from polysched.tensorize.mapping import Match
+from polysched.tensorize.matching.mapping import Match
 
 LONG_STRIDE_BYTES = 256
 LONG_ROW_BYTES = 1024

@@ -21,7 +21,7 @@ from polysched.tensorize.emission.blocking import (
 from polysched.tensorize.emission.data_volume import searched_tiles
 from polysched.tensorize.emission.nest import NestLoop, nest_loops, uses
 from polysched.tensorize.emission.place import Place, is_whole, place_of
-from polysched.tensorize.mapping import Match
+from polysched.tensorize.matching.mapping import Match
 
 
 class Tiling(Enum):

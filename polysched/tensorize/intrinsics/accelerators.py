@@ -1,6 +1,6 @@
 """Accelerator units without a public toolchain: a DaVinci-like cube, a GEMV unit and an AXPY unit."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register, Scratchpad
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register, Scratchpad
 
 CUBE = Isa(name="davinci", machine="davinci",
            manual="Liao et al., DaVinci: A Scalable Architecture for Neural Network Computing, Hot Chips 2019")

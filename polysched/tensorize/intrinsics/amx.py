@@ -1,6 +1,6 @@
 """AMX: 16x16 accumulator tiles; int8 with 64 products per element, bf16 with 32."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 
 PERMISSION = """
     /* Linux hands tile data out on request: arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) */

@@ -1,6 +1,6 @@
 """ARM BF16 (FEAT_BF16, without FEAT_EBF16): products and sums rounded to odd, denormals flushed."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.arm_registers import neon, neon_repeat
 
 ISA = Isa(name="arm_bf16", machine="aarch64", headers=("arm_neon.h",), flags=("-march=armv8.2-a+bf16",),

@@ -1,6 +1,6 @@
 """ARM dot product (FEAT_DotProd): four 32-bit lanes of four int8 products each."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.arm_registers import neon, neon_repeat
 
 ISA = Isa(name="arm_dotprod", machine="aarch64", headers=("arm_neon.h",), flags=("-march=armv8.2-a+dotprod",),

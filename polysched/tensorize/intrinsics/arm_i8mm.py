@@ -1,6 +1,6 @@
 """ARM int8 matrix multiplication (FEAT_I8MM): a 2x2 accumulator and rows of eight bytes, and the mixed dot product."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.arm_registers import neon, neon_repeat
 
 ISA = Isa(name="arm_i8mm", machine="aarch64", headers=("arm_neon.h",), flags=("-march=armv8.2-a+dotprod+i8mm",),

@@ -1,6 +1,6 @@
 """Register classes of Advanced SIMD (128 bits) and SVE at 256 bits."""
 
-from polysched.tensorize.intrinsic import Register
+from polysched.tensorize.description.intrinsic import Register
 from polysched.tensorize.intrinsics.repeated import repeated_group
 
 

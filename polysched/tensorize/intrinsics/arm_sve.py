@@ -1,6 +1,6 @@
 """SVE dot products, described for 256-bit vectors; the vector length is a precondition checked at run time."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.arm_registers import sve
 
 ISA = Isa(name="arm_sve256", machine="aarch64", headers=("arm_sve.h",), flags=("-march=armv8.2-a+sve+i8mm",),

@@ -1,6 +1,6 @@
 """AVX2 FMA: eight f32 or four f64 products, the left operand broadcast or a full vector."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.x86_registers import YMM_F32, YMM_F64, YMM_REPEAT_F32, YMM_REPEAT_F64
 
 ISA = Isa(name="avx2_fma", machine="x86_64", headers=("immintrin.h",), flags=("-mavx2", "-mfma"),

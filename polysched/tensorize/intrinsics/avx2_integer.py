@@ -7,7 +7,7 @@ operands are copied; the forms named after two types widen them as they are load
 
 from dataclasses import replace
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 from polysched.tensorize.intrinsics.x86_registers import YMM, YMM_REPEAT_32
 
 ISA = Isa(name="avx2", machine="x86_64", headers=("immintrin.h",), flags=("-mavx2",),

@@ -1,6 +1,6 @@
 """AVX-512 FMA: sixteen f32 or eight f64 products, the left operand broadcast or a full vector."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.x86_registers import ZMM_F32, ZMM_F64, ZMM_REPEAT_F32, ZMM_REPEAT_F64
 
 ISA = Isa(name="avx512f", machine="x86_64", headers=("immintrin.h",), flags=("-mavx512f",),

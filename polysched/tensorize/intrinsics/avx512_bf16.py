@@ -1,6 +1,6 @@
 """AVX-512 BF16: sixteen f32 lanes, each plus two bf16 products; the odd element is added first."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.x86_registers import ZMM, ZMM_F32, ZMM_REPEAT_32
 
 ISA = Isa(name="avx512_bf16", machine="x86_64", headers=("immintrin.h",), flags=("-mavx512f", "-mavx512bf16"),

@@ -1,6 +1,6 @@
 """AVX-512 VNNI: sixteen lanes of four u8*s8 or two s16*s16 products, wrapping or saturating once per execution."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.x86_registers import ZMM, ZMM_REPEAT_32
 
 ISA = Isa(name="avx512_vnni", machine="x86_64", headers=("immintrin.h",), flags=("-mavx512f", "-mavx512vnni"),

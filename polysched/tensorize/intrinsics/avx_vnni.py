@@ -1,6 +1,6 @@
 """AVX-VNNI: the 256-bit VEX forms of the VNNI dot products."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand
 from polysched.tensorize.intrinsics.x86_registers import YMM, YMM_REPEAT_32
 
 ISA = Isa(name="avx_vnni", machine="x86_64", headers=("immintrin.h",), flags=("-mavx2", "-mavxvnni"),

@@ -5,7 +5,7 @@ Extents are the caller's; a precondition of every matrix is that its last subscr
 before by a constant leading dimension, at least as large as the row.
 """
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 
 ISA = Isa(name="cblas", machine="library", headers=("cblas.h",), flags=("-lopenblas",),
           manual="BLAS Technical Forum Standard (2001), appendix B.2; batched: Intel oneMKL reference")

@@ -4,7 +4,7 @@ Its instructions are RoCC commands in the custom-3 opcode of RISC-V, written her
 assembler takes them; the operands' bits are those of the Gemmini README, section ISA.
 """
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register, Scratchpad
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register, Scratchpad
 
 CONFIG, MVIN, MVOUT, COMPUTE_PRELOADED, PRELOAD, MVIN3 = 0, 2, 3, 4, 6, 14
 TILE = "(16ull << 48 | 16ull << 32 | (uint64_t)({}))"       # rows, columns and local address

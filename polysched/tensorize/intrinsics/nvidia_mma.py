@@ -8,7 +8,7 @@ The order and rounding of the inner additions are not documented (PTX ISA, mma: 
 the text adds in increasing k with one rounding each, and a match reports the reassociation like any other.
 """
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 
 ISA = Isa(name="nvidia_mma", machine="cuda", manual="PTX ISA 8.x", compilers=("clang-19", "clang"),
           flags=("-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib"),

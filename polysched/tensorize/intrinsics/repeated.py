@@ -1,6 +1,6 @@
 """Registers that hold one group of neighbouring elements in every lane, whatever the machine."""
 
-from polysched.tensorize.intrinsic import Register
+from polysched.tensorize.description.intrinsic import Register
 
 
 def repeated_group(c_type: str, broadcast: str, word: str, *, count: int = 32) -> Register:

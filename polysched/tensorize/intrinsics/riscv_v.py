@@ -1,6 +1,6 @@
 """RISC-V vector extension: widening multiply-accumulate, described for 128-bit vector registers."""
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 
 ISA = Isa(name="riscv_v128", machine="riscv64", flags=("-march=rv64gcv", "-mabi=lp64d"),
           compilers=("riscv64-linux-gnu-gcc",),

@@ -4,7 +4,7 @@ The instruction adds up to 64 bits. Of an accumulator of 32 bits the low half is
 does.
 """
 
-from polysched.tensorize.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, LoadMode, Operand, Register
 from polysched.tensorize.intrinsics.repeated import repeated_group
 
 MANUAL = "Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 2"

@@ -1,6 +1,6 @@
 """Register classes of x86: how C loads, stores and clears them."""
 
-from polysched.tensorize.intrinsic import Register
+from polysched.tensorize.description.intrinsic import Register
 from polysched.tensorize.intrinsics.repeated import repeated_group
 
 ZMM = Register(c_type="__m512i", load="{register} = _mm512_loadu_si512((const void *)({pointer}));",

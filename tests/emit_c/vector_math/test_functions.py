@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.emit_c.names import TakenNames
+from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
-from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop.dtypes import FLOAT32, FLOAT64
 from polysched.target import CLANG_NAMES
 

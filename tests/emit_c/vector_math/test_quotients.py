@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import polysched
-from polysched.emit_c.names import TakenNames
+from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.scalar_code.vector_types import VectorTypes
 from polysched.emit_c.vector_math import VectorMath
-from polysched.emit_c.vector_types import VectorTypes
 from polysched.scop import from_c_text
 from polysched.scop.dtypes import BY_NAME
 from tests.emit_c.compiled import load

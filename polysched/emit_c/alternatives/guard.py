@@ -1,0 +1,95 @@
+"""`guarded`: the emitted region runs when what the extraction assumes holds, else the original code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from polysched.emit_c.alternatives.memory_ranges import MemoryRange, memory_of, memory_of_value
+from polysched.emit_c.c_source import CSource
+from polysched.emit_c.scalar_code.original_code import inside, original_lines
+from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.errors import UsageError
+from polysched.scop.scop import READABLE, Assumption, Scop
+
+
+def guarded(source: CSource, scop: Scop) -> CSource:
+    """Put the region behind a test of its assumptions, with the original code as the other branch.
+
+    Rewrite:  NEW  ->  if (assumption && ...) { NEW } else { ORIGINAL }
+
+    Rows that stored pointers lead to are looked at by loops ahead of the test.  Assumptions that cannot be tested at
+    run time stay assumptions; each is named in `fallbacks`.  A region without testable assumptions stays as it is.
+
+    Parameters
+    ----------
+    scop : the region as it was extracted; its accesses tell which memory has to be apart.
+
+    Raises
+    ------
+    UsageError : the region does not come from a C file.
+    """
+    if scop.source is None:
+        raise UsageError("a guard needs the original code", where=scop.name,
+                         hint="guards are for regions of C files")
+    tests = _Tests(scop)
+    untested = [f"not tested at run time: {a.text}" for a in scop.assumptions if not tests.add(a)]
+    fallbacks = (*source.fallbacks, *untested)
+    if not tests.conditions:
+        return replace(source, fallbacks=fallbacks)
+    test = " && ".join(f"({condition})" for condition in tests.conditions)
+    lines = [f"if ({test}) {{", *(inside(line) for line in source.text.splitlines()), "} else {",
+             *original_lines(scop), "}"]
+    if tests.before:
+        lines = ["{", *(INDENT + line for line in tests.before), *(inside(line) for line in lines), "}"]
+    return replace(source, text="".join(f"{line}\n" for line in lines), fallbacks=fallbacks)
+
+
+def untestable(scop: Scop) -> tuple[Assumption, ...]:
+    """The assumptions that C cannot test at run time."""
+    tests = _Tests(scop)
+    return tuple(a for a in scop.assumptions if not tests.add(a))
+
+
+@dataclass
+class _Tests:
+    """Conditions over names visible at the region, and the memory that they name."""
+
+    scop: Scop
+    conditions: dict[str, None] = field(default_factory=dict)
+    used: dict[str, MemoryRange] = field(default_factory=dict)
+    known: dict[str, MemoryRange | None] = field(default_factory=dict)
+
+    @property
+    def before(self) -> list[str]:
+        """The lines ahead of the test."""
+        return [line for memory in self.used.values() for line in memory.before]
+
+    def add(self, assumption: Assumption) -> bool:
+        """Whether C can test an assumption; then its conditions are among those here."""
+        if assumption.condition is not None:
+            self.conditions[assumption.condition] = None
+            return True
+        conditions = [self._apart(left, right) for left, right in assumption.apart]
+        if not conditions or None in conditions:
+            return False
+        names = {name for pair in assumption.apart for name in pair}
+        used = {name: memory for name, memory in self.known.items() if memory is not None and name in names}
+        if any(memory.before for memory in used.values()) and any(a.kind == READABLE for a in self.scop.assumptions):
+            return False  # lines ahead of the test would read what the test has to allow first
+        self.used.update(used)
+        self.conditions.update(dict.fromkeys(c for c in conditions if c is not None))
+        return True
+
+    def _apart(self, left: str, right: str) -> str | None:
+        """The condition that two arrays, an array and a parameter, or the rows of one array do not overlap."""
+        first, second = self._memory(left), self._memory(right)
+        if first is None or second is None:
+            return None
+        return first.rows_apart or None if left == right else first.apart_from(second)
+
+    def _memory(self, name: str) -> MemoryRange | None:
+        if name not in self.known:
+            array = next((a for a in self.scop.arrays if a.name == name), None)
+            self.known[name] = memory_of(self.scop, array) if array is not None else memory_of_value(
+                next(p for p in self.scop.parameters if p.name == name).spelling)
+        return self.known[name]

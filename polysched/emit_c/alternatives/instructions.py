@@ -1,0 +1,209 @@
+"""A region that an instruction computes in part: what runs before, a call, what runs behind; other sizes take the rest.
+
+The call's function, with the headers and helpers it needs, goes to the top of the file (`CSource.preamble`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from polysched.emit_c.c_source import CSource
+from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
+from polysched.emit_c.scalar_code.original_code import inside
+from polysched.scop.dtypes import INT32, INT64
+from polysched.scop.interpreter import extents_of
+from polysched.scop.scop import Array, Scop, Storage
+from polysched.tensorize.description.semantics import C_NAMES
+from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
+from polysched.tensorize.emission.function import operand_sources
+from polysched.tensorize.emission.library import library_arrays, library_call
+from polysched.tensorize.emission.packing import condition_c
+from polysched.tensorize.program import TensorizedProgram
+from polysched.tensorize.software.surroundings import KeptLoop
+
+
+def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Sequence[CSource], *,
+                     name: str, parallel: bool, emulated: bool = False) -> CSource:
+    """The region with one statement computed by an instruction.
+
+    Rewrite:  REGION  ->  if (sizes) { BEFORE name(arrays); AFTER } else { REGION }; without parameters no condition.
+              Loops that stay around: for (t) { BEFORE name(arrays, t); AFTER }, what is packed once ahead of them.
+
+    Parameters
+    ----------
+    ordinary : the whole region as it is emitted without the instruction.
+    parts : the emitted parts, as `program.parts` names them.
+    name : of the new function; unique in the file.
+    emulated : plain C stands for the instruction.
+    """
+    scop, memories = program.match.fragment.scop, list(shared_memories(program))
+    if program.match.intrinsic.library:
+        arrays, own = _library(program, name)
+        prologue: list[tuple[int, str]] = []
+    else:
+        emitted = emit_match(program.match, name, EmissionOptions(
+            parallel=parallel and program.worth_a_team, zero=program.zero, emulated=emulated, choice=program.choice,
+            keep=tuple(program.preparations)))
+        arrays, own = emitted.arrays, preamble(emitted)
+        prologue = list(_preparations(program, emitted))
+    prologue += [line for part in parts for line in part.prologue]
+    folded = f", {program.scale.statement} as its {program.match.intrinsic.contraction.scale}" if program.scale else ""
+    lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name}{folded} */"]
+    call = _guarded_call(program, _call(scop, name, arrays, [loop.name for loop in program.loops]))
+    lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_nested(program, parts, call, prologue),
+              *(f"free({m.name});" for m in memories)]
+    sizes = program.match.fragment.sizes
+    tests = [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
+    if memories and (not tests or program.outside):   # a variable of the same name may be declared ahead
+        lines = ["{", *map(inside, lines), "}"]
+    if tests and not program.outside:   # what is around has asked
+        lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
+                 *map(inside, ordinary.text.splitlines()), "}"]
+    preambles = ["#include <stdlib.h>\n"] * bool(memories)
+    preambles += [part.preamble for part in parts]
+    return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, own]),
+                   prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
+
+
+def _nested(program: TensorizedProgram, parts: Sequence[CSource], call: str,
+            prologue: Iterable[tuple[int, str]]) -> list[str]:
+    """The call between the parts, inside the loops that stay around it."""
+    blocks = {id(scop): _block(part) for (scop, _), part in zip(program.parts, parts, strict=True)}
+    blocks[id(None)] = []
+    lines = [*blocks[id(program.before)], call, *blocks[id(program.after)]]
+    for number, around in reversed(list(enumerate(program.around, len(program.outside)))):
+        ready = dict.fromkeys(line for at, line in prologue if at == number)
+        head, *more = _for(around.loop)
+        lines = [*blocks[id(around.before)], *ready, head, *map(inside, [*more, *lines]), "}",
+                 *blocks[id(around.after)]]
+    return lines
+
+
+def _for(loop: KeptLoop) -> list[str]:
+    """The head of the loop; types that could not count past the last value are counted by a `long`."""
+    counts = loop.dtype in (INT32, INT64)
+    v, kind = (loop.name, loop.dtype.c_name) if counts else (f"ps_{loop.name}", "long")
+    ends = f"{v} = {loop.lower}; {v} <= {loop.upper}; {v}++"
+    if loop.descending:
+        ends = f"{v} = {loop.upper}; {v} >= {loop.lower}; {v}--"
+    return [f"for ({kind} {ends}) {{", *([] if counts else [f"const {loop.dtype.c_name} {loop.name} = {v};"])]
+
+
+def _guarded_call(program: TensorizedProgram, call: str) -> str:
+    """The call, in those iterations of the loops around in which the program has the statement."""
+    fragment = program.match.fragment
+    bounds = [(loop.lower, loop.upper - loop.lower + 1) for loop in program.loops]
+    mine = [fragment.loop(n).lower for n in fragment.kept]
+    if fragment.reached_always and bounds == list(zip(mine, fragment.kept_extents, strict=True)):
+        return call
+    return f"if ({condition_c(fragment.reached.reset_tuple_id(), [loop.name for loop in program.loops])}) {call}"
+
+
+def _preparations(program: TensorizedProgram, emitted: Emitted) -> Iterator[tuple[int, str]]:
+    """Calls that pack what stays the same inside a loop around, and the number of that loop."""
+    scop = program.match.fragment.scop
+    for operand, at in program.preparations.items():
+        if emitted.plan.place(operand).packed:
+            arrays = operand_sources(program.match, operand)
+            values = [loop.name if i < at else str(loop.lower) for i, loop in enumerate(program.loops)]
+            yield at, _call(scop, f"{emitted.name}_prepare_{operand}", arrays, values, written="")
+
+
+def shared_temporaries(program: TensorizedProgram) -> tuple[Array, ...]:
+    """The temporaries of a region that the instruction uses, or several parts, or iterations of loops around."""
+    scop = program.match.fragment.scop
+    return tuple(a for a in scop.arrays if a.storage is Storage.LOCAL and a.name in _shared(program))
+
+
+def _shared(program: TensorizedProgram) -> set[str]:
+    uses = [{a.array for a in program.match.fragment.statement.accesses},
+            *({a.name for a in part.arrays} for part, _ in program.parts)]
+    several = {name for name in set().union(*uses) if sum(name in used for used in uses) > 1}
+    return uses[0] | several | program.carried
+
+
+def with_shared_outside(program: TensorizedProgram) -> TensorizedProgram:
+    """The program whose parts take the temporaries that they share for arrays declared outside of them."""
+    local, shared = {a.name for a in shared_temporaries(program)}, _shared(program)
+
+    def published(array: Array) -> Array:
+        if array.name in local:
+            return replace(array, storage=Storage.OUTER, c_element=_in_memory(array))
+        return replace(array, dead_after=False) if array.name in shared else array
+
+    return program.with_parts(lambda part: replace(part, arrays=tuple(map(published, part.arrays))))
+
+
+def _in_memory(array: Array) -> str:
+    """The C spelling of an element of a region's temporary, whose name is a pointer to memory."""
+    return f"(*{array.name})" if array.is_scalar else array.c_element
+
+
+def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
+    """Memory for the temporaries that the parts share, for the sizes that the code is made for."""
+    for array in shared_temporaries(program):
+        extents = [int(e) for e in extents_of(array, program.match.fragment.sizes) if e is not None]
+        kind = array.dtype.c_name
+        size = -(-math.prod(extents) * array.dtype.bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        declared = f"(*{array.name})" + "".join(f"[{e}]" for e in extents[1:]) if len(extents) > 1 else f"*{array.name}"
+        yield Memory(array=array.name, name=array.name,
+                     declaration=f"{kind} {declared} = aligned_alloc({ALIGNMENT_BYTES}, {max(size, ALIGNMENT_BYTES)});")
+
+
+def _library(program: TensorizedProgram, name: str) -> tuple[tuple[str, ...], str]:
+    """The arrays, and the function that calls the library with the headers that it needs."""
+    text = library_call(program.match, name, program.scale)
+    headers = "".join(f"#include <{h}>\n" for h in ("stdint.h", *program.match.intrinsic.isa.headers))
+    return library_arrays(program.match, program.scale), f"{headers}static {text}"
+
+
+def _block(part: CSource) -> list[str]:
+    return ["{", *map(inside, part.text.splitlines()), "}"]
+
+
+def _call(scop: Scop, name: str, arrays: Sequence[str], values: Iterable[str],
+          written: str | None = None) -> str:
+    """`name((const T *)&A[0][0], ..., t);`, the first array being written unless another is."""
+    written = arrays[0] if written is None else written
+    arguments = []
+    for array in map(scop.array, arrays):
+        element = _in_memory(array) if array.storage is Storage.LOCAL else array.c_element
+        zeros = ["0"] * element.count("{}")
+        constant = "" if array.name == written else "const "
+        arguments.append(f"({constant}{C_NAMES[array.dtype.name]} *)&{element.format(*zeros)}")
+    return f"{name}({', '.join([*arguments, *values])});"
+
+
+def preamble(emitted: Emitted) -> str:
+    """Headers, helpers and the function itself, for the top of a file."""
+    shared, own = emitted.shared, emitted.text
+    headers = [line for line in shared.splitlines(keepends=True) if line.startswith("#include")]
+    helpers = [line for line in shared.splitlines(keepends=True) if not line.startswith("#include")]
+    features = ",".join(sorted({f.removeprefix("-m") for f in emitted.flags if f.startswith("-m")}))
+    pushed, popped = _enabled(features)
+    for p in emitted.plan.places:
+        public = f"void {emitted.name}_prepare_{p.operand}("
+        own = own.replace(public, f"static {public}")
+    public = f"void {emitted.name}("
+    return "".join([*headers, "#ifndef POLYSCHED_EXACT_ARITHMETIC\n#define POLYSCHED_EXACT_ARITHMETIC\n", *helpers,
+                    "#endif\n", *_emulator(emitted), *pushed, own.replace(public, f"static {public}"), *popped])
+
+
+def _emulator(emitted: Emitted) -> Iterable[str]:
+    """The plain C of the instruction, once per file."""
+    if not emitted.emulator:
+        return ()
+    guard = f"POLYSCHED_EMULATED_{emitted.plan.match.intrinsic.name.upper()}"
+    return (f"#ifndef {guard}\n#define {guard}\n", emitted.emulator, "#endif\n")
+
+
+def _enabled(features: str) -> tuple[Iterable[str], Iterable[str]]:
+    """Pragmas around a function that uses an instruction set that the file's flags may not enable."""
+    if not features:
+        return (), ()
+    clang = f'#pragma clang attribute push(__attribute__((target("{features}"))), apply_to = function)\n'
+    gcc = f'#pragma GCC push_options\n#pragma GCC target("{features}")\n'
+    return (("#ifdef __clang__\n", clang, "#else\n", gcc, "#endif\n"),
+            ("#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n",))

@@ -1,0 +1,129 @@
+"""The memory that a region touches of an array, as C that finds it at run time: one piece, or rows behind pointers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.emit_c.alternatives.row_loops import row_loops
+from polysched.emit_c.scalar_code.size_text import size_text
+from polysched.scop.budget import with_budget
+from polysched.scop.scop import Array, Scop, union_map
+
+MOST_OPERATIONS = 1_000_000  # of isl, for the memory of one array
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryRange:
+    """The bytes between two addresses.
+
+    Parameters
+    ----------
+    begin, end : C expressions for the address of the first byte, and of the one behind the last.
+    before : C lines that compute what the two name.
+    rows_apart : C condition that no two rows behind stored pointers overlap; empty for an array in one piece.
+    """
+
+    begin: str
+    end: str
+    before: tuple[str, ...] = ()
+    rows_apart: str = ""
+
+    def apart_from(self, other: MemoryRange) -> str:
+        """The C condition that the two share no byte."""
+        return f"{self.end} <= {other.begin} || {other.end} <= {self.begin}"
+
+
+NOTHING = MemoryRange(begin="(const char *)0", end="(const char *)0")
+"""Of an array that is named where no instance reads or writes it; it lies apart from everything."""
+
+
+def memory_of_value(spelling: str) -> MemoryRange:
+    """The memory of an object that C can take the address of."""
+    return MemoryRange(begin=f"(const char *)&({spelling})", end=f"(const char *)(&({spelling}) + 1)")
+
+
+def memory_of(scop: Scop, array: Array) -> MemoryRange | None:
+    """The memory that the statements of a Scop touch of an array; None where no bounds are known, or found in time.
+
+    Of an array in one piece, from the first row that is touched to the last.  Rows that pointers in memory lead to lie
+    anywhere: loops over them find the lowest and the highest address, and whether each lies behind the one before (or
+    each before it, as some allocators place them), which is sufficient for rows that do not overlap.
+    """
+    if array.is_scalar:
+        return memory_of_value(array.c_element)
+    return with_budget(MOST_OPERATIONS, lambda: _touched_memory(scop, array))
+
+
+def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:
+    anywhere = union_map(a.relation for s in scop.statements for a in s.accesses if a.array == array.name).range()
+    anywhere = anywhere.intersect_params(scop.context)
+    if anywhere.is_empty():
+        return NOTHING
+    touched = isl.Set.from_union_set(anywhere)
+    pointers = max((k for k, extent in enumerate(array.c_extents) if extent is None), default=0)
+    if any(not (touched.dim_has_lower_bound(isl.dim_type.set, k) and touched.dim_has_upper_bound(isl.dim_type.set, k))
+           for k in range(pointers + 1)):
+        return None
+    written = any(a.is_write and a.array == array.name for s in scop.statements for a in s.accesses)
+    return _rows(scop, array, touched, pointers, written=written) if pointers else _one_piece(scop, array, touched)
+
+
+def _one_piece(scop: Scop, array: Array, touched: isl.Set) -> MemoryRange | None:
+    if _row(array, ["0"]) is None:
+        return None
+    first, last = (size_text(scop, value) for value in (touched.dim_min(0), touched.dim_max(0)))
+    return MemoryRange(begin=f"(const char *)&{_row(array, [first])}",
+                       end=f"(const char *)&{_row(array, [f'({last}) + 1'])}")
+
+
+def _row(array: Array, indices: list[str]) -> str | None:
+    """The part of an array at its outermost subscripts, or the first element of it; None where C has no word for it."""
+    places, rank = array.c_element.count("{}"), len(array.extents)
+    if places == rank:
+        whole = array.c_element.removesuffix("[{}]" * (rank - len(indices)))  # no subscripts behind the last row
+        return whole.format(*indices, *["0"] * (whole.count("{}") - len(indices)))
+    inner = [extent for extent in array.c_extents[1:] if extent is not None]
+    if places == len(indices) == 1 and len(inner) == rank - 1:  # subscripts as the program writes them: `A[i * m + j]`
+        return array.c_element.format(" * ".join([f"(long)({indices[0]})", *(f"({extent})" for extent in inner)]))
+    return None
+
+
+def _rows(scop: Scop, array: Array, touched: isl.Set, pointers: int, *, written: bool) -> MemoryRange | None:
+    """The memory of rows that stored pointers lead to, and whether written ones lie in order.
+
+    Parameters
+    ----------
+    pointers : the subscripts that lead to a row.
+    """
+    rank = len(array.extents)
+    if array.c_element.count("{}") != rank:
+        return None
+    name = "polysched_" + re.sub(r"\W+", "_", array.name)
+    rows = touched.project_out(isl.dim_type.set, pointers + 1, rank - pointers - 1)
+    variables = [f"{name}_{k}" for k in range(pointers)]
+    begin, end, up, down, first, last = (
+        f"{name}_{word}" for word in ("begin", "end", "up", "down", "first", "last"))
+    here, behind = f"{name}_here", f"{name}_behind"
+
+    order = f"_Bool {up} = 1, {down} = 1;"
+    in_order = [f"{up} &= {here} >= {last};", f"{down} &= !{first} || {behind} <= {first};", f"{first} = {here};",
+                f"{last} = {behind};"]
+
+    def visit(indices: list[str]) -> list[str]:
+        leading, low, high = indices[:-2], indices[-2], indices[-1]
+        return [
+            f"{here} = (const char *)&{_row(array, [*leading, low])};",
+            f"{behind} = (const char *)(&{_row(array, [*leading, high])} + 1);",
+            f"{begin} = !{begin} || {here} < {begin} ? {here} : {begin};",
+            f"{end} = {behind} > {end} ? {behind} : {end};",
+            *(in_order if written else ()),
+        ]
+
+    loops = row_loops(scop, rows, variables, visit)
+    kept = f", *{first} = 0, *{last} = 0" if written else ""
+    before = (f"const char *{begin} = 0, *{end} = 0, *{here}, *{behind}{kept};", *([order] if written else ()),
+              *loops)
+    return MemoryRange(begin=begin, end=end, before=before, rows_apart=f"{up} || {down}" if written else "")

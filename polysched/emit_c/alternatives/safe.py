@@ -1,0 +1,33 @@
+"""`original_when_small`: where there is too little to do for the transformed code to pay, the original runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.emit_c.alternatives.crossover import Crossover
+from polysched.emit_c.c_source import CSource
+from polysched.emit_c.scalar_code.original_code import inside, original_lines
+from polysched.errors import UsageError
+
+
+def original_when_small(source: CSource, crossover: Crossover) -> CSource:
+    """Put the region behind a test of its sizes, with the original code as the other branch.
+
+    Rewrite:  NEW  ->  if (the sizes are large enough) { NEW } else { ORIGINAL }
+
+    A region without conditions stays as it is.
+
+    Raises
+    ------
+    UsageError : the region does not come from a C file.
+    """
+    scop = source.scop
+    if scop.source is None:
+        raise UsageError("the original code is not at hand", where=scop.name, hint="--safe is for regions of C files")
+    if not crossover.conditions:
+        return source
+    first, *others = crossover.conditions
+    lines = [f"if ({first}", *(f"    && {condition}" for condition in others)]
+    lines[-1] += ") {"
+    lines = [*lines, *map(inside, source.text.splitlines()), "} else {", *original_lines(scop), "}"]
+    return replace(source, text="".join(f"{line}\n" for line in lines))

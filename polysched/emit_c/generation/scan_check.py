@@ -1,0 +1,223 @@
+"""Whether generated loops visit exactly the instances of the schedule: by isl for all sizes, or by running them.
+
+isl's code generator has been seen to drop instances of tiled strided loops (a loop inside a tile was taken
+for one of a single iteration), so loops over strided statements are turned back into sets and compared.
+Where that is too hard they are run at a few small sizes, which is a test and no proof; where even that says
+nothing, a warning does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import islpy as isl
+
+from polysched.emit_c.generation.loop_run import LoopRun, compile_loops
+from polysched.emit_c.generation.piece_loops import is_over_pieces
+from polysched.emit_c.loop_ir.index import (
+    Atom,
+    Choice,
+    Comparison,
+    Condition,
+    Extreme,
+    Linear,
+    Product,
+    Quotient,
+    Remainder,
+    SourceOperation,
+    ToBoundary,
+    Variable,
+    constant,
+)
+from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, StatementInstance, map_children, walk_nodes
+from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.scop.budget import with_budget
+from polysched.scop.points import fix_parameters, points_of
+from polysched.scop.scop import Scop, Statement
+
+_LOG = logging.getLogger(__name__)
+CHECK_OPERATIONS = 300_000
+MOST_INSTANCES = 20_000
+MOST_IN_PIECES = 200_000
+"""Where space is cut into pieces: in small ones the gap in front of a border begins at sizes like 9."""
+TRIED_SIZES = (45, 23, 14, 9, 6)
+
+
+class _NoText(Exception):
+    """A form that isl's notation cannot say."""
+
+
+def visits_every_instance(node: Node, scop: Scop) -> bool:
+    """Whether the instances of statements are visited, within the context, and no others.
+
+    Looked at are strided statements, and all where loops go over pieces whose width only the running program knows.
+    Decided for all parameter values where isl can within its budget; else by running the loops at a few small ones.
+    """
+    in_pieces = any(is_over_pieces(n) for n in walk_nodes(node))
+    checked = [s for s in scop.statements if in_pieces or _is_strided(s)]
+    runs, node = _Runs(node, MOST_IN_PIECES if in_pieces else MOST_INSTANCES), _piece_by_piece(node)
+    return all(_is_exact(node, statement, scop, runs) for statement in checked)
+
+
+def _piece_by_piece(node: Node) -> Node:
+    """The loops over pieces as one node per piece, whose ends are quasi-affine."""
+    if isinstance(node, For) and is_over_pieces(node):
+        numbers = range(node.lower.constant, node.upper.constant)
+        return Block(tuple(substitute_node(node.body, {node.variable: constant(number)}) for number in numbers))
+    return map_children(node, _piece_by_piece)
+
+
+class _Runs:
+    """The visited instances per size and statement; the loops run once per size, for all statements.
+
+    Attributes
+    ----------
+    most : instances of a statement for which the loops are run.
+    """
+
+    def __init__(self, node: Node, most: int) -> None:
+        self.most = most
+        self._node = node
+        self._run: LoopRun | None = None
+        self._found: dict[tuple[int, ...], dict[str, list[tuple[int, ...]]]] = {}
+
+    def at(self, values: Mapping[str, int], statement: str) -> list[tuple[int, ...]]:
+        """The instances of a statement at these parameter values."""
+        size = tuple(values.values())
+        if size not in self._found:
+            self._run = self._run or compile_loops(self._node)
+            found = self._found.setdefault(size, {})
+            for name, point in self._run(values):
+                found.setdefault(name, []).append(point)
+        return self._found[size].get(statement, [])
+
+
+def _is_exact(node: Node, statement: Statement, scop: Scop, runs: _Runs) -> bool:
+    try:
+        exact = with_budget(CHECK_OPERATIONS, partial(_is_proved, node, statement, scop))
+    except (isl.Error, _NoText):
+        exact = None
+    if exact is not None:
+        return exact
+    tried = [_visits_at(runs, statement, values) for values in small_values(scop)]
+    if all(found is None for found in tried):
+        _LOG.warning("the loops of %s in %s were not checked against its instances", statement.name, scop.name)
+    return False not in tried
+
+
+def _is_proved(node: Node, statement: Statement, scop: Scop) -> bool:
+    wanted = statement.domain.intersect_params(scop.context)
+    return bool(_visited(node, statement, scop).is_equal(wanted))
+
+
+def small_values(scop: Scop) -> Iterator[dict[str, int]]:
+    """Parameter values of the context, near the sizes that are tried."""
+    for size in TRIED_SIZES:
+        context, values = scop.context, {}
+        for number, parameter in enumerate(scop.parameters):
+            at = context.find_dim_by_name(isl.dim_type.param, parameter.name)
+            values[parameter.name] = size + number
+            if at >= 0:
+                context = context.fix_val(isl.dim_type.param, at, isl.Val(size + number))
+        if not context.is_empty():
+            yield values
+
+
+def _visits_at(runs: _Runs, statement: Statement, values: dict[str, int]) -> bool | None:
+    """Run the loops at one size; None when there are no instances or too many, so that nothing is learned."""
+    domain = fix_parameters(statement.domain, values)
+    count = with_budget(CHECK_OPERATIONS, lambda: int(domain.count_val().to_python()))
+    if count is None or not 0 < count <= runs.most:
+        return None
+    return sorted(runs.at(values, statement.name)) == sorted(points_of(domain))
+
+
+def _is_strided(statement: Statement) -> bool:
+    return any(basic.dim(isl.dim_type.div) for basic in statement.domain.get_basic_sets())
+
+
+def _visited(node: Node, statement: Statement, scop: Scop) -> isl.Set:
+    """The instances that the loops visit."""
+    names = {p.name: f"p{i}" for i, p in enumerate(scop.parameters)}
+    head = f"[{', '.join(names.values())}] -> "
+    found = isl.Set.empty(statement.domain.get_space())
+    for variables, facts, instance in _paths(node, (), ()):
+        if instance.statement != statement.name:
+            continue
+        known = {**names, **{v: f"v{i}" for i, v in enumerate(variables)}}
+        at = [f"x{i} = {_text(value, known)}" for i, value in enumerate(instance.iterators)]
+        told = [_condition(fact, known) if not isinstance(fact, str) else fact for fact in _facts(facts, known)]
+        scanned = ", ".join(known[v] for v in variables)
+        exists = f"exists {scanned} : " if variables else ""
+        where = " and ".join([*told, *at]) or "1 = 1"
+        tuple_ = ", ".join(f"x{i}" for i in range(statement.depth))
+        points = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"{head}{{ S[{tuple_}] : {exists}{where} }}")
+        for i, parameter in enumerate(scop.parameters):
+            position = points.find_dim_by_name(isl.dim_type.param, f"p{i}")
+            points = points.set_dim_name(isl.dim_type.param, position, parameter.name)
+        found = found.union(points.set_tuple_name(statement.name))
+    return found.intersect_params(scop.context)
+
+
+def _paths(node: Node, variables: tuple[str, ...], facts: tuple[For | Let | Condition, ...]
+           ) -> Iterator[tuple[tuple[str, ...], tuple[For | Let | Condition, ...], StatementInstance]]:
+    """Every statement instance with the loop variables and conditions around it."""
+    match node:
+        case StatementInstance():
+            yield variables, facts, node
+        case Block():
+            for child in node.children:
+                yield from _paths(child, variables, facts)
+        case For() | Let():
+            yield from _paths(node.body, (*variables, node.variable), (*facts, node))
+        case If():
+            if node.otherwise is not None:
+                raise _NoText
+            yield from _paths(node.then, variables, (*facts, node.condition))
+        case _:
+            raise _NoText
+
+
+def _facts(facts: tuple[For | Let | Condition, ...], known: dict[str, str]) -> Iterator[str | Condition]:
+    for fact in facts:
+        match fact:
+            case For():
+                name, lower = known[fact.variable], _text(fact.lower, known)
+                yield f"{lower} <= {name} < {_text(fact.upper, known)}"
+                if fact.step != 1:
+                    yield f"({name} - ({lower})) mod {fact.step} = 0"
+                if fact.guard is not None:
+                    yield fact.guard
+            case Let():
+                yield f"{known[fact.variable]} = {_text(fact.value, known)}"
+            case _:
+                yield fact
+
+
+def _condition(condition: Condition, known: dict[str, str]) -> str:
+    if isinstance(condition, Comparison):
+        op = "=" if condition.op == "==" else condition.op
+        return f"{_text(condition.left, known)} {op} {_text(condition.right, known)}"
+    word = " and " if condition.op == "&&" else " or "
+    return f"({word.join(_condition(arm, known) for arm in condition.arms)})"
+
+
+def _text(form: Linear, known: dict[str, str]) -> str:
+    terms = [str(form.constant), *(f"{factor} * {_atom(atom, known)}" for atom, factor in form.terms)]
+    return f"({' + '.join(f'({t})' for t in terms)})"
+
+
+def _atom(atom: Atom, known: dict[str, str]) -> str:
+    match atom:
+        case Variable():
+            return known[atom.name]
+        case Quotient():
+            return f"floor({_text(atom.numerator, known)}/{atom.divisor})"
+        case Remainder():
+            return f"({_text(atom.numerator, known)} mod {atom.divisor})"
+        case Extreme():
+            return f"{atom.kind}({', '.join(_text(arm, known) for arm in atom.arms)})"
+        case Choice() | ToBoundary() | SourceOperation() | Product():
+            raise _NoText

@@ -1,0 +1,93 @@
+"""Loops cut into ranges: where conditions on their variable hold, and where not; the order of instances stays.
+
+Rewrite:  for v in [a, b): { if (v >= L) S;  T }  ->  for v in [a, min(b, L)): T;  for v in [max(a, L), b): { S;  T }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from polysched.emit_c.loop_ir.facts import depends_on
+from polysched.emit_c.loop_ir.index import (
+    Comparison,
+    Condition,
+    Linear,
+    Variable,
+    extreme,
+    quotient,
+    variable,
+    variables,
+)
+from polysched.emit_c.loop_ir.loops import Block, For, If, Node, RegisterTile, block
+
+
+def split_where(loop: For, condition_of: If) -> tuple[Node, For, Node] | None:
+    """A loop before, in and after the range where a condition directly in its body holds.
+
+    None where the condition stands elsewhere, or is more than comparisons of the loop's variable with other values.
+    """
+    children = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
+    comparisons = _comparisons(condition_of.condition)
+    if loop.step != 1 or loop.guard is not None or comparisons is None or not all(
+            loop.variable in variables(c) for c in comparisons) or all(child is not condition_of for child in children):
+        return None
+    limits = limits_of(loop.variable, comparisons)
+    if limits is None:
+        return None
+    lowers, uppers = limits
+    otherwise = () if condition_of.otherwise is None else (condition_of.otherwise,)
+    outside = block(tuple(node for child in children for node in (otherwise if child is condition_of else (child,))))
+    inside = block(tuple(condition_of.then if child is condition_of else child for child in children))
+    full_lower = extreme("max", [loop.lower, *lowers])
+    full_upper = extreme("min", [loop.upper, *uppers])
+    before: Node = Block(())
+    after: Node = Block(())
+    if lowers:
+        before = replace(loop, upper=extreme("min", [loop.upper, extreme("max", lowers)]), body=outside)
+    if uppers:
+        after = replace(loop, lower=extreme("max", [full_lower, extreme("min", uppers)]), body=outside)
+    return before, replace(loop, lower=full_lower, upper=full_upper, body=inside), after
+
+
+def _comparisons(condition: Condition) -> tuple[Comparison, ...] | None:
+    arms = (condition,) if isinstance(condition, Comparison) else condition.arms if condition.op == "&&" else ()
+    found = tuple(arm for arm in arms if isinstance(arm, Comparison) and arm.op == ">=")
+    return found if found and len(found) == len(arms) else None
+
+
+def limits_of(name: str, conditions: Sequence[Comparison]) -> tuple[list[Linear], list[Linear]] | None:
+    """The range of a variable in which conditions hold: values from, and one past."""
+    lowers: list[Linear] = []
+    uppers: list[Linear] = []
+    for condition in conditions:
+        difference = condition.left - condition.right
+        factor = difference.coefficient(Variable(name))
+        rest = difference - variable(name) * factor
+        if factor == 0 or depends_on(rest, frozenset({name})):
+            return None
+        if factor > 0:
+            lowers.append(quotient(rest * -1 + (factor - 1), factor, truncates=False))
+        else:
+            uppers.append(quotient(rest, -factor, truncates=False) + 1)
+    return lowers, uppers
+
+
+def split_loop(loop: For, inner: Node, lowers: list[Linear], uppers: list[Linear]) -> Node:
+    """The loop before, in and after the range from the largest of `lowers` to the least of `uppers`."""
+    parts: list[Node] = []
+    if lowers:
+        parts.append(replace(loop, upper=extreme("min", [loop.upper, extreme("max", lowers)])))
+    full_lower = extreme("max", [loop.lower, *lowers])
+    full_upper = extreme("min", [loop.upper, *uppers])
+    parts.append(around(replace(loop, lower=full_lower, upper=full_upper), inner))
+    if uppers:
+        parts.append(replace(loop, lower=extreme("max", [full_lower, extreme("min", uppers)])))
+    return Block(tuple(parts))
+
+
+def around(loop: For, inner: Node) -> Node:
+    """A loop around a node; around a register tile it becomes one of its loops."""
+    if isinstance(inner, RegisterTile):
+        return replace(inner, loops=(replace(loop, body=Block(())), *inner.loops))
+    return replace(loop, body=inner)

@@ -1,0 +1,76 @@
+"""Helper macros of the emitted region: defined in front of it, only when used, and undefined behind it."""
+
+from __future__ import annotations
+
+from polysched.emit_c.loop_ir.names import TakenNames
+
+_DEFINITIONS = {
+    "min": ("(a, b)", "((a) < (b) ? (a) : (b))"),
+    "max": ("(a, b)", "((a) > (b) ? (a) : (b))"),
+    # Rounds down for a negative numerator too and cannot overflow; the divisor is a positive constant.
+    "floordiv": ("(n, d)", "((n) / (d) - ((n) % (d) < 0))"),
+    # Python's // and %: the divisor may have any sign, the remainder takes the divisor's.
+    "value_floordiv": ("(n, d)", "((n) / (d) - ((n) % (d) != 0 && ((n) < 0) != ((d) < 0)))"),
+    # bfloat16 as its bits: the upper half of a float; rounded to nearest, ties to even, a NaN stays a NaN.
+    "from_bfloat16": ("(x)", "((union { unsigned u; float f; }){(unsigned)(x) << 16}.f)"),
+    "to_bfloat16": ("(x)", "({ const float v_ = (x); const unsigned u_ = (union { float f; unsigned u; }){v_}.u; "
+                           "(unsigned short)(v_ != v_ ? u_ >> 16 | 64 : (u_ + 0x7fff + (u_ >> 16 & 1)) >> 16); })"),
+    "value_floormod": ("(n, d)", "((n) % (d) + ((n) % (d) != 0 && ((n) < 0) != ((d) < 0) ? (d) : 0))"),
+}
+
+
+def _aligned(letter: str, element: str, mask: str) -> tuple[str, str, str, str]:
+    """One vector of 64 bytes out of two, from a lane of the first one on: valignq, for which gcc takes vpermi2q."""
+    return ("defined __AVX512F__ && !defined __clang__", "(type, low, high, from, ...)",
+            f"({{ typedef {element} v_ __attribute__((vector_size(64))); (type)__builtin_ia32_align{letter}512_mask("
+            f"(v_)(high), (v_)(low), from, (v_)(low), ({mask})-1); }})",
+            "__builtin_shufflevector(low, high, __VA_ARGS__)")
+
+
+# Definitions for some machines, and for all others.
+_BY_MACHINE = {
+    "store_past_caches_64": ("__AVX512F__", "(to, x)", '__asm__ volatile("vmovntps %1, %0" : "=m"(to) : "v"(x))',
+                             "((to) = (x))"),
+    "store_past_caches_32": ("__AVX__", "(to, x)", '__asm__ volatile("vmovntps %1, %0" : "=m"(to) : "x"(x))',
+                             "((to) = (x))"),
+    "across_8": _aligned("q", "long long", "unsigned char"),
+    "across_4": _aligned("d", "int", "unsigned short"),
+    "fence": ("__SSE__", "()", '__asm__ volatile("sfence" : : : "memory")', "((void)0)"),
+}
+
+
+class HelperMacros:
+    """Collects which macros a region uses while it is printed."""
+
+    def __init__(self, taken: TakenNames) -> None:
+        self._taken = taken
+        self._names: dict[str, str] = {}
+
+    def use(self, kind: str) -> str:
+        """The name of the macro of this kind (a key of the tables above, or `threads`), from now on defined."""
+        if kind not in self._names:
+            self._names[kind] = self._taken.fresh(f"polysched_{kind}")
+        return self._names[kind]
+
+    def threads(self) -> str:
+        """The number of threads that a team would have, as an expression; one without OpenMP."""
+        return f"{self.use('threads')}()"
+
+    def definitions(self) -> list[str]:
+        """One `#define` per used macro, in a fixed order."""
+        lines = [f"#define {self._names[k]}{args} {body}" for k, (args, body) in _DEFINITIONS.items()
+                 if k in self._names]
+        for kind, (machine, args, body, elsewhere) in _BY_MACHINE.items():
+            if kind in self._names:
+                head = f"#define {self._names[kind]}{args}"
+                test = f"#ifdef {machine}" if machine.isidentifier() else f"#if {machine}"
+                lines += [test, f"{head} {body}", "#else", f"{head} {elsewhere}", "#endif"]
+        if "threads" in self._names:
+            lines += ["#ifdef _OPENMP", "int omp_get_max_threads(void);",
+                      f"#define {self._names['threads']}() omp_get_max_threads()", "#else",
+                      f"#define {self._names['threads']}() 1", "#endif"]
+        return lines
+
+    def undefinitions(self) -> list[str]:
+        """One `#undef` per used macro."""
+        return [f"#undef {self._names[k]}" for k in (*_DEFINITIONS, *_BY_MACHINE, "threads") if k in self._names]

@@ -1,0 +1,27 @@
+"""The region as it stood in the file, for code that keeps it as an alternative."""
+
+from __future__ import annotations
+
+from polysched.emit_c.scalar_code.statements import INDENT
+from polysched.scop.scop import Scop
+
+
+def original_lines(scop: Scop) -> list[str]:
+    """The region as it stood in the file, without its pragmas and its indentation, one level in.
+
+    Where it declares what the code behind it uses, without those declarations.
+    """
+    region = scop.source
+    if region is None:
+        raise ValueError(f"{scop.name} does not come from a C file")
+    if region.declarations:
+        return [INDENT + line for line in region.without_declarations.splitlines()]
+    lines = region.text[region.start:region.end].splitlines()
+    pragmas = (["pragma", "scop"], ["pragma", "endscop"])
+    code = [line for line in lines if line.replace("#", "", 1).split()[:2] not in pragmas]
+    return [INDENT + line.removeprefix(region.indent) if line.strip() else line for line in code]
+
+
+def inside(line: str) -> str:
+    """A line one level in; preprocessor lines stay where they are."""
+    return line if line.startswith("#") or not line else INDENT + line

@@ -1,0 +1,116 @@
+"""How many iterations a loop nest has, as a C expression: the product of the lengths along its deepest path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from polysched.emit_c.loop_ir.facts import arms_of
+from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, shifted, substitute, variables
+from polysched.emit_c.loop_ir.loops import (
+    For,
+    Let,
+    Node,
+    RegisterTile,
+    as_loops,
+    child_nodes,
+    is_innermost,
+    walk_nodes,
+)
+from polysched.emit_c.scalar_code.c_text import CText, binary, cast
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter
+
+UNKNOWN = 1 << 20
+"""Iterations of a loop whose length only the running program knows, for comparisons."""
+
+
+def lengths(loop: For) -> tuple[Linear, ...]:
+    """The length of each loop along the deepest path, over variables from outside; loops in a triangle count in full.
+
+    A length that has no such form is left out, so the product is at most a little too small or too large: it is for
+    deciding whether an effort pays, and nothing else.
+    """
+    return max((_lengths(path) for path in _paths(loop, {})), key=_size)
+
+
+def _lengths(path: Sequence[For]) -> tuple[Linear, ...]:
+    lengths = (_length(part, path[:number]) for number, part in enumerate(path))
+    return tuple(length for length in lengths if length is not None)
+
+
+def _size(lengths: Sequence[Linear]) -> tuple[int, int]:
+    """For comparing paths: how many loops, of which those of unknown length count most."""
+    return len(lengths), prod(length.constant if length.is_constant else UNKNOWN for length in lengths)
+
+
+def constant_work(loop: For) -> int | None:
+    """The number of iterations of the nest where it is known; else None."""
+    found = lengths(loop)
+    return prod(max(length.constant, 0) for length in found) if all(length.is_constant for length in found) else None
+
+
+def loops_in_lanes(node: Node) -> int:
+    """How many innermost loops and tiles below have independent iterations for lanes or threads."""
+    return sum(any(edge.simd for edge in n.edges) if isinstance(n, RegisterTile) else isinstance(n, For)
+               and is_innermost(n) and (n.mark.simd or n.mark.parallel) for n in walk_nodes(node))
+
+
+def work(loop: For, index: IndexPrinter) -> int | CText:
+    """The number of iterations of the nest, as a number where it is one; else as C of type `double`."""
+    known, texts = 1, []
+    for length in lengths(loop):
+        if length.is_constant:
+            known *= max(length.constant, 0)
+        else:
+            texts.append(index.form(length).text)
+    if not texts:
+        return known
+    total = cast("double", texts[0])
+    for text in texts[1:]:
+        total = binary("*", total, text)
+    return total if known == 1 else binary("*", total, CText(str(known)))
+
+
+def _paths(node: Node, known: Mapping[str, Linear]) -> Iterator[tuple[For, ...]]:
+    """The loops from a node to each leaf; their bounds without the variables that have one value only."""
+    if isinstance(node, Let):
+        known = {**known, node.variable: substitute(node.value, known)}
+    if isinstance(node, RegisterTile):
+        node = as_loops(node)
+    loops = (node,) if isinstance(node, For) else ()
+    here = tuple(replace(loop, lower=whatever_the_alignment(substitute(loop.lower, known)),
+                         upper=whatever_the_alignment(substitute(loop.upper, known))) for loop in loops)
+    below = [path for child in child_nodes(node) for path in _paths(child, known)]
+    if not below:
+        yield here
+    for path in below:
+        yield (*here, *path)
+
+
+def whatever_the_alignment(bound: Linear) -> Linear:
+    """A bound without the few elements that a vector loop begins later to be aligned."""
+    return shifted(replace(bound, terms=tuple(t for t in bound.terms if not isinstance(t[0], ToBoundary))), 0)
+
+
+def _length(loop: For, outer: Sequence[For]) -> Linear | None:
+    """`upper - lower` over what is known around the nest."""
+    moved = {part.variable: part for part in outer}
+    for low, high in product(arms_of(loop.lower, "max"), arms_of(loop.upper, "min")):
+        length: Linear | None = high - low
+        for part in reversed(outer):
+            if length is not None and part.variable in variables(length):
+                length = _at_widest(length, part)
+        if length is not None and not variables(length) & set(moved):
+            return length
+    return None
+
+
+def _at_widest(length: Linear, loop: For) -> Linear | None:
+    """The length where the loop's variable makes it longest."""
+    factor = length.coefficient(Variable(loop.variable))
+    ends = arms_of(loop.upper, "min") if factor > 0 else arms_of(loop.lower, "max")
+    if factor == 0:
+        return None
+    return substitute(length, {loop.variable: ends[0] - 1 if factor > 0 else ends[0]})

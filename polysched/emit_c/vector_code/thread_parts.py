@@ -1,0 +1,211 @@
+"""The text of a reduction across threads: a part per thread, and their combination in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from polysched.emit_c.bodies.wrapping_sums import accumulator, can_overflow, unsigned
+from polysched.emit_c.loop_ir.loops import PartialElement, ThreadPart, ThreadReduction
+from polysched.emit_c.nests.pivot_loops import LEAST_WORK
+from polysched.emit_c.nests.thread_reductions import WORK_PER_ELEMENT, is_worth_parts
+from polysched.emit_c.scalar_code.c_text import CText, Level, binary
+from polysched.emit_c.scalar_code.heap import extent_texts
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter
+from polysched.emit_c.scalar_code.openmp import work_varies
+from polysched.emit_c.scalar_code.statements import INDENT, braced
+from polysched.emit_c.scalar_code.work import work
+from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
+from polysched.scop.dtypes import DType, Kind, promote
+from polysched.scop.scop import Scop
+
+LINE_BYTES = 64
+
+
+"""Iterations that setting an element of an array's part, and adding it to the array, are worth."""
+PARTS_OF_A_THREAD = 8
+"""Parts for each thread where iterations do not all do the same, so that every thread gets short and long ones."""
+PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadParts:
+    """Prints one reduction across threads.
+
+    Parameters
+    ----------
+    node : what to print.
+    scop : holds the arrays.
+    index : prints bounds.
+    element : the C text of an element.
+    fresh : a name that nothing else has.
+    local_names : C names of the region-local arrays.
+    """
+
+    node: ThreadReduction
+    scop: Scop
+    index: IndexPrinter
+    element: Callable[[PartialElement], CText]
+    fresh: Callable[[str], str]
+    local_names: Mapping[str, str]
+
+    def lines(self, body: list[str]) -> list[str]:
+        """The block around the loop of one part, whose lines are the body."""
+        count, part = self._count, self.node.part
+        arrays = [p for p in self.node.parts if p.element is None]
+        inner = [*self._bounds(), *(line for p in self.node.parts for line in self._beginning(p)), *body]
+        scalars = [p for p in self.node.parts if p.element is not None]
+        if scalars:
+            inner += ["#pragma omp ordered", "{",
+                      *(INDENT + line for p in scalars for line in self._ordered(p)), "}"]
+        ordered = " ordered" if scalars else ""
+        several = f"{PARTS_OF_A_THREAD} * " if work_varies(self.node.whole) and not arrays else ""
+        threads = self.index.macros.threads()
+        condition = self._condition()
+        wanted = f"{several}{threads}" if condition is None else f"{condition} ? {several}{threads} : 1"
+        return [
+            f"{'' if arrays else 'const '}int {count} = {wanted};",
+            *(PROTOTYPES if arrays else ()),
+            *(line for p in arrays for line in self._memory(p)),
+            *(line for p in scalars for line in self._before(p)),
+            f"#pragma omp parallel for{ordered} schedule(static, 1) if({count} > 1)",
+            *braced(f"for (int {part} = 0; {part} < {count}; {part}++)", inner),
+            *(line for p in arrays for line in self._sum_of_parts(p)),
+            *(f"free({p.temporary.memory});" for p in arrays)]
+
+    @property
+    def _count(self) -> str:
+        return self.fresh(f"{self.node.part}s")
+
+    def _condition(self) -> CText | None:
+        """Whether there is enough to do for a team, and for the arrays that its threads would get; None: always."""
+        total = work(self.node.whole, self.index)
+        amount = CText(str(total)) if isinstance(total, int) else total
+        arrays = [p for p in self.node.parts if p.element is None]
+        if is_worth_parts(self.node.whole, [self.scop.array(p.temporary.array) for p in arrays]):
+            return None
+        least = [str(LEAST_WORK), *(f"(double){WORK_PER_ELEMENT} * {self._elements(p)}" for p in arrays)]
+        conditions = [binary(">=", amount, CText(text, Level.PRIMARY)) for text in least]
+        return CText(" && ".join(c.code for c in conditions))
+
+    def _bounds(self) -> Iterator[str]:
+        """The range of a part."""
+        low, length = self.node.whole.lower, self.node.whole.upper - self.node.whole.lower
+        part, count = self.node.part, self._count
+        whole = self.index.bound(length).at(Level.PRIMARY)
+        start = "" if low.is_constant and low.constant == 0 else f"{self.index.bound(low).at(Level.PRIMARY)} + "
+        yield f"const long {self.node.first} = {start}(long){whole} * {part} / {count};"
+        yield f"const long {self.node.end} = {start}(long){whole} * ({part} + 1) / {count};"
+
+    def _before(self, part: ThreadPart) -> Iterator[str]:
+        """The values that every part begins with, read before another part is combined."""
+        if part.operator in SYMBOLS:
+            return
+        for name, dtype, element in self._elements_of(part):
+            yield f"const {dtype.c_name} {self.fresh(f'{name}_before')} = {element};"
+
+    def _beginning(self, part: ThreadPart) -> Iterator[str]:
+        """The declaration of what one part reduces into."""
+        number = self.node.part
+        if part.element is None:
+            yield from self._array(part)
+            return
+        for name, dtype, element in self._elements_of(part):
+            value = (f"{number} ? {neutral(part.operator, dtype)} : {element}" if part.operator in SYMBOLS
+                     else self.fresh(f"{name}_before"))
+            yield f"{dtype.c_name} {name} = {value};"
+
+    def _ordered(self, part: ThreadPart) -> Iterator[str]:
+        """A part's result, into what the parts before it gave."""
+        (name, dtype, element), *places = self._elements_of(part)
+        if part.operator in SYMBOLS:
+            short = part.operator == "product" and dtype.is_integer and dtype.bits < 32    # products of ints overflow
+            both = f"{element} {SYMBOLS[part.operator]} {'(unsigned int)' if short else ''}{name}"
+            yield f"{element} = {self.node.part} ? {f'({dtype.c_name})({both})' if short else both} : {name};"
+            return
+        sign = COMPARISONS[part.operator.removeprefix("arg")]
+        changes = [f"{element} = {name};", *(f"{place} = {own};" for own, _, place in places)]
+        yield from braced(f"if ({name} {sign} {element})", changes)
+
+    def _elements_of(self, part: ThreadPart) -> Iterator[tuple[str, DType, CText]]:
+        """Name, type and original of each variable of a part; the extremum before its places."""
+        assert part.element is not None
+        for temporary, element in ((part.temporary, part.element), *part.places):
+            dtype = self.scop.array(temporary.array).dtype
+            yield temporary.name, accumulator(part.operator, dtype), self.element(element)
+
+    # -- arrays
+
+    def _name(self, part: ThreadPart) -> str:
+        """The array itself in C."""
+        return self.local_names.get(part.temporary.array, part.temporary.array)
+
+    def _elements(self, part: ThreadPart) -> str:
+        extents = extent_texts(self.scop, self.scop.array(part.temporary.array))
+        return " * ".join(f"(long)({extent})" for extent in extents)
+
+    def _stride(self, part: ThreadPart) -> str:
+        """Elements from one part to the next: in whole cache lines, and one line more."""
+        line = LINE_BYTES // self.scop.array(part.temporary.array).dtype.bytes
+        return f"({self._elements(part)} + {2 * line - 1}) / {line} * {line}"
+
+    def _memory(self, part: ThreadPart) -> Iterator[str]:
+        """Memory for the parts but the first; where there is none, there is one part."""
+        dtype, memory, count = self.scop.array(part.temporary.array).dtype, part.temporary.memory, self._count
+        size = f"(unsigned long)({count} - 1) * ({self._stride(part)}) * {dtype.bytes}"
+        yield f"{dtype.c_name} *{memory} = {count} > 1 ? aligned_alloc({LINE_BYTES}, {size}) : 0;"
+        yield f"{count} = {memory} ? {count} : 1;"
+
+    def _array(self, part: ThreadPart) -> Iterator[str]:
+        """The array of one part, set by its own thread: the first one is the array itself."""
+        array, name = self.scop.array(part.temporary.array), part.temporary.name
+        c_name, number = array.dtype.c_name, self.node.part
+        extents = extent_texts(self.scop, array)
+        rows = "".join(f"[{extent}]" for extent in extents[1:])
+        own = f"{part.temporary.memory} + ({number} - 1) * ({self._stride(part)})"
+        pointer = f"{c_name} (*{name}){rows}" if rows else f"{c_name} *{name}"
+        cast = f"({c_name} (*){rows})" if rows else ""
+        yield f"{pointer} = {number} ? {cast}({own}) : {self._name(part)};"
+        element = self.fresh("element")
+        head = f"for (long {element} = 0; {element} < {self._elements(part)}; {element}++)"
+        target = f"(({c_name} *){name})[{element}]"
+        yield from braced(f"if ({number})", [head, f"{INDENT}{target} = {neutral(part.operator, array.dtype)};"])
+
+    def _sum_of_parts(self, part: ThreadPart) -> Iterator[str]:
+        """The other parts into the array, one after the other; elements are independent."""
+        array, number, element = self.scop.array(part.temporary.array), self.node.part, self.fresh("element")
+        target = f"(({array.dtype.c_name} *){self._name(part)})[{element}]"
+        source = f"{part.temporary.memory}[({number} - 1) * ({self._stride(part)}) + {element}]"
+        if part.operator in COMPARISONS:
+            sign = COMPARISONS[part.operator]
+            change = f"{target} = {source} {sign} {target} ? {source} : {target};"
+        else:
+            wraps = can_overflow(part.operator, array.dtype)
+            cast = f"({unsigned(promote(array.dtype)).c_name})" if wraps else ""
+            change = f"{target} {SYMBOLS[part.operator]}= {cast}{source};"
+        loop = ["#pragma omp parallel for simd",
+                f"for (long {element} = 0; {element} < {self._elements(part)}; {element}++)", INDENT + change]
+        yield from braced(f"for (int {number} = 1; {number} < {self._count}; {number}++)", loop)
+
+
+def neutral(operator: str, dtype: DType) -> str:
+    """The value that changes nothing, in C."""
+    largest = (1 << (dtype.bits - (dtype.kind is Kind.SIGNED))) - 1
+    suffix = ("u" if dtype.kind is Kind.UNSIGNED else "") + ("l" if dtype.bits > 32 else "")
+    match operator:
+        case "sum":
+            return "-0.0" if dtype.is_float else "0"     # 0.0 would change a sum of negative zeros
+        case "product":
+            return "1"
+        case "and":
+            return "-1"
+        case "or" | "xor":
+            return "0"
+        case "max":
+            if dtype.is_float:
+                return "-__builtin_inf()"
+            return f"-{largest}{suffix} - 1" if dtype.kind is Kind.SIGNED else "0"
+        case "min":
+            return "__builtin_inf()" if dtype.is_float else f"{largest}{suffix}"
+        case _:
+            raise ValueError(f"no neutral value of {operator}")

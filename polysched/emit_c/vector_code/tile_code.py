@@ -1,0 +1,466 @@
+"""A full register tile -> straight C: unrolled points, vectors along the simd edge, accumulators in registers.
+
+Example of what comes out for `C[i][j] += A[i][k] * B[k][j]` with edges i (2) and j (32, lanes of 16):
+
+    f32x16 C_0_0 = *(f32x16 *)&C[i][j];  ...
+    for (long k = 0; k < n; k++) {
+      const float A_0 = A[i][k];
+      const f32x16 B_0 = *(f32x16 *)&B[k][j];
+      C_0_0 += A_0 * B_0;  ...
+    }
+    *(f32x16 *)&C[i][j] = C_0_0;  ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+from polysched.emit_c.bodies.operations import waits_for_divider
+from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
+from polysched.emit_c.loop_ir.facts import Facts, depends_on
+from polysched.emit_c.loop_ir.index import Comparison
+from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
+from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
+from polysched.emit_c.register_tiles.accumulators import TileAccess, offset_name, promotion_levels
+from polysched.emit_c.register_tiles.shared_rows import SharedRows, shared_rows
+from polysched.emit_c.register_tiles.tile_accesses import (
+    Lanes,
+    Point,
+    Reach,
+    iterators_at,
+    packed_reach,
+    points,
+    private_reach,
+    reach,
+)
+from polysched.emit_c.scalar_code.c_text import CText
+from polysched.emit_c.scalar_code.expressions import (
+    ExpressionPrinter,
+    element_template,
+    fill_element,
+    temporary_element,
+)
+from polysched.emit_c.scalar_code.index_printer import IndexPrinter
+from polysched.emit_c.scalar_code.loop_head import loop_head
+from polysched.emit_c.scalar_code.statements import braced
+from polysched.emit_c.scalar_code.vector_dtypes import computed_dtypes
+from polysched.emit_c.scalar_code.vector_types import VectorTypes, has_vectors
+from polysched.emit_c.vector_code.conversion_steps import FAR
+from polysched.emit_c.vector_code.cut_tiles import CutTile, sums_of
+from polysched.emit_c.vector_code.overlapping_reads import OverlappingReads, overlapping_rows, read_beyond
+from polysched.emit_c.vector_code.partial_results import PartialResults
+from polysched.emit_c.vector_code.tile_fetches import TileFetches
+from polysched.emit_c.vector_code.tile_scope import Piece, TileScope
+from polysched.emit_c.vector_code.transposition import Transposition, is_square
+from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter, vector_at
+from polysched.emit_c.vector_code.vector_statements import add_statements
+from polysched.emit_c.vector_code.windows import Window, windows
+from polysched.emit_c.vector_math import VectorMath
+from polysched.scop.body import assignments
+from polysched.scop.dtypes import DType
+from polysched.scop.scop import Access, Scop
+from polysched.tiling.planning.register_shape import MOST_FOLDED
+
+MOST_UNROLLED = 8    # iterations of a loop of a sum,
+MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileCode:
+    """Prints one register tile.
+
+    Parameters
+    ----------
+    tile : what to print.
+    scop : holds the bodies.
+    printer_for : the scalar printer of a statement given the values of its iterators.
+    types : declares vector types.
+    taken : names that must not be made up.
+    in_use : names of all loop variables around and inside the tile.
+    facts : what holds around the tile.
+    vector_bits : width of a vector register; 0 for scalar code.
+    index : prints linear forms.
+    local_names : C names of the region-local arrays.
+    math : declares functions of math.h on vectors; None leaves calls to the C library.
+    around : the variable of the loop right around the tile.
+    """
+
+    tile: RegisterTile
+    scop: Scop
+    printer_for: Callable[[StatementInstance, Point], ExpressionPrinter]
+    types: VectorTypes
+    taken: TakenNames
+    in_use: frozenset[str]
+    facts: Facts
+    vector_bits: int
+    index: IndexPrinter
+    local_names: Mapping[str, str]
+    math: VectorMath | None = None
+    around: str | None = None
+
+    def lines(self) -> list[str]:
+        """The lines of the tile, inside a scope in which the edge variables are declared.
+
+        Raises
+        ------
+        NotVectorised : the body has no form in registers; the loops have to be printed instead.
+        """
+        lanes = self.lanes
+        accesses = self._accesses(lanes)
+        levels = promotion_levels(self.tile, [a for a in accesses if not self._is_own(a)], self.facts)
+        registers = self._registers(accesses, levels)
+        own = self._private_registers(accesses)
+        parts = PartialResults(tile=self.tile, scop=self.scop, types=self.types, taken=self.taken, in_use=self.in_use,
+                               lanes=lanes, element=self._element, math=self.math)
+        body = [f"{self._type(key, piece)} {piece.text};" for key, piece in own.items()]
+        cut = self._cut(accesses, levels) if self.tile.within else None
+        overlap = self._overlap(accesses)
+        seen = {key: piece for window in self._windows for key, piece in window.elements(self.index)}
+        body += [*overlap.loads(), *self._body(registers | own | overlap.registers() | seen, frozenset(
+            a.generic.array for a in accesses if a.writes), parts, cut), *overlap.ends()]
+        written = frozenset(key for a in accesses if a.writes for key in a.keys)
+        copies = {} if cut is None else {
+            key: cut.element(array, point) for a in accesses if (array := a.generic.array) in cut.sums
+            for key, point in zip(a.keys, points(self.tile.edges, lanes), strict=True)}
+        nest = self._nest(0, body, _Held(registers, levels, written, copies), self.facts)
+        if overlap.rows:
+            nest = self._if_it_runs([*overlap.beginnings(), *nest], self.tile.loops[0], self.facts)
+        lines = [*parts.beginnings(), *nest, *parts.combinations()]
+        return lines if cut is None else [*cut.before(), *lines, *cut.after()]
+
+    def _cut(self, accesses: Sequence[TileAccess], levels: Mapping[str, int]) -> CutTile:
+        if self.tile.private or self.tile.partials:
+            raise NotVectorised("a cut tile has no variables of its own")
+        return CutTile(tile=self.tile, scop=self.scop, sums=sums_of(self.tile, self.scop, accesses, levels, self.lanes),
+                       place=self._place, index=self.index, taken=self.taken, in_use=self.in_use, types=self.types,
+                       lanes=self.lanes)
+
+    def copy_of_rows(self, count: int) -> CutTile:
+        """The copy of what tiles along a row sum up, the first of which this one is.
+
+        Parameters
+        ----------
+        count : of all rows.
+        """
+        accesses = self._accesses(self.lanes)
+        cut = self._cut(accesses, promotion_levels(self.tile, accesses, self.facts))
+        rows, columns = self.tile.edges
+        whole = replace(rows, count=count)
+        return replace(cut, around=True, tile=replace(self.tile, edges=(whole, columns), within=tuple(
+            (edge.base, edge.base + edge.count) for edge in (whole, columns))))
+
+    def holds_elements(self) -> bool:
+        """Whether some element that is not a variable already lives in a register around all loops of the tile."""
+        accesses = [a for a in self._accesses(self.lanes) if not self._is_own(a)]
+        levels = promotion_levels(self.tile, accesses, self.facts)
+        return any(level == 0 and not self.scop.array(array).c_element.isidentifier()
+                   for array, level in levels.items())
+
+    def scatters(self) -> bool:
+        """Whether vectors are written to elements that lie apart."""
+        apart = (Lanes.SPREAD, Lanes.STRIDED)
+        return self._edge is not None and any(
+            a.writes and a.generic.lanes in apart for a in self._accesses(2) if not self._is_own(a))
+
+    def converts_far(self) -> bool:
+        """Whether a statement computes with values so much wider than elements that move along the lanes.
+
+        Compilers read such elements in whole vectors and widen them part by part, and compute with short integers where
+        no value is longer; vectors with one number of lanes for all types are two to eight times slower.
+        """
+        statements = ((instance, self.scop.statement(instance.statement)) for instance in instances(self.tile.body))
+        return any(max(d.bits for d in computed_dtypes(statement)) >= FAR * self.scop.array(access.array).dtype.bits
+                   for instance, statement in statements for access in statement.accesses
+                   if self._reach(instance, access, Point(()), 2).lanes is Lanes.UNIT)
+
+    def computes_integers(self) -> bool:
+        """Whether no value is a float."""
+        return all(dtype.is_integer for dtype in self._dtypes())
+
+    def widest_vector(self, *, also: frozenset[Lanes] = frozenset()) -> int:
+        """Lanes for the body's widest element type; 0 when an access does not move by one element or none does.
+
+        Parameters
+        ----------
+        also : other ways to move that are accepted.
+        """
+        try:
+            dtypes = set(self._dtypes())
+        except NotVectorised:
+            return 0
+        kinds = {a.generic.lanes for a in self._accesses(2)}
+        if not dtypes or not all(has_vectors(d) for d in dtypes) or not kinds <= {Lanes.UNIT, Lanes.UNIFORM} | also:
+            return 0
+        return self.vector_bits // max(dtype.bits for dtype in dtypes) if kinds - {Lanes.UNIFORM} else 0
+
+    @property
+    def _edge(self) -> str | None:
+        return next((edge.variable for edge in self.tile.edges if edge.simd), None)
+
+    @cached_property
+    def lanes(self) -> int:
+        """Lanes of every vector: as many as fit for the widest type and divide the simd edge."""
+        edge = next((edge for edge in self.tile.edges if edge.simd), None)
+        if edge is None or not self.vector_bits:
+            if edge is not None:
+                raise NotVectorised("the target has no vectors")
+            return 1
+        dtypes = set(self._dtypes())
+        if not all(has_vectors(dtype) for dtype in dtypes):
+            raise NotVectorised("an element type has no vector form")
+        lanes = self.vector_bits // max(dtype.bits for dtype in dtypes)
+        while lanes > 1 and edge.count % lanes:
+            lanes //= 2
+        if lanes == 1:
+            raise NotVectorised("the simd edge is too short for a vector")
+        return lanes
+
+    def _dtypes(self) -> Iterable[DType]:
+        for instance in instances(self.tile.body):
+            yield from computed_dtypes(self.scop.statement(instance.statement))
+
+    def _accesses(self, lanes: int) -> list[TileAccess]:
+        made = []
+        at = points(self.tile.edges, lanes)
+        for instance in instances(self.tile.body):
+            for access in self.scop.statement(instance.statement).accesses:
+                generic = self._reach(instance, access, Point(()), lanes)
+                keys = tuple(dict.fromkeys(self._reach(instance, access, point, lanes) for point in at))
+                made.append(TileAccess(generic, keys, access.is_write))
+        return made
+
+    def _reach(self, instance: StatementInstance, access: Access, point: Point, lanes: int) -> Reach:
+        packed = self.printer_for(instance, point).packed_access(access)
+        if packed is not None:
+            return packed_reach(packed, lanes)
+        array = self.scop.array(access.array)
+        if array.name in self._private or any(p.array == array.name for p in self.tile.partials):
+            return private_reach(array, self._edge, lanes)
+        iterators = iterators_at(self.scop, instance, point)
+        return reach(array, access, iterators, self._edge, lanes, temporary=self._temporaries.get(array.name))
+
+    @cached_property
+    def _private(self) -> dict[str, str]:
+        """C name by array of the variables that every point has to itself."""
+        return {t.array: t.name for t in self.tile.private}
+
+    @cached_property
+    def _temporaries(self) -> dict[str, Temporary]:
+        """What is declared around the tile in the place of temporary arrays."""
+        return {t.array: t for instance in instances(self.tile.body) for t in instance.temporaries}
+
+    @cached_property
+    def _wrapping(self) -> frozenset[str]:
+        """Arrays of signed integers that are updated in unsigned arithmetic."""
+        statements = [self.scop.statement(instance.statement) for instance in instances(self.tile.body)]
+        return frozenset(s.access(item.target).array for s in statements for item in assignments(s.body)
+                         if item.dtype != unsigned(item.dtype) == item.value.dtype)
+
+    def _is_own(self, access: TileAccess) -> bool:
+        """Whether every lane has an element of its own for the access."""
+        return self._is_private(access) or any(p.array == access.generic.array for p in self.tile.partials)
+
+    def _is_private(self, access: TileAccess) -> bool:
+        return access.generic.array in self._private
+
+    def _private_registers(self, accesses: list[TileAccess]) -> dict[Reach, Piece]:
+        """A variable per temporary that lives in one iteration of the tile."""
+        return {a.generic: Piece(CText(self._private[a.generic.array]), self.scop.array(a.generic.array).dtype,
+                                 a.generic.lanes is Lanes.UNIT)
+                for a in accesses if self._is_private(a)}
+
+    def _registers(self, accesses: list[TileAccess], levels: dict[str, int]) -> dict[Reach, Piece]:
+        registers: dict[Reach, Piece] = {}
+        used = set(self.in_use)
+        for array, level in levels.items():
+            moving = frozenset(loop.variable for loop in self.tile.loops[level:])
+            keys = list(dict.fromkeys(k for a in accesses if a.generic.array == array for k in a.keys
+                                      if not _depends(k, moving)))
+            for number, key in enumerate(keys):
+                alone = len(keys) == 1 and not self.tile.edges
+                stem = identifier_of(array)
+                wish = f"{stem}_held" if alone else offset_name(stem, key, keys[0], number)
+                name = self.taken.fresh(wish, frozenset(used))
+                used.add(name)
+                vector = key.lanes in (Lanes.UNIT, Lanes.SPREAD)
+                dtype = self.scop.array(array).dtype
+                if array in self._wrapping:
+                    dtype = unsigned(dtype) if vector else accumulator("sum", dtype)
+                registers[key] = Piece(CText(name), dtype, vector)
+        return registers
+
+    def _body(self, registers: dict[Reach, Piece], written: frozenset[str], parts: PartialResults,
+              cut: CutTile | None) -> list[str]:
+        names = self.in_use | {piece.text.code for piece in registers.values()}
+        square = is_square(self.tile, self.lanes)
+        lines, columns = self._transposition().columns() if square else ([], {})
+        registers, names = registers | columns, names | {line.split()[2] for line in lines}
+        scope = TileScope(registers=registers, written=written, taken=self.taken, in_use=names, lines=lines)
+        shares_divisors = waits_for_divider(self.tile, self.scop)
+        for number, point in enumerate(points(self.tile.edges, self.lanes)):
+            for instance in instances(self.tile.body):
+                read = point if cut is None else cut.read_point(point)
+                held = registers | parts.at_point(number) | self._moved(registers, instance, point, read)
+                printer = VectorPrinter(scalar=self.printer_for(instance, read), types=self.types, lanes=self.lanes,
+                                        edge=self._edge, scope=replace(scope, registers=held), math=self.math,
+                                        shares_divisors=shares_divisors, reads_once=self._reads_once(),
+                                        past_caches=self.tile.past_caches, sums_up=bool(self.tile.partials))
+                add_statements(self.scop.statement(instance.statement).body, printer)
+        return scope.lines
+
+    def _reads_once(self) -> bool:
+        """Whether compilers would read a vector of a panel again for each row that shares it.
+
+        They do where rows are few, and where a loop is unrolled whose sums leave hardly a register.
+        """
+        return 1 < self._rows <= MOST_FOLDED or self._shared_rows.leave_no_register
+
+    def _moved(self, registers: Mapping[Reach, Piece], instance: StatementInstance, point: Point,
+               read: Point) -> dict[Reach, Piece]:
+        """The registers of a point under the elements that are spelled as at another."""
+        if read == point:
+            return {}
+        moved = {}
+        for access in self.scop.statement(instance.statement).accesses:
+            own = self._reach(instance, access, point, self.lanes)
+            if own in registers:
+                moved[self._reach(instance, access, read, self.lanes)] = registers[own]
+        return moved
+
+    def _transposition(self) -> Transposition:
+        return Transposition(tile=self.tile, accesses=self._accesses(self.lanes), lanes=self.lanes, scop=self.scop,
+                             types=self.types, taken=self.taken, in_use=self.in_use, place=self._place)
+
+    def reads_strided(self) -> bool:
+        """Whether some element is read that lies apart from lane to lane within a row, and none so is written."""
+        strided = [a for a in self._accesses(2) if a.generic.lanes is Lanes.STRIDED]
+        return bool(strided) and not any(a.writes for a in strided)
+
+    def reads_transposed(self) -> bool:
+        """Whether everything that lies apart from lane to lane is read in blocks that are transposed in registers."""
+        return self._transposition().covers_all()
+
+    def _nest(self, level: int, body: list[str], held: _Held, facts: Facts) -> list[str]:
+        """The loops from `level` inwards with the registers that live around each of them."""
+        if level == len(self.tile.loops):
+            return [*self._barrier(), *self._fetches.panel_rows(), *self._fetches.later_rows(), *body]
+        loop = self.tile.loops[level]
+        inner = self._nest(level + 1, body, held, facts.inside(loop))
+        lines = [*self._unrolled(level), *braced(loop_head(loop, self.index), inner)]
+        if level == self._first_unrolled:
+            lines = [*(line for window in self._windows for line in window.declaration(self.index)), *lines]
+        around = [(key, piece) for key, piece in held.registers.items() if held.levels[key.array] == level]
+        if not around:
+            return lines
+        lines = [*(f"{self._type(key, piece)} {piece.text} = {self._memory(key, piece, held)};"
+                   for key, piece in around),
+                 *self._fetches.next_tile(key for key, _ in around),
+                 *lines,
+                 *(f"{self._memory(key, piece, held)} = {piece.text};" for key, piece in around if key in held.written)]
+        return self._if_it_runs(lines, loop, facts)
+
+    def _if_it_runs(self, lines: list[str], loop: For, facts: Facts) -> list[str]:
+        if facts.runs(loop):
+            return lines
+        return braced(f"if ({self.index.condition(Comparison('>', loop.upper, loop.lower))})", lines)
+
+    def _overlap(self, accesses: Sequence[TileAccess]) -> OverlappingReads:
+        return OverlappingReads(tile=self.tile, rows=overlapping_rows(self.tile, accesses, self.lanes, self.scop),
+                                lanes=self.lanes, scop=self.scop, types=self.types, taken=self.taken,
+                                in_use=self.in_use, place=self._place, macros=self.index.macros)
+
+    def reads_beyond(self) -> int | None:
+        """How far a loop over vectors reads for the next one; None where vectors share nothing."""
+        rows = overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop)
+        return read_beyond(rows, self.lanes) if rows else None
+
+    def _unrolled(self, level: int) -> list[str]:
+        """A pragma for short loops over which neighbouring points of the tile read the same elements."""
+        inner = self.tile.loops[level:]
+        lengths = [loop.upper - loop.lower for loop in inner]
+        if any(not n.is_constant or loop.step != 1 for n, loop in zip(lengths, inner, strict=True)):
+            return []
+        total = prod(n.constant for n in lengths)
+        short = all(1 < n.constant <= MOST_UNROLLED for n in lengths)
+        if not short or total * len(points(self.tile.edges, self.lanes)) > MOST_POINTS:
+            return []
+        if not self._shared_rows.reaches:
+            return []
+        return [f"#pragma GCC unroll {1 if self._shared_rows.are_rolled else lengths[0].constant}"]
+
+    @cached_property
+    def _first_unrolled(self) -> int | None:
+        """The outermost loop that is unrolled since points share what they read."""
+        return next((n for n in range(len(self.tile.loops)) if self._unrolled(n)), None)
+
+    @cached_property
+    def _windows(self) -> tuple[Window, ...]:
+        """Pointers to what sums leave no registers for."""
+        if self._first_unrolled is None or not self._shared_rows.leave_no_register:
+            return ()
+        shared = [a for a in self._accesses(self.lanes) if a.generic in self._shared_rows.reaches]
+        return windows(shared, frozenset(loop.variable for loop in self.tile.loops[self._first_unrolled:]),
+                       array=self.scop.array, local_names=self.local_names,
+                       fresh=lambda wish, used: self.taken.fresh(wish, self.in_use | used))
+
+    @cached_property
+    def _shared_rows(self) -> SharedRows:
+        reached = (self._reach(instance, access, Point(()), self.lanes) for instance in instances(self.tile.body)
+                   for access in self.scop.statement(instance.statement).accesses)
+        return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
+                           registers=32 if self.vector_bits >= 512 else 16)
+
+    @property
+    def _rows(self) -> int:
+        return prod(edge.count for edge in self.tile.edges if not edge.simd)
+
+    @property
+    def _fetches(self) -> TileFetches:
+        return TileFetches(tile=self.tile, scop=self.scop, place=self._place, around=self.around,
+                           printer_for=lambda instance: self.printer_for(instance, Point(())))
+
+    def _barrier(self) -> list[str]:
+        """Nothing, but no compiler keeps elements for the next iteration across it."""
+        return ['__asm__ volatile("" : : : "memory");'] if self._shared_rows.are_left else []
+
+    def _place(self, key: Reach) -> CText:
+        temporary = self._temporaries.get(key.array)
+        if temporary is not None:
+            return temporary_element(temporary, key.subscripts or (), self.index)
+        template = element_template(self.scop.array(key.array), len(key.subscripts or ()), self.local_names)
+        return fill_element(template, [self.index.form(form).text for form in key.subscripts or ()])
+
+    def _type(self, key: Reach, piece: Piece) -> str:
+        if not piece.vector:
+            return piece.dtype.c_name
+        return self.types.name(piece.dtype, self.lanes if key.lanes is Lanes.SPREAD else key.span)
+
+    def _element(self, partial: Partial) -> CText:
+        """The element that is reduced into."""
+        forms = partial.subscripts
+        temporary = self._temporaries.get(partial.array)
+        key = Reach(partial.array, forms if temporary is None else temporary.subscripts(forms), Lanes.UNIFORM, 1)
+        return self._place(key)
+
+    def _memory(self, key: Reach, piece: Piece, held: _Held) -> CText:
+        """The place in memory that a register stands for."""
+        element = held.copies.get(key) or self._place(key)
+        return vector_at(element, self._type(key, piece)) if piece.vector else element
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Registers by element, the loop around which each array's live, which elements are written, and copies of them."""
+
+    registers: dict[Reach, Piece]
+    levels: dict[str, int]
+    written: frozenset[Reach]
+    copies: Mapping[Reach, CText]
+
+
+def _depends(key: Reach, names: frozenset[str]) -> bool:
+    return any(depends_on(form, names) for form in key.subscripts or ())
+

@@ -1,0 +1,80 @@
+"""What a register tile fetches into the caches before it is read: panels' rows, rows of later loops, the next tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+from polysched.emit_c.loop_ir.facts import depends_on
+from polysched.emit_c.loop_ir.index import Variable, substitute, variable
+from polysched.emit_c.loop_ir.loops import Panel, RegisterTile, StatementInstance, instances
+from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, Reach, packed_at
+from polysched.emit_c.scalar_code.c_text import CText
+from polysched.emit_c.scalar_code.expressions import ExpressionPrinter
+from polysched.scop.scop import Scop
+from polysched.tiling.footprints.streams import fetched, fetched_ahead
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileFetches:
+    """The prefetches of one register tile.
+
+    Parameters
+    ----------
+    tile : fetches.
+    scop : holds the arrays.
+    place : the C text of an element.
+    printer_for : the scalar printer of a statement at the tile's first point.
+    around : the variable of the loop right around the tile.
+    """
+
+    tile: RegisterTile
+    scop: Scop
+    place: Callable[[Reach], CText]
+    printer_for: Callable[[StatementInstance], ExpressionPrinter]
+    around: str | None
+
+    def next_tile(self, keys: Iterable[Reach]) -> Iterator[str]:
+        """The places of registers in the next tile, fetched while this one is computed."""
+        edge = next((edge for edge in self.tile.edges if edge.variable == self.tile.ahead), None)
+        if edge is None or edge.count < 2 or not self.tile.panels:
+            return
+        further = {edge.variable: variable(edge.variable) + edge.count}
+        for key in keys:
+            forms = tuple(substitute(form, further) for form in key.subscripts or ())
+            if forms != key.subscripts:
+                yield f"__builtin_prefetch(&{self.place(replace(key, subscripts=forms))}, 1);"
+
+    def panel_rows(self) -> Iterator[str]:
+        """Rows of panels too long for the first cache, fetched into it while rows before them are used."""
+        edge = next((edge for edge in self.tile.edges if edge.simd), None)
+        around = frozenset(loop.variable for loop in self.tile.loops)
+        for panel in self.tile.panels if edge is not None and around else ():
+            step = panel.subscripts[-2].coefficient(Variable(self.tile.loops[-1].variable)) if panel.in_lanes else 0
+            inside = panel.subscripts[len(panel.subscripts) - len(panel.extents):]
+            rows = prod(n for n, form in zip(panel.extents, inside, strict=True) if depends_on(form, around))
+            if step != 1 or edge is None:
+                continue
+            width = panel.value.dtype.bytes
+            for instance in instances(self.tile.body):
+                if instance.statement != panel.statement:
+                    continue
+                operand = packed_at(self.tile, instance.statement, Point(()))[panel.value]
+                element = self.printer_for(instance).panel_element(operand)
+                yield from fetched_ahead(f"&{element}", row_bytes=edge.count * width,
+                                         panel_bytes=rows * panel.extents[-1] * width,
+                                         read_again=self._is_read_again(panel))
+
+    def later_rows(self) -> Iterator[str]:
+        """Rows of a later loop."""
+        for row in self.tile.fetched:
+            element = self.place(Reach(row.array, row.subscripts, Lanes.UNIFORM, 1))
+            yield from fetched(f"&{element.code}", bytes_ahead=row.bytes_ahead,
+                               count_bytes=self.scop.array(row.array).dtype.bytes * self.tile.edges[0].count)
+
+    def _is_read_again(self, panel: Panel) -> bool:
+        """Whether the loop right around the tile goes on to a tile that reads the same of a panel."""
+        bases = {edge.variable: edge.base for edge in self.tile.edges}
+        return self.around is not None and not any(
+            depends_on(substitute(form, bases), frozenset({self.around})) for form in panel.subscripts)

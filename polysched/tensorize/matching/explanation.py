@@ -1,0 +1,229 @@
+"""Why there is no match: the conflicting facts, the nearest miss, and the rewrite that would help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import islpy as isl
+from pysat.examples.rc2 import RC2
+from pysat.formula import WCNF
+
+from polysched.scop.body import Assign, Binary, Cast, Expr, If, Literal, Load, Select, Unary, While, walk
+from polysched.scop.scop import Scop, Statement
+from polysched.scop.serialise import expression_text
+from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.matching.encoding import Encoding, Extents
+from polysched.tensorize.matching.facts import Fact
+from polysched.tensorize.proofs.ideal import ideal_form, multiplies
+from polysched.tensorize.software.elements import scattered
+
+MOST_MAPPINGS = 100   # of which the one that needs least padding is named
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Why one statement cannot be computed by the instruction.
+
+    Parameters
+    ----------
+    conflicts : facts that together exclude every mapping (an unsatisfiable core).
+    nearest : the fewest facts that would have to be otherwise (a minimum correction set); empty when none would do.
+    """
+
+    statement: str
+    intrinsic: str
+    conflicts: tuple[str, ...]
+    nearest: tuple[Fact, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The explanation as plain values."""
+        return {"statement": self.statement, "conflicts": list(self.conflicts),
+                "nearest_miss": [f.text for f in self.nearest],
+                "rewrites": [f.rewrite for f in self.nearest if f.rewrite]}
+
+    def __str__(self) -> str:
+        lines = [f"{self.statement}: no match with {self.intrinsic}", *(f"  because {c}" for c in self.conflicts)]
+        if self.nearest:
+            lines.append(f"  nearest miss: {len(self.nearest)} fact{'s' * (len(self.nearest) > 1)} away")
+            lines += [f"  would help: {f.rewrite} ({f.text})" for f in self.nearest if f.rewrite]
+        return "\n".join(lines)
+
+
+def explain(encoding: Encoding, *, impossible: str = "", refused: tuple[str, ...] = ()) -> Explanation:
+    """The explanation of an encoding without a solution.
+
+    Parameters
+    ----------
+    impossible : what dependences forbid altogether.
+    refused : mappings that isl refused.
+    """
+    statement, name = encoding.fragment.statement.name, encoding.intrinsic.name
+    if not encoding.assignments:
+        return _other_form(encoding)
+    if impossible:
+        return Explanation(statement=statement, intrinsic=name, conflicts=(impossible,))
+    if refused:
+        return Explanation(statement=statement, intrinsic=name, conflicts=refused)
+    if short := _too_short(encoding):
+        return Explanation(statement=statement, intrinsic=name, conflicts=tuple(f.text for f in short), nearest=short)
+    core = encoding.core()
+    if not core:
+        return Explanation(statement=statement, intrinsic=name, conflicts=_structure(encoding))
+    return Explanation(statement=statement, intrinsic=name, conflicts=tuple(f.text for f in core),
+                       nearest=nearest_miss(encoding))
+
+
+def nearest_miss(encoding: Encoding) -> tuple[Fact, ...]:
+    """The fewest facts to change so that a mapping exists (MaxSAT; Ignatiev, Morgado, Marques-Silva, RC2, 2019)."""
+    formula = WCNF()
+    formula.extend(encoding.clauses)
+    for variable in encoding.hindrance.values():
+        formula.append([-variable], weight=1)
+    with RC2(formula) as solver:
+        model = solver.compute()
+    if model is None:
+        return ()
+    true = set(model)
+    return tuple(f for f, v in encoding.hindrance.items() if v in true)
+
+
+def unread(scop: Scop, statement: Statement, intrinsic: Intrinsic) -> Explanation:
+    """Why a statement is no single assignment of known elements."""
+    body, rewrite = statement.body, ""
+    if len(body) == 1 and isinstance(body[0], If):
+        condition = expression_text(scop, statement, body[0].condition)
+        why = f"whether it runs depends on data ({condition}), and an instruction runs always"
+        if _adds(statement, body[0]):
+            rewrite = f"let the condition choose an operand: multiply by ({condition}) ? factor : 0"
+    elif len(body) == 1 and isinstance(body[0], While):
+        why = "it is a loop that ends by data"
+    elif len(body) != 1:
+        why = f"it consists of {len(body)} assignments that stay together"
+    else:
+        why, rewrite = _unknown_element(scop, statement)
+    nearest = (Fact("statement", why, rewrite),) if rewrite else ()
+    return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(why,), nearest=nearest)
+
+
+def _unknown_element(scop: Scop, statement: Statement) -> tuple[str, str]:
+    """Why it is not known which element a statement accesses or where it lies, and a rewrite."""
+    for access in sorted(statement.accesses, key=lambda a: a.is_write):
+        array, moved = access.array, "" if access.is_write else f"copy {access.array} into the order of the loops first"
+        where = f"{array}[{']['.join(expression_text(scop, statement, s) for s in access.subscripts)}]"
+        if not access.exact and any(isinstance(x, Load) for s in access.subscripts for x in walk(s)):
+            return f"which element {where} is depends on data", moved
+        if not access.exact:
+            return f"which element {where} is cannot be said by multiples of the loops for all sizes", moved
+        if apart := scattered(scop.array(array), statement.accesses):
+            return apart, f"use an array of its own for {array}"
+        if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
+            return f"which element {where} is cannot be said by multiples of the loops, or it has no iteration", moved
+    return "it has no iteration at these sizes", ""
+
+
+def _adds(statement: Statement, branch: If) -> bool:
+    """The branch only adds to one element, and its condition does not look at the result."""
+    if branch.otherwise or len(branch.then) != 1 or not isinstance(item := branch.then[0], Assign):
+        return False
+    read = {statement.access(x.reference).array for x in walk(branch.condition) if isinstance(x, Load)}
+    return item.op in ("+", "-") and statement.access(item.target).array not in read
+
+
+def _other_form(encoding: Encoding) -> Explanation:
+    """The update is another polynomial (or none) of its operands than the instruction's."""
+    fragment, intrinsic = encoding.fragment, encoding.intrinsic
+    statement, target = fragment.statement, fragment.target
+    old = expression_text(fragment.scop, statement, fragment.result)
+    mine = expression_text(fragment.scop, statement, fragment.update)
+    contraction = intrinsic.contraction
+    ideal = ideal_form(contraction.update, {})
+    terms = [_term(m, c) for m, c in ideal.terms] if ideal is not None else []
+    theirs = f"{contraction.output} = {' + '.join(sorted(terms, key=len))}".replace("+ -", "- ")
+    if not multiplies(intrinsic):
+        theirs = f"{contraction.output} = {_plain_text(contraction.update)}"
+    text = (f"the statement's update has not the form that {intrinsic.name} computes: {old} = {mine} "
+            f"against {theirs}")
+    form = ideal_form(fragment.update, {})
+    rewrite = ""
+    if form is not None and multiplies(intrinsic):
+        kept = [(m, c) for m, c in form.terms if target in m]
+        added = [m for m, _ in form.terms if target not in m]
+        numbers = sum(intrinsic.operand(e.array).mode is LoadMode.VALUE for e in contraction.inputs)
+        degree = max((len(m) for m, _ in ideal.terms if str(contraction.output) not in m), default=0) if ideal else 0
+        degree -= numbers   # any product has the factor one
+        products = sum(len(m) >= degree for m in added)   # without one there is nothing that the instruction adds
+        if products and any(m.count(target) > 1 or len(m) > 1 or c != 1 for m, c in kept):
+            rewrite = f"scale or combine {old} in a statement of its own, ahead of the loop that adds"
+        elif products and not kept and not any(target in atom for m in added for atom in m):
+            rewrite = f"write the sum as {old} += ..., behind a statement that clears it"
+        elif products and len(added) > len(terms) - 1:   # more than the instruction adds
+            rewrite = f"one statement per product: the update adds {len(added)} terms"
+    fact = (Fact("form", text, rewrite),) if rewrite else ()
+    return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)
+
+
+def _plain_text(e: Expr) -> str:
+    """An update of an instruction as C, without conversions."""
+    match e:
+        case Load():
+            return e.reference
+        case Literal():
+            return e.text
+        case Cast():
+            return _plain_text(e.operand)
+        case Unary():
+            return e.op + _plain_text(e.operand)
+        case Binary():
+            compares = e.op in ("<", ">", "<=", ">=")
+            sides = [f"({_plain_text(x)})" if isinstance(x, Binary) and x.op != e.op and not compares
+                     else _plain_text(x) for x in (e.left, e.right)]
+            return f"{sides[0]} {e.op} {sides[1]}"
+        case Select():
+            return f"({_plain_text(e.condition)} ? {_plain_text(e.then)} : {_plain_text(e.otherwise)})"
+        case _:
+            return str(e)
+
+
+def _term(variables: tuple[str, ...], factor: Fraction) -> str:
+    """`-2 * a * b`."""
+    sign = "-" if factor < 0 else ""
+    return sign + " * ".join([*([str(abs(factor))] if abs(factor) != 1 or not variables else []), *variables])
+
+
+def _too_short(encoding: Encoding) -> tuple[Fact, ...]:
+    """Where only the extents are to blame: the dimensions that the largest mapping does not fill, and the padding."""
+    if encoding.extents is not Extents.REACH:
+        return ()
+    padded = replace(encoding, extents=Extents.ANY, learned=[])
+    fragment = encoding.fragment
+    mappings = sorted(padded.solutions(limit=MOST_MAPPINGS), key=lambda c: [
+        -min(fragment.iterations(m), g.extent or 1) for g, m in zip(encoding.groups, c.loops, strict=True)])
+    facts = []
+    for group, loops in zip(encoding.groups, mappings[0].loops if mappings else (), strict=bool(mappings)):
+        have = fragment.iterations(loops)
+        if loops and group.extent is not None and have < group.extent:
+            words = f"{' and '.join(loops)} {'have' if len(loops) > 1 else 'has'} {have}"
+            facts.append(Fact("padding", f"dimension {group.name} takes {group.extent} iterations, and {words}",
+                              f"pad {' and '.join(loops)} with zeros to {group.extent} iterations, as extents: any "
+                              "does"))
+    return tuple(facts)
+
+
+def _structure(encoding: Encoding) -> tuple[str, ...]:
+    """No fact is to blame: no loop fits any dimension."""
+    lines = []
+    output = encoding.intrinsic.contraction.output.array
+    for loop in encoding.loops:
+        if loop in encoding.fixed_outside:
+            lines.append(encoding.fixed_outside[loop])
+            continue
+        assignment = encoding.assignments[0]
+        names = [output, *(n for n, _ in assignment.operands)]
+        mine = [n for n in names if loop in encoding.software_loops(assignment, n)]
+        wanted = ", ".join(f"{g.name} indexes {' and '.join(sorted(g.indexes))}" for g in encoding.groups)
+        lines.append(f"loop {loop} indexes {' and '.join(mine) or 'no operand'}; {wanted}")
+    if encoding.extents.value == "reach":
+        lines.append("and the loops have to fill every dimension (extents: reach)")
+    return tuple(lines) or ("the statement has no loop with more than one iteration",)

@@ -1,0 +1,195 @@
+"""One checked way to compute a statement with an instruction: its layouts, executions and cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from polysched.scop.body import Expr, Load
+from polysched.scop.serialise import expression_text
+from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
+from polysched.tensorize.matching.bodies import Assignment
+from polysched.tensorize.matching.encoding import Group
+from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
+from polysched.tensorize.proofs.ideal import vanishes
+from polysched.tensorize.software.fragment import Fragment
+
+COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Match:
+    """One way: checked by isl, with its layouts and cost.
+
+    Parameters
+    ----------
+    loops : per group its loops, outermost first; loops of no group run outside.
+    assignment : what each input operand holds.
+    table : layouts, shared by all matches of one fragment and instruction.
+    overlapping : iterations of different lanes or blocks meet in one element of the result (`C[i + j]`): every one gets
+        a sum of its own, and these are added at the end.
+    ordered : updates of one element keep the program's order.
+    apart : what several statements add to one float is added one statement after the other.
+    rest : the statement of the iterations that fill no whole execution and stay behind; "" where there are none.
+    """
+
+    fragment: Fragment
+    intrinsic: Intrinsic
+    groups: tuple[Group, ...]
+    loops: tuple[tuple[str, ...], ...]
+    assignment: Assignment
+    table: LayoutTable = field(repr=False)
+    overlapping: bool = False
+    ordered: bool = False
+    apart: bool = False
+    rest: str = ""
+
+    @cached_property
+    def outer(self) -> tuple[str, ...]:
+        """The loops around the instruction, outermost first."""
+        inside = {name for members in self.loops for name in members}
+        return tuple(loop.name for loop in self.fragment.loops if loop.name not in inside)
+
+    def is_partial(self, group: int) -> bool:
+        """The group's lanes of the result hold partial sums of one element."""
+        part, written = self.groups[group], self.fragment.loops_of(self.result)
+        return self.intrinsic.output.name in part.indexes and any(n not in written for n in self.loops[group])
+
+    @cached_property
+    def adds_at_the_end(self) -> bool:
+        """The result is first computed in a buffer, several of whose elements are added to one of the program's."""
+        return self.overlapping or any(map(self.is_partial, range(len(self.groups))))
+
+    @property
+    def result(self) -> Load:
+        """The program's element that the instruction's result is."""
+        return self.fragment.result
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the match takes for granted, in words."""
+        lanes = ("partial sums in lanes are added at the end",) if self.adds_at_the_end else ()
+        apart = ("float additions of several statements may be reordered",) if self.apart else ()
+        return (*self.assignment.assumptions, *lanes, *apart)
+
+    def fused_extent(self, group: int) -> int:
+        """Iterations of all loops of a group together."""
+        return self._fused_extents[group]
+
+    @cached_property
+    def _fused_extents(self) -> tuple[int, ...]:
+        return tuple([self.fragment.iterations(members) for members in self.loops])
+
+    def extent(self, group: int) -> int:
+        """The instruction's extent of a group; for a library call, whatever the loops have."""
+        return self.groups[group].extent or self.fused_extent(group)
+
+    @property
+    def executions(self) -> int:
+        """How often the instruction is executed in one iteration of the kept loops."""
+        total = self.fragment.work
+        for group, members in enumerate(self.loops):
+            count, tiles = self.table.tiles(group, members)
+            total = total // count * tiles
+        return total
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the instruction's work that is the program's."""
+        return self.fragment.work / (self.executions * math.prod(self.extent(g) for g in range(len(self.groups))))
+
+    @cached_property
+    def layouts(self) -> tuple[OperandLayout, ...]:
+        """How each operand of the instruction lies in the program's arrays, the result first."""
+        held = {**self.assignment.held, self.intrinsic.output.name: self.fragment.result}
+        return tuple([self.table.layout(o, held[o.name], self.loops) for o in self.table.operands])
+
+    def library_operand(self, layout: OperandLayout) -> LibraryOperand | str:
+        """How an operand is handed to a library function, or why it cannot be."""
+        described = next(o for o in self.table.operands if o.name == layout.operand)
+        held = self.assignment.held.get(layout.operand, self.fragment.result)
+        if isinstance(held, Load) and self.fragment.memory_steps[held.reference] is None:
+            return "its elements do not lie at equal steps"
+        extents = [1 if group is None else self.fused_extent(group) for group, _ in described.subscripts]
+        return library_operand(layout.strides, extents, written=layout.operand == self.intrinsic.output.name)
+
+    def counts_padding(self) -> str:
+        """Why the places that padding adds would change the result; "" where they do not."""
+        known = self.table.padding   # by group and its loops, of all matches
+        for place in enumerate(self.loops):
+            why = known.get(place)
+            if why is None:
+                why = known[place] = self._padding_of(place[0])
+            if why:
+                return why
+        return ""
+
+    def _padding_of(self, group: int) -> str:
+        """The same for the places of one group, which follows from its loops."""
+        part, output = self.groups[group], self.intrinsic.output.name
+        shown = output in part.indexes and not self.is_partial(group)   # else results that nobody stores
+        if shown or self.fused_extent(group) % self.extent(group) == 0 \
+                or vanishes(self.intrinsic, part.indexes - {output}):
+            return ""
+        return (f"dimension {part.name} takes {self.extent(group)} iterations, and what {self.intrinsic.name} "
+                "computes of zeros in the place of missing ones counts")
+
+    def cannot_be_called(self) -> str:
+        """Why the library function cannot take the program's arrays; "" where it can, and for instructions."""
+        for layout in self.layouts if self.intrinsic.library else ():
+            if isinstance(why := self.library_operand(layout), str):
+                return f"operand {layout.operand} cannot be {layout.array}: {why}; {self.intrinsic.name} takes " \
+                       f"{self.intrinsic.operand(layout.operand).stride}"
+        return ""
+
+    @cached_property
+    def cost_cycles(self) -> float:
+        """The least that the match can cost: issue cycles of all executions, and one copy of its operands.
+
+        What a plan of the nest really costs, `emission.cost.plan_cycles`, is not less.
+        """
+        work = self.executions * self.intrinsic.cost.issue_cycles + self.intrinsic.cost.latency_cycles
+        if self.intrinsic.library:
+            work = self.fragment.work / 16 + self.executions * self.intrinsic.cost.latency_cycles
+        return work * self.fragment.times \
+            + COPIED_ELEMENT_CYCLES * self.table.least_elements(self.assignment.held, self.loops)
+
+    @property
+    def copies_for_one_use(self) -> bool:
+        """Some input is packed although each of its elements is used only once."""
+        loops = {loop.name for loop in self.fragment.loops if loop.extent > 1}
+        return any(layout.mode is LoadMode.PACKED
+                   and loops <= self.fragment.loops_of(self.assignment.expression(layout.operand))
+                   for layout in self.layouts if layout.operand != self.intrinsic.output.name)
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """What makes two matches the same."""
+        return self.fragment.statement.name, self.loops, self.assignment.operands
+
+    def to_json(self) -> dict[str, Any]:
+        """The match as plain values."""
+        mapping = {g.name: list(m) for g, m in zip(self.groups, self.loops, strict=True)}
+        operands = {name: self._words(e) for name, e in self.assignment.operands}
+        operands[self.intrinsic.output.name] = self._words(self.fragment.result)
+        return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
+                "kept": list(self.fragment.kept),
+                "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
+                "zero_points": self.assignment.correction is not None,
+                "rest": self.rest, "assumptions": list(self.assumptions),
+                "executions": self.executions * self.fragment.times,
+                "utilisation": round(self.utilisation, 4), "cost_cycles": round(self.cost_cycles, 1)}
+
+    def __str__(self) -> str:
+        parts = [f"{g.name} <- {' '.join(m) or 'padding'}" for g, m in zip(self.groups, self.loops, strict=True)]
+        operands = [f"{n} = {self._words(e)}" for n, e in self.assignment.operands]
+        behind = "; zero points are added behind the product" if self.assignment.correction is not None else ""
+        behind += f"; the last iterations are {self.rest}" if self.rest else ""
+        behind += f"; in every iteration of {' and '.join(self.fragment.kept)}" if self.fragment.kept else ""
+        return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}{behind}"
+
+    def _words(self, e: Expr) -> str:
+        return expression_text(self.fragment.scop, self.fragment.statement, e)

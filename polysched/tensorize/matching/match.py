@@ -1,0 +1,256 @@
+"""Every way to compute a program's statements with an instruction: solve, check, rank, or explain."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.scop.body import Literal
+from polysched.scop.scop import Scop
+from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.matching.bodies import assignments
+from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule
+from polysched.tensorize.matching.explanation import Explanation, explain, unread
+from polysched.tensorize.matching.facts import Fact, Numerics
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.operand_layout import LayoutTable
+from polysched.tensorize.matching.splitting import split_fragments, whole_fragments
+from polysched.tensorize.matching.symmetry import mirror_images, up_to_symmetry, with_images
+from polysched.tensorize.preparing.ordering import (
+    loops_kept_outside,
+    order_that_is_lost,
+    own_dependences,
+    same_tile_dependence,
+)
+from polysched.tensorize.preparing.separating import separated
+from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, vanishes
+from polysched.tensorize.proofs.isl_check import IslCheck
+from polysched.tensorize.software.conflicts import conflicts
+from polysched.tensorize.software.fragment import Fragment, fragments
+
+
+@dataclass(frozen=True)
+class MatchOptions:
+    """How matches are looked for.
+
+    Parameters
+    ----------
+    rule : `exact` or AMOS's.
+    extents : whether loops have to fill the instruction's dimensions.
+    numerics : what may change in floating-point results.
+    partial_sums : reductions may fill lanes of the result that are added up at the end.
+    split : one loop may be cut in two that go into different dimensions (exact rule).
+    remainder : the last iterations of a reduction, which fill no whole execution, may stay behind as a statement of
+        their own (exact rule).
+    limit : stop after this many matches; None for all.
+    """
+
+    rule: Rule = Rule.EXACT
+    extents: Extents = Extents.ANY
+    numerics: Numerics = field(default_factory=Numerics)
+    partial_sums: bool = False
+    split: bool = False
+    remainder: bool = False
+    limit: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Matches:
+    """What was found for one program and one instruction.
+
+    Parameters
+    ----------
+    matches : one per class of the instruction's symmetry, cheapest first.
+    with_mirrors : all of them.
+    explanations : per statement without a match, why.
+    refused : mappings that satisfied the CNF and that isl refused, with the reason.
+    milliseconds : wall time, without dependence analysis.
+    """
+
+    scop: Scop
+    intrinsic: Intrinsic
+    options: MatchOptions
+    matches: tuple[Match, ...]
+    with_mirrors: tuple[Match, ...]
+    explanations: tuple[Explanation, ...]
+    refused: tuple[str, ...]
+    milliseconds: float
+
+    @property
+    def count(self) -> int:
+        return len(self.matches)
+
+    @property
+    def total(self) -> int:
+        return len(self.with_mirrors)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain values; `count` is up to symmetry."""
+        sizes = {n: v for m in self.matches[:1] for n, v in m.fragment.sizes.items()}
+        return {"program": self.scop.name, "sizes": sizes, "intrinsic": self.intrinsic.name,
+                "rule": self.options.rule.value, "extents": self.options.extents.value,
+                "count": self.count, "count_with_symmetry": self.total,
+                "matches": [m.to_json() for m in self.matches], "refused": list(self.refused),
+                "explanations": [e.to_json() for e in self.explanations], "milliseconds": round(self.milliseconds, 2)}
+
+
+def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None, *,
+          sizes: Mapping[str, int] | None = None, dependences: Dependences | None = None, kept: int = 0) -> Matches:
+    """All matches of an instruction in a program, every one checked by isl independently of the CNF.
+
+    Where loops around a statement carry dependences between it and others, its matches are those of the nest inside.
+
+    Parameters
+    ----------
+    sizes : values of the program's parameters; sample sizes where there is none.
+    dependences : of the program, when they are known already.
+    kept : so many outer loops around the whole program stay outside in any case.
+    """
+    chosen = options or MatchOptions()
+    if dependences is None:
+        dependences = analyse(scop)
+    started = time.perf_counter()
+    found: list[Match] = []
+    refused: list[str] = []
+    read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
+    known = {f.statement.name for f in read}
+    explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
+    for fragment in read:
+        mine = list(_of_fragment(fragment, intrinsic, chosen, dependences, refused, explanations))
+        if chosen.split and chosen.rule is Rule.EXACT:
+            mine += _of_halves(fragment, intrinsic, chosen, dependences, refused)
+        if chosen.remainder and chosen.rule is Rule.EXACT and not intrinsic.library:
+            mine += list(_of_whole(fragment, intrinsic, chosen, dependences, refused, mine))
+        if chosen.rule is Rule.EXACT and not any(map(_of_one_product, mine)):
+            mine += _of_products(fragment, intrinsic, chosen, dependences, refused)
+        if mine:
+            explanations = [e for e in explanations if e.statement != fragment.statement.name]
+        found += mine
+    ranked = sorted(up_to_symmetry(found, intrinsic), key=lambda m: (m.cost_cycles, -sum(map(len, m.loops))))
+    return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
+                   explanations=tuple(explanations), refused=tuple(refused),
+                   milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _of_one_product(m: Match) -> bool:
+    """No factor of the product is the number one."""
+    return not any(isinstance(e, Literal) for name, e in m.assignment.operands
+                   if m.intrinsic.operand(name).mode is not LoadMode.VALUE)
+
+
+def _of_products(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+                 refused: list[str]) -> Iterator[Match]:
+    """Matches of one product of several that a statement adds, each of which becomes a statement of its own."""
+    is_float = fragment.update.dtype.is_float
+    made = separated(fragment, dependences) if multiplies(intrinsic) and (
+        options.numerics.reassociate or not is_float) else None
+    if made is None:
+        return
+    scop, names = made
+    after = conflicts(scop, of=names)   # memory-based: those of sums hide none, they may change places
+    for part in fragments(scop, sizes=fragment.sizes):
+        if part.statement.name in names:
+            yield from filter(_of_one_product, _of_fragment(part.inside(len(fragment.kept)), intrinsic, options, after,
+                                                            refused, [], apart=is_float))
+
+
+def _of_halves(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+               refused: list[str]) -> Iterator[Match]:
+    """Matches with one loop split over two groups."""
+    if not assignments(fragment, intrinsic, options.numerics):
+        return
+    for split in split_fragments(fragment, intrinsic, dependences):
+        yield from _of_fragment(split.fragment, intrinsic, options, split.dependences, refused, [],
+                                halves=split.halves)
+
+
+def _of_whole(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+              refused: list[str], found: list[Match]) -> Iterator[Match]:
+    """Matches without the last iterations of a reduction, where those that were found execute on padding."""
+    units: dict[str, set[int]] = {}
+    for loop in fragment.loops:
+        if loop.name not in fragment.loops_of(fragment.result):
+            units[loop.name] = {unit for m in found if (unit := _unit(m, fragment, loop.name)) > 1}
+    for whole in whole_fragments(fragment, units, dependences):
+        ways = [*_of_fragment(whole.fragment, intrinsic, options, whole.dependences, refused, [])]
+        if options.split:
+            ways += _of_halves(whole.fragment, intrinsic, options, whole.dependences, refused)
+        yield from (replace(m, rest=whole.rest) for m in ways if _unit(m, whole.fragment, whole.loop) == whole.unit)
+
+
+def _unit(m: Match, fragment: Fragment, loop: str) -> int:
+    """Iterations of a loop of the fragment that one execution takes; 1 for a loop outside, or fused with others."""
+    own, split = ({x.name for x in f.loops} for f in (fragment, m.fragment))
+    names = {loop} if loop in split else split - own   # its halves
+    inside = [g for g, members in enumerate(m.loops) if names & set(members)]
+    return math.prod(m.extent(g) for g in inside) if all(len(m.loops[g]) == 1 for g in inside) else 1
+
+
+def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+                 refused: list[str], explanations: list[Explanation],
+                 halves: tuple[str, str] | None = None, *, apart: bool = False) -> Iterator[Match]:
+    """Matches of one statement; `apart` where its sum is known to be added to behind those of other statements."""
+    table = assignments(fragment, intrinsic, options.numerics)
+    ordered = intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
+        fragment.update.dtype.is_float and not options.numerics.reassociate)
+    outside, impossible = loops_kept_outside(fragment, dependences, ahead=not intrinsic.library, sums=not ordered) \
+        if table else ({}, "")
+    apart = apart or (bool(table) and not ordered and fragment.update.dtype.is_float and (outside, impossible) != \
+        loops_kept_outside(fragment, dependences, ahead=not intrinsic.library))
+    if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
+        fragment = fragment.inside(len(fragment.kept) + len(outside))
+        outside, table = {}, assignments(fragment, intrinsic, options.numerics)
+    checker = IslCheck(fragment)
+    overlapping = not intrinsic.library and bool(table) and checker.overlapping
+    if intrinsic.library and not fragment.is_box:
+        impossible = impossible or (f"{intrinsic.name} computes whole rectangles of iterations, and those of "
+                                    f"{fragment.statement.name} have another shape")
+    if not intrinsic.library and table:   # a library is called in the program's order
+        impossible = impossible or order_that_is_lost(fragment, dependences)
+    if not fragment.is_box and not all(vanishes(intrinsic, frozenset({e.array})) for e in intrinsic.contraction.inputs):
+        impossible = impossible or (f"the iterations of {fragment.statement.name} are no box, and one operand of "
+                                    f"{intrinsic.name} that is zero does not hide what padding would add")
+    if overlapping and ordered:
+        impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
+                                    "and these additions would change their order")
+    images = mirror_images(table, intrinsic)
+    encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside,
+                        partial_sums=options.partial_sums and accumulates_sum(intrinsic) and (
+                            fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves,
+                        mirrored=frozenset(at for found in images.values() for at, _ in found))
+    extents = [g.extent for g in encoding.groups]
+    indexes = [g.indexes for g in encoding.groups]
+    count = 0
+    before = len(refused)
+    layouts = LayoutTable(fragment, intrinsic, encoding.groups)
+    own = own_dependences(fragment, dependences, ordered=ordered) if table else []
+    output = intrinsic.output.name
+    for choice in with_images(encoding.solutions(), images) if table and not impossible else ():
+        candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
+                          assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered,
+                          apart=apart)
+        refusal = checker.refusal(candidate.assignment.held, output, indexes, choice.loops) \
+            or same_tile_dependence(fragment, own, extents, choice.loops) \
+            or (checker.written_while_read(candidate.assignment.held, choice.loops) if intrinsic.library else None)
+        if refusal is not None:
+            refused.append(f"{candidate}: {refusal.reason}")
+            encoding.learn(choice, refusal.loops)
+            continue
+        if why := candidate.counts_padding() or candidate.cannot_be_called():
+            refused.append(f"{candidate}: {why}")
+            continue
+        yield candidate
+        count += 1
+        if options.limit is not None and count >= options.limit:
+            break
+    if not count:
+        whole = replace(encoding, mirrored=frozenset())   # for the explanation every assignment counts
+        explanations.append(explain(whole, impossible=impossible, refused=tuple(refused[before:])))
+
+
+__all__ = ["Choice", "Fact", "Match", "MatchOptions", "Matches", "match"]

@@ -1,0 +1,100 @@
+"""Bodies over numbers without rounding or width: what an update computes ideally, as a normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
+from polysched.scop.dtypes import FLOAT64, INT32
+from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.equality import Verdict, same_function
+from polysched.tensorize.equality.normal_form import Form, Normaliser
+
+
+def ideal_text(update: Expr, given: Mapping[str, Expr]) -> str | None:
+    """The text of `ideal_form`."""
+    form = ideal_form(update, given)
+    return None if form is None else form.text()
+
+
+@lru_cache(maxsize=512)
+def accumulates_sum(intrinsic: Intrinsic) -> bool:
+    """Whether the ideal update is the old value plus something that does not depend on it."""
+    contraction = intrinsic.contraction
+    form = ideal_form(contraction.update, {})
+    old = str(contraction.output)
+    return form is not None and [(m, c) for m, c in form.terms if any(old in atom for atom in m)] == [
+        ((old,), Fraction(1))]
+
+
+def multiplies(intrinsic: Intrinsic) -> bool:
+    """Whether the update is made of sums and products alone."""
+    return not any(isinstance(e, Select | Call) or (isinstance(e, Binary) and e.op not in "+-*")
+                   for e in walk(intrinsic.contraction.update))
+
+
+@lru_cache(maxsize=4096)
+def vanishes(intrinsic: Intrinsic, zeros: frozenset[str]) -> bool:
+    """Whether an update adds nothing where these inputs are zero, whatever the others are: what padding relies on."""
+    contraction = intrinsic.contraction
+    references = {str(e) for e in contraction.inputs if e.array in zeros}
+    if not references:
+        return False
+    dtype = contraction.output_dtype
+
+    def change(e: Expr) -> Expr:
+        return Cast(Literal("0", 0, INT32), e.dtype) if isinstance(e, Load) and e.reference in references else e
+
+    update = rebuild(contraction.update, change)
+    old = Load(str(contraction.output), dtype)
+    form = ideal_form(contraction.update, {str(e): Literal("0", 0, INT32) for e in contraction.inputs
+                                           if e.array in zeros}) if multiplies(intrinsic) else None
+    if form is not None:
+        return form.text() == ideal_text(old, {})
+    return same_function(update if update.dtype == dtype else Cast(update, dtype), old).verdict is Verdict.EQUAL
+
+
+def ideal_form(update: Expr, given: Mapping[str, Expr]) -> Form | None:
+    """Normal form over the rationals: every type replaced by an unbounded one; None outside sums, products, choices."""
+    return _form(update, given) if given else _own_form(update)
+
+
+@lru_cache(maxsize=256)
+def _own_form(update: Expr) -> Form | None:
+    return _form(update, {})
+
+
+def _form(update: Expr, given: Mapping[str, Expr]) -> Form | None:
+    def widened(e: Expr) -> Expr:
+        match e:
+            case Load() if e.reference in given:
+                return given[e.reference]
+            case Cast():
+                return e.operand
+        return e
+
+    def typed(e: Expr) -> Expr:
+        match e:
+            case Load():
+                return Load(e.reference, FLOAT64)
+            case Literal():
+                return Literal(e.text, e.value, FLOAT64)
+            case Unary():
+                return Unary(e.op, e.operand, FLOAT64)
+            case Binary():
+                return Binary(e.op, e.left, e.right, FLOAT64)
+            case Select():
+                return Select(e.condition, e.then, e.otherwise, FLOAT64)
+            case Call():
+                return Call(e.function, e.arguments, FLOAT64)
+            case Cast():
+                return e.operand
+        return e
+
+    substituted = rebuild(update, widened)
+    try:
+        return Normaliser(numbers=True).form(rebuild(substituted, typed))
+    except (TypeError, OverflowError):
+        return None

@@ -1,0 +1,346 @@
+"""The software side of a match: one statement with numeric loops, its update as one expression, and its index forms.
+
+Sizes are fixed first: how many ways there are to fuse and split loops does not depend on them, but whether extents
+reach the instruction's, and every check by isl, does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import islpy as isl
+
+from polysched.errors import UsageError
+from polysched.scop.body import (
+    Assign,
+    Binary,
+    Cast,
+    Expr,
+    IteratorRef,
+    Load,
+    rebuild,
+    walk,
+)
+from polysched.scop.dtypes import usual_conversion
+from polysched.scop.points import fix_parameters
+from polysched.scop.scop import Access, Scop, Statement
+from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
+
+SAMPLE_SIZES = (19, 23, 29, 31, 37, 41, 43, 47)
+
+
+@dataclass(frozen=True)
+class SoftwareLoop:
+    """One loop of the statement: its iterator, least value and number of iterations over the whole domain."""
+
+    name: str
+    lower: int
+    extent: int
+
+
+@dataclass(frozen=True)
+class Index:
+    """One subscript of an access: coefficients per loop, or only the loops when it is not affine."""
+
+    coefficients: tuple[tuple[str, int], ...]
+    affine: bool = True
+
+    @property
+    def loops(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.coefficients)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fragment:
+    """A statement as the matcher sees it.
+
+    Parameters
+    ----------
+    scop, statement : where it stands.
+    sizes : the value of every parameter of the Scop.
+    domain : iteration domain at these sizes.
+    loops : every loop, outermost first, those of extent 1 included.
+    target : reference of the written access.
+    update : new value of the target; the old value is `Load(target)`.
+    kept : the outermost loops that run around the instruction's nest, as code of the program's; here each stands at its
+        least value, and what is computed is one iteration of them.
+    """
+
+    scop: Scop
+    statement: Statement
+    sizes: Mapping[str, int]
+    domain: isl.Set
+    loops: tuple[SoftwareLoop, ...]
+    target: str
+    update: Expr
+    kept: tuple[str, ...] = ()
+
+    def inside(self, depth: int) -> Fragment:
+        """The fragment with so many outermost loops kept outside."""
+        if depth == len(self.kept):
+            return self
+        loops = tuple(SoftwareLoop(p.name, p.lower, 1) if at < depth else p for at, p in enumerate(self.loops))
+        return replace(self, loops=loops, kept=self.statement.iterators[:depth])
+
+    @cached_property
+    def kept_extents(self) -> tuple[int, ...]:
+        """Iterations of every kept loop, at most."""
+        bounds = [(self.domain.dim_min_val(at), self.domain.dim_max_val(at)) for at in range(len(self.kept))]
+        return tuple(int(high.get_num_si()) - int(low.get_num_si()) + 1 for low, high in bounds)
+
+    @property
+    def times(self) -> int:
+        """How often the kept loops run what is inside, at most."""
+        return math.prod(self.kept_extents)
+
+    @cached_property
+    def reached_always(self) -> bool:
+        """There is something to compute in every iteration of the kept loops."""
+        depth = len(self.kept)
+        bounds = [f"{self.domain.dim_min_val(at)} <= k{at} <= {self.domain.dim_max_val(at)}" for at in range(depth)]
+        names = ", ".join(f"k{at}" for at in range(depth))
+        box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"{{ [{names}] : {' and '.join(bounds) or 'true'} }}")
+        return bool(box.is_subset(self.reached.reset_tuple_id()))
+
+    @cached_property
+    def reached(self) -> isl.Set:
+        """The iterations of the kept loops in which there is something to compute."""
+        depth = len(self.kept)
+        return self.domain.project_out(isl.dim_type.set, depth, self.statement.depth - depth)
+
+    @cached_property
+    def indices(self) -> dict[str, tuple[Index, ...]]:
+        """Per access reference its subscripts in terms of the loops."""
+        return {reference: tuple([self._index(s) for s in subscripts])
+                for reference, subscripts in self.subscripts.items()}
+
+    @cached_property
+    def box(self) -> isl.Set:
+        """The smallest box around the domain, the same in every iteration of the kept loops."""
+        mine = self.loops[len(self.kept):]
+        bounds = " and ".join(f"{p.lower} <= {p.name} < {p.lower + p.extent}" for p in mine) or "true"
+        text = f"{{ {self.statement.name}[{', '.join(self.statement.iterators)}] : {bounds} }}"
+        box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)
+        if not self.kept:
+            return box
+        reached = self.reached.insert_dims(isl.dim_type.set, len(self.kept), len(mine))
+        return box.intersect(reached.set_tuple_name(self.statement.name))
+
+    @cached_property
+    def is_box(self) -> bool:
+        """The domain has no holes and no slanted sides."""
+        if not self.kept and self.domain.is_box():   # as it is written down
+            return True
+        return bool(self.box.is_subset(self.domain))
+
+    @cached_property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """The values that iterators and parameters have, by name."""
+        bounds = [(self.domain.dim_min_val(at), self.domain.dim_max_val(at)) for at in range(self.statement.depth)]
+        return {**{n: (v, v) for n, v in self.sizes.items()},
+                **{n: (int(low.get_num_si()), int(high.get_num_si()))
+                   for n, (low, high) in zip(self.statement.iterators, bounds, strict=True)}}
+
+    def loops_of(self, e: Expr) -> frozenset[str]:
+        """The loops that choose the value of an expression."""
+        if id(e) in self._loops_of:   # by identity: hashing a tree costs more than walking it
+            return self._loops_of[id(e)][1]
+        found: set[str] = set()
+        for node in walk(e):
+            if isinstance(node, Load):
+                for index in self.indices[node.reference]:
+                    found |= index.loops
+            elif isinstance(node, IteratorRef):
+                found.add(node.name)
+        return self._loops_of.setdefault(id(e), (e, frozenset(found)))[1]
+
+    @cached_property
+    def _loops_of(self) -> dict[int, tuple[Expr, frozenset[str]]]:
+        return {}
+
+    @cached_property
+    def _loop(self) -> dict[str, SoftwareLoop]:
+        return {loop.name: loop for loop in self.loops}
+
+    def loop(self, name: str) -> SoftwareLoop:
+        """The loop of this name."""
+        return self._loop[name]
+
+    @cached_property
+    def result(self) -> Load:
+        """The element that the statement writes, as an expression."""
+        return Load(self.target, self.update.dtype)
+
+    @cached_property
+    def work(self) -> int:
+        """Iterations of all loops together."""
+        return math.prod(loop.extent for loop in self.loops)
+
+    def iterations(self, loops: tuple[str, ...]) -> int:
+        """How many iterations some loops have together."""
+        if loops not in self._iterations:
+            self._iterations[loops] = math.prod(self.loop(name).extent for name in loops)
+        return self._iterations[loops]
+
+    @cached_property
+    def _iterations(self) -> dict[tuple[str, ...], int]:
+        return {}
+
+    @cached_property
+    def array_strides(self) -> dict[str, tuple[int, ...] | None]:
+        """Per access reference the row-major strides, in elements, of its array; None for unknown extents."""
+        return {a.reference: self._strides(a.array) for a in self.statement.accesses}
+
+    @cached_property
+    def memory_steps(self) -> dict[str, dict[str, int] | None]:
+        """Per access reference and loop the elements between neighbouring iterations; None when not constant."""
+        found: dict[str, dict[str, int] | None] = {}
+        for reference, indices in self.indices.items():
+            strides = self.array_strides[reference]
+            steps: dict[str, int] = {}
+            for index, step in zip(indices, strides or (), strict=strides is not None):
+                for name, coefficient in index.coefficients:
+                    steps[name] = steps.get(name, 0) + coefficient * step
+            found[reference] = steps if strides is not None and all(i.affine for i in indices) else None
+        return found
+
+    def array_elements(self, name: str) -> int:
+        """Elements of an array up to the last one that the statement accesses, whole rows of it.
+
+        Raises
+        ------
+        UsageError : its extents are not known.
+        """
+        sizes = self._extents(name)
+        if sizes is None:
+            raise UsageError(f"the extents of {name} are not known", where=self.scop.name)
+        relations = [self.relation(a.reference) for a in self.statement.accesses if a.array == name]
+        outermost = min(leading_zeros(self.scop.array(name), self.statement.accesses), len(sizes))
+        rows = max((int(r.range().dim_max_val(outermost).get_num_si()) + 1 for r in relations
+                    if r.dim(isl.dim_type.out)), default=1)
+        return rows * math.prod(sizes[outermost:])
+
+    def _extents(self, name: str) -> list[int] | None:
+        """Extents of an array at these sizes, without the outermost; 1 for what only ever is the first."""
+        sizes: list[int] = []
+        array = self.scop.array(name)
+        for at, extent in enumerate(array.extents[1:], 1):
+            if extent is None and at <= leading_zeros(array, self.statement.accesses):
+                sizes.append(1)
+            elif extent is None:
+                return None
+            else:
+                values = isl.Set.from_pw_aff(extent)
+                sizes.append(int(fix_parameters(values, self.sizes).dim_max_val(0).get_num_si()))
+        return sizes
+
+    def _strides(self, name: str) -> tuple[int, ...] | None:
+        sizes = self._extents(name)
+        if sizes is None:
+            return None
+        return tuple(math.prod(sizes[i:]) for i in range(len(self.scop.array(name).extents)))
+
+    def constant(self, reference: str, at: int) -> int:
+        """The constant part of an affine subscript."""
+        linear = linear_form(self.subscripts[reference][at], self.sizes)
+        if linear is None:
+            raise ValueError(f"not affine: {self.subscripts[reference][at]}")
+        return linear.get("", 0)
+
+    @cached_property
+    def subscripts(self) -> dict[str, tuple[Expr, ...]]:
+        """Per access reference one subscript per dimension of its array, as written or as its relation has them.
+
+        Linearised subscripts (`A[i * n + j]` of an array with rows of n elements) are fewer as written.
+        """
+        return {a.reference: self._subscripts(a) for a in self.statement.accesses}
+
+    def relation(self, reference: str) -> isl.Map:
+        """An access relation at the fragment's sizes, restricted to its domain."""
+        relation = fix_parameters(self.statement.access(reference).relation, self.sizes)
+        return relation.intersect_domain(self.domain)
+
+    def _subscripts(self, access: Access) -> tuple[Expr, ...]:
+        found = subscripts_per_dimension(access, self.domain, self.sizes)
+        assert found is not None   # `statement_fragment` makes no fragment of others
+        return found
+
+    def _index(self, subscript: Expr) -> Index:
+        linear = linear_form(subscript, self.sizes)
+        if linear is not None:
+            return Index(tuple(sorted((n, c) for n, c in linear.items() if n and c)))
+        names = sorted({e.name for e in walk(subscript) if isinstance(e, IteratorRef)})
+        return Index(tuple((n, 1) for n in names), affine=False)
+
+
+def fragments(scop: Scop, *, sizes: Mapping[str, int] | None = None) -> tuple[Fragment, ...]:
+    """Every statement of a Scop that is one assignment with exact accesses, in textual order.
+
+    Parameters
+    ----------
+    sizes : values of parameters; a parameter without one gets a sample size, a prime from 19 on.
+
+    Raises
+    ------
+    UsageError : a size names no parameter, or the context forbids the sizes.
+    """
+    values = sample_sizes(scop, sizes or {})
+    found = [statement_fragment(scop, statement, values) for statement in scop.statements]
+    return tuple(f for f in found if f is not None)
+
+
+def sample_sizes(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
+    """A value for every parameter of the Scop."""
+    names = [p.name for p in scop.parameters]
+    if unknown := sorted(set(sizes) - set(names)):
+        raise UsageError(f"the program has no parameter {unknown[0]}", where=scop.name,
+                         witness=f"its parameters: {', '.join(names) or 'none'}")
+    values = {n: sizes.get(n, SAMPLE_SIZES[i % len(SAMPLE_SIZES)]) for i, n in enumerate(names)}
+    if fix_parameters(scop.context, values).is_empty():
+        raise UsageError("the program's context forbids these sizes", where=scop.name,
+                         witness=", ".join(f"{n} = {v}" for n, v in values.items()), hint="give sizes")
+    return values
+
+
+def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
+    """One statement at these sizes; None when it is no assignment of known elements at known places, or never runs."""
+    if len(statement.body) != 1 or not isinstance(assign := statement.body[0], Assign):
+        return None
+    if not all(a.exact and scattered(scop.array(a.array), statement.accesses) is None for a in statement.accesses):
+        return None
+    domain = fix_parameters(statement.domain, sizes)
+    if domain.is_empty() or None in [subscripts_per_dimension(a, domain, sizes) for a in statement.accesses]:
+        return None
+    loops = []
+    for position, name in enumerate(statement.iterators):
+        lower, upper = (int(v.get_num_si()) for v in (domain.dim_min_val(position), domain.dim_max_val(position)))
+        loops.append(SoftwareLoop(name, lower, upper - lower + 1))
+    old = Load(assign.target, assign.dtype)
+    value = assign.value
+    if assign.op is not None:
+        value = Binary(assign.op, old, value, usual_conversion(assign.dtype, value.dtype))
+    target = statement.access(assign.target)
+    same = {a.reference for a in statement.accesses
+            if a.array == target.array and a.relation.is_equal(target.relation)}
+    value = rebuild(value, lambda e: old if isinstance(e, Load) and e.reference in same else e)
+    if value.dtype != assign.dtype:
+        value = Cast(value, assign.dtype)
+    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=tuple(loops),
+                    target=assign.target, update=one_name_per_element(value, statement, target))
+
+
+def one_name_per_element(value: Expr, statement: Statement, target: Access) -> Expr:
+    """Loads of the same element get the same reference, so that equal subexpressions are equal."""
+    first: dict[str, str] = {}
+    for access in (target, *statement.accesses):
+        twin = next((r for r in first if statement.access(r).array == access.array
+                     and statement.access(r).relation.is_equal(access.relation)), None)
+        first[access.reference] = first[twin] if twin else access.reference
+
+    def rename(e: Expr) -> Expr:
+        return Load(first[e.reference], e.dtype) if isinstance(e, Load) else e
+
+    return rebuild(value, rename)

@@ -1,0 +1,170 @@
+"""How many bytes a loop structure moves into a cache, by footprints and reuse.
+
+A structure is the sequence of loops around the statements, outermost first; each advances one loop of a
+`Nest` by a step.  Going outward from the statements, the working set of the loops inside grows; the
+innermost part that still fits is loaded once and stays while the loops directly outside do not move it.
+
+Source: R. Li, Y. Xu, A. Sukumaran-Rajam, A. Rountev, P. Sadayappan, "Analytical Characterization and Design
+Space Exploration for Optimization of CNNs", ASPLOS 2021, sections 3 and 4 (data volume by permutation);
+A. Olivry, G. Iooss, N. Tollenaere, A. Rountev, P. Sadayappan, F. Rastello, "IOOpt: Automatic Derivation of
+I/O Complexity Bounds for Affine Programs", PLDI 2021, section 5 (upper bounds).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, prod
+
+from polysched.target.target import CacheLevel
+from polysched.tiling.footprints.conflicts import most_rows
+from polysched.tiling.footprints.nest import Nest
+from polysched.tiling.footprints.references import Reference
+
+
+@dataclass(frozen=True)
+class Level:
+    """One loop of a structure: which loop of the nest advances, and by how many of its iterations."""
+
+    loop: int
+    step: int
+
+
+def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: int) -> int:
+    """Bytes, in whole cache lines, that a box of iterations with these edges touches.
+
+    The last dimension with more than one element is contiguous: a run of k elements lies, on average over its
+    alignment, on one line less an element more than its own length.
+    """
+    if reference.whole:
+        return prod(reference.reach) * reference.element_bytes
+    if not reference.coefficients:
+        return reference.element_bytes
+    run = _lengths(reference, edges)[reference.row_dim]
+    rows = max(1, _elements(reference, edges) // run)
+    return rows * (run * reference.element_bytes + line_bytes - reference.element_bytes)
+
+
+def _elements(reference: Reference, edges: tuple[int, ...]) -> int:
+    """Elements that a box of iterations touches."""
+    elements = prod(_lengths(reference, edges))
+    if not coupled(reference):
+        return elements
+    touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))
+    return min(elements, touched * prod(span + 1 for span in reference.spans))
+
+
+def rows_fit(nest: Nest, edges: tuple[int, ...], cache: CacheLevel) -> bool:
+    """Whether the rows that a box of iterations with these edges touches find room in the sets that they share.
+
+    Only rows of which less than half is touched: whole rows lie one behind the other, in all sets alike.
+    """
+    for reference in nest.references:
+        most = None if reference.whole else most_rows(reference, cache)
+        if most is None:
+            continue
+        lengths = _lengths(reference, edges)
+        rows, run = lengths[:reference.row_dim], lengths[reference.row_dim]
+        if 2 * run <= reference.row_elements and prod(rows) > most:
+            return False
+    return True
+
+
+def _lengths(reference: Reference, edges: tuple[int, ...]) -> list[int]:
+    """Elements per dimension of the array that a box of iterations touches."""
+    return [min(most, 1 + span + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True)))
+            for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
+
+
+def coupled(reference: Reference) -> bool:
+    """One loop moves several subscripts, so the box of subscripts may hold elements that nothing touches."""
+    return any(sum(1 for row in reference.coefficients if row[loop]) > 1
+               for loop in range(len(reference.coefficients[0])))
+
+
+def transfers(reference: Reference) -> int:
+    """How often a line crosses the boundary: written lines come in and go out again."""
+    return 2 if reference.writes else 1
+
+
+def working_set_bytes(nest: Nest, edges: tuple[int, ...], line_bytes: int) -> int:
+    """Bytes that a box of iterations touches, all references together."""
+    return sum(footprint_bytes(r, edges, line_bytes) for r in nest.references)
+
+
+def traffic_bytes(nest: Nest, structure: tuple[Level, ...], capacity_bytes: int,
+                  line_bytes: int, cache: CacheLevel | None = None, *, in_box: bool = True) -> tuple[int, ...]:
+    """Bytes moved into (and for written data out of) a cache of the given capacity, per reference of the nest.
+
+    Parameters
+    ----------
+    cache : rows that share its sets fit only as far as its ways do; None where sets are of no matter.
+    in_box : for instances that fill the bounding box of the loops; else for those that there are, which takes longer.
+    """
+    inside = _edges_inside(nest, structure)
+    fits = next((k for k, edges in enumerate(inside) if working_set_bytes(nest, edges, line_bytes) <= capacity_bytes
+                 and (cache is None or rows_fit(nest, edges, cache))), len(structure))
+    moved = (_moved(reference, nest, structure, inside, fits, line_bytes) for reference in nest.references)
+    return tuple(transfers(reference) * (size if in_box else ceil(size * share_of_box(nest, reference, repeating)))
+                 for reference, (size, repeating) in zip(nest.references, moved, strict=True))
+
+
+def share_of_box(nest: Nest, reference: Reference, repeating: frozenset[int]) -> float:
+    """How much of what a box of instances would touch, anew for all values of some loops, the instances do touch."""
+    if nest.counted is None or reference.whole:
+        return 1.0
+    found = nest.counted.touched(reference, repeating)
+    if found is None:
+        return 1.0
+    alone, touched = found
+    edges = tuple(1 if loop in repeating else extent for loop, extent in enumerate(nest.extents))
+    box = prod(nest.extents[loop] for loop in repeating) * _elements(alone, edges)
+    return min(1.0, touched / box)
+
+
+def _edges_inside(nest: Nest, structure: tuple[Level, ...]) -> list[tuple[int, ...]]:
+    """Entry k: how many iterations of each loop of the nest run inside the loops k, k + 1, ... together."""
+    edges = list(nest.extents)
+    inside = [tuple(edges)]
+    for level in structure:
+        edges[level.loop] = min(level.step, edges[level.loop])
+        inside.append(tuple(edges))
+    return inside
+
+
+def _moved(reference: Reference, nest: Nest, structure: tuple[Level, ...], inside: list[tuple[int, ...]], fits: int,
+           line_bytes: int) -> tuple[int, frozenset[int]]:
+    """Bytes, and the loops for each of whose values they move anew."""
+    outer = fits
+    while outer > 0 and not reference.moves_with(structure[outer - 1].loop):
+        outer -= 1
+    if outer == 0:
+        return footprint_bytes(reference, inside[fits], line_bytes), frozenset()
+    # along the nearest loop that moves it, neighbouring boxes overlap: count their union once
+    edges = list(inside[fits])
+    moving = structure[outer - 1].loop
+    edges[moving] = inside[outer - 1][moving]
+    times = prod((_times(inside[k][structure[k].loop], structure[k].step, whole=not reference.moves_with(
+        structure[k].loop)) for k in range(outer - 1)), start=Fraction(1))
+    repeating = frozenset(structure[k].loop for k in range(outer - 1))
+    return int(times * footprint_bytes(reference, tuple(edges), line_bytes)), repeating
+
+
+def _times(iterations: int, step: int, *, whole: bool) -> Fraction:
+    """How often a loop brings its box anew: a partial last one counts as such where it is smaller, else as whole."""
+    times = Fraction(iterations, min(step, iterations))
+    return Fraction(ceil(times)) if whole else times
+
+
+def structure_of(edges_by_level: tuple[tuple[int, ...], ...], orders: tuple[tuple[int, ...], ...],
+                 depth: int) -> tuple[Level, ...]:
+    """The loops of several tile levels, outermost level first, above the loops of single iterations.
+
+    Parameters
+    ----------
+    edges_by_level : tile edges per level.
+    orders : the order of the loops per level, and last the order of the point loops.
+    """
+    levels = [Level(loop, edges[loop]) for edges, order in zip(edges_by_level, orders, strict=False) for loop in order]
+    points = orders[len(edges_by_level)] if len(orders) > len(edges_by_level) else tuple(range(depth))
+    return (*levels, *(Level(loop, 1) for loop in points))

@@ -1,0 +1,410 @@
+"""BandPlan: what shall become of each band, decided on the untiled tree before any loop moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+
+import islpy as isl
+
+from polysched.dependence.dependences import Dependences
+from polysched.dependence.parameter_sizes import largest_parameters
+from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
+from polysched.scop.scop import Scop
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling.footprints.balance import first_share, uneven_share
+from polysched.tiling.footprints.nest import Nest, assumed_parameters, nest_of
+from polysched.tiling.footprints.traffic import traffic_bytes
+from polysched.tiling.options import TilingOptions, in_order
+from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, plan_structure
+from polysched.tiling.planning.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
+from polysched.tiling.planning.read_in_place import lies_well, stays_near
+from polysched.tiling.planning.register_shape import RegisterShape, register_shapes
+from polysched.tiling.planning.repacking import packing_bytes
+from polysched.tiling.planning.shared_steps import in_steps, lost_by_steps
+from polysched.tiling.planning.skewed_tiles import choose_skewed_tile
+from polysched.tiling.planning.temporary_rows import rows_of_temporaries
+from polysched.tiling.planning.tile_problem import (
+    USABLE,
+    TileProblem,
+    has_columns,
+    innermost_choice,
+    is_skewed,
+    tile_problem,
+)
+from polysched.tiling.planning.tile_search import TileChoice, choose_tile
+from polysched.tiling.shapes.diamond import faces_of
+from polysched.tiling.shapes.split_tiles import Pieces, pieces_of
+from polysched.tiling.tree.distribute import statement_names
+from polysched.tiling.tree.loops import has_loops, loops_below
+from polysched.tiling.tree.position import Position, branch, inside, is_independent, top
+
+WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
+LARGEST_PANEL_BYTES = 1 << 21
+FEWEST_PANEL_READS = 4   # of a panel, or it is not packed
+MOST_UNEVEN = 0.01   # of all work, of which packing costs more than a hundredth
+LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
+
+
+def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
+               options: TilingOptions) -> tuple[dict[int, BandPlan | Untiled], Mapping[int, str]]:
+    """A plan per band, or why there is none, by the band's number; nothing where nobody asked for tiles.
+
+    Only permutable bands are tiled; a band inside a tiled one only on request; a band of one loop only when the
+    edges were given as a tuple.  Beside the plans, in which way the register block by hand exceeds tiles by hand, by
+    the number of the band that lost it so.
+
+    Raises
+    ------
+    UsageError : a tile by hand is larger than the one around it.
+    """
+    scop = dependences.scop
+    planner = _Planner(scop, numbers, options, assumed_parameters(scop, options.parameters),
+                       frozenset({*largest_parameters(scop), *options.parameters}))
+    plans: dict[int, BandPlan | Untiled] = {}
+    if options.sizes != "off" or options.register:
+        planner.descend(tree.root, top(dependences, tree.domain), plans, tiled=False,
+                        threads=options.parallel)
+    return plans, planner.misfits
+
+
+@dataclass(frozen=True)
+class _Planner:
+    scop: Scop
+    numbers: Mapping[int, int]
+    options: TilingOptions
+    parameters: Mapping[str, int]
+    named: frozenset[str]
+    misfits: dict[int, str] = field(default_factory=dict)
+
+    def descend(self, node: Node, position: Position, plans: dict[int, BandPlan | Untiled], *, tiled: bool,
+                threads: bool) -> None:
+        match node:
+            case Leaf():
+                return
+            case Mark():
+                self.descend(node.child, position, plans, tiled=tiled, threads=threads)
+            case Filter():
+                self.descend(node.child, branch(position, node.keep), plans, tiled=tiled, threads=threads)
+            case Sequence():
+                for keep, child in node.branches:
+                    self.descend(child, branch(position, keep), plans, tiled=tiled, threads=threads)
+            case Band():
+                plan: BandPlan | Untiled = Untiled(reason="it stands inside a tiled band")
+                if node.mark is not None or not node.permutable:
+                    plan = Untiled(reason="its loops cannot be interchanged" if node.mark is None else
+                                   "its loops were made by hand")
+                elif self.options.nested or not tiled:
+                    plan = self.plan(node, position, threads=threads)
+                plans[self.numbers[id(node)]] = plan
+                threads = threads and not any(is_independent(position, member) for member in node.members)
+                for member in node.members:
+                    position = inside(position, member)
+                self.descend(node.child, position, plans, tiled=tiled or isinstance(plan, BandPlan), threads=threads)
+
+    def plan(self, band: Band, position: Position, *, threads: bool) -> BandPlan | Untiled:
+        options = self.options
+        count = len(band.members)
+        if count < 2 and not isinstance(options.sizes, tuple):
+            return Untiled(reason="one loop alone has nothing to reuse between tiles")
+        nest = nest_of(self.scop, position, band.members, self.parameters, self.named)
+        refuse_larger_inside(self.numbers[id(band)], nest, options, count)
+        shape = None
+        if options.register and options.simd and not has_loops(band.child):
+            shape = self.shape(nest, band.members, position)
+            if shape is None and isinstance(options.register, tuple):
+                self.note_misfit(band, nest, position)
+        elif options.register and options.simd and options.sizes in ("auto", "off") and not options.outer_sizes:
+            block = self.block_around(band, position)
+            if block is not None:
+                return block
+        if options.sizes == "auto":
+            return self.search(nest, shape, band, position, threads=threads)
+        if options.sizes == "off":
+            return _without_tiles(nest, shape, options) or Untiled(
+                reason="tiles were not asked for, and no register block pays", nest=nest)
+        given, edges = outer_levels(options, count), stretched(options.sizes, count)
+        return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
+                                     pieces=self.pieces(band, nest, position, edges[0]) if options.split and not given
+                                     and shape is None and threads else None,
+                                     in_steps=threads and _is_in_steps(given, _free(band, position)), shape=shape),
+                            options)
+
+    def block_around(self, band: Band, position: Position) -> BandPlan | None:
+        """A register block of a band's loops around all loops of the bands below it, which keep their order.
+
+        So sums over several loops that no one band can hold, as over the channels and the window of a convolution, stay
+        in registers from their first to their last addend.
+        """
+        below = loops_below(band)
+        if not below or len(statement_names(position.domain)) > 1:
+            return None
+        members = (*band.members, *below)
+        nest = nest_of(self.scop, position, members, self.parameters, self.named)
+        shape = self.shape(nest, members, position, frozenset(range(len(band.members), len(members))))
+        plan = _without_tiles(nest, shape, self.options)
+        if plan is not None and shape is not None and shape.transposed:
+            plan = min(_around_panels(plan, self.options), key=lambda p: _waiting_seconds(p, self.options))
+        return None if plan is None else replace(plan, below=len(below))
+
+    def note_misfit(self, band: Band, nest: Nest, position: Position) -> None:
+        """Keep in which way the register block by hand is too large for tiles by hand, if that is why there is none."""
+        shape = self.shape(nest, band.members, position, whatever_the_tiles=True)
+        why = misfit(shape, nest, self.options, len(band.members)) if shape is not None else None
+        if why is not None:
+            self.misfits[self.numbers[id(band)]] = why
+
+    def shape(self, nest: Nest, members: tuple[isl.UnionPwAff, ...], position: Position,
+              inside_block: frozenset[int] = frozenset(), *, whatever_the_tiles: bool = False) -> RegisterShape | None:
+        """The best register block of the deepest statements whose columns are independent.
+
+        Parameters
+        ----------
+        inside_block : loops that must run inside the block, and without moving it.
+        whatever_the_tiles : also one that is larger than tiles by hand.
+        """
+        names = statement_names(position.domain)
+        deepest = max(self.scop.statement(name).depth for name in names)
+        shapes = [(shape, name) for name in names
+                  if self.scop.statement(name).depth == deepest and name not in self.options.unblocked
+                  for shape in register_shapes(nest, name, self.options.target)
+                  if self.options.register in (True, (shape.row_count, shape.column_count))]
+        allowed = [(shape, name) for shape, name in shapes if inside_block <= set(shape.inner) and (
+            whatever_the_tiles or misfit(shape, nest, self.options, len(members) - len(inside_block)) is None)]
+        for shape, name in sorted(allowed, key=lambda pair: (not pair[0].transposed, pair[0].cycles)):
+            if shape.transposed and not (inside_block and _around_panels(BandPlan(
+                    nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), self.options)):
+                continue
+            space = self.scop.statement(name).domain.get_space()
+            below = branch(position, isl.UnionSet.from_set(isl.Set.universe(space)))
+            for loop in (*shape.outer, *shape.inner, shape.rows):
+                below = inside(below, members[loop])
+            if is_independent(below, members[shape.columns]):
+                return shape if self.options.packed is None else replace(shape, packed=frozenset(self.options.packed))
+        return None
+
+    def search(self, nest: Nest, shape: RegisterShape | None, band: Band, position: Position, *,
+               threads: bool) -> BandPlan | Untiled:
+        """Edges by the model; none when they would save next to nothing.
+
+        The model sees the loops of the band alone.  A band with further loops inside is tiled where only
+        wavefronts of its tiles can run on threads; not inside a sequential loop, which would start them anew
+        in each iteration.
+        """
+        free = _free(band, position) if threads else ()
+        whole = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
+        if has_loops(band.child):
+            if threads and not free and not position.path:
+                return self.with_given_levels(replace(whole, edges=(WAVEFRONT_EDGE,) * nest.depth,
+                                                      order=in_order(self.options.order, nest.depth)), free)
+            if self.options.outer_sizes:
+                return self.with_given_levels(whole, free)
+            return Untiled(reason="further loops run inside it, and its own run on threads as they are" if free else
+                           "further loops run inside it, and nothing of it runs on threads", nest=nest)
+        rows = rows_of_temporaries(self.scop, position, band.members) if shape is None else frozenset()
+        private = [c.level for c in self.options.target.caches if c.shared_by == 1]
+        levels = sorted(private or [self.options.target.caches[0].level], reverse=True)
+        found: BandPlan | Untiled = self.search_level(nest, shape, levels[0], free, band, position, rows,
+                                                      threads=threads)
+        if isinstance(found, Untiled) and has_columns(nest):
+            # Lines of which a row of iterations takes one element are there for the next rows only in a nearer cache.
+            nearer = (self.search_level(nest, shape, level, free, band, position, rows, threads=threads)
+                      for level in levels[1:])
+            found = next((plan for plan in nearer if isinstance(plan, BandPlan)), found)
+        return found
+
+    def search_level(self, nest: Nest, shape: RegisterShape | None, level: int, free: tuple[int, ...], band: Band,
+                     position: Position, whole: frozenset[int], *, threads: bool) -> BandPlan | Untiled:
+        """Edges for tiles that fit one cache.
+
+        Parameters
+        ----------
+        free : the loops that can run on threads.
+        whole : loops that tiles do not cut.
+        """
+        target = self.options.target
+        problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,
+                               parallel=free, wavefront=threads and not free, threads=target.cores, whole=whole)
+        if self.options.order:
+            problem = replace(problem, orders=(in_order(self.options.order, nest.depth),))
+        sets = target.cache(level) if shape is None and has_columns(nest) else None
+        if sets is not None:
+            problem = replace(problem, cache=sets)
+        skewed = problem.wavefront and is_skewed(nest) and shape is None
+        pieces = None
+        if skewed:
+            choice, pieces = self.skewed_tile(problem, band, position)
+        else:
+            choice, shape = _packed_or_not(problem, target)
+        if choice is None and self.options.outer_sizes:
+            return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
+        if choice is None:
+            return _without_tiles(nest, shape, self.options) or Untiled(
+                reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
+        edges = tuple(None if (skewed or nest.fixed[loop] or loop in whole) and edge >= nest.extents[loop] else edge
+                      for loop, edge in enumerate(choice.edges))
+        plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
+                                     pieces=pieces,
+                                     order=tuple(loop for loop in choice.order if edges[loop] is not None)),
+                            self.options)
+        needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
+        if (needed and not position.path) or self.options.outer_sizes:
+            return self.with_given_levels(plan, free)    # only its wavefronts run on threads
+        bare = _without_tiles(nest, shape, self.options)
+        before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem, sets)
+        packs = shape is not None and nest.is_box     # panels need a tile around the loop that reads them again
+        saves = _traffic(plan, problem, sets) < (1 - LEAST_GAIN) * before
+        if packs or saves:
+            return self.with_outer_level(plan, problem, free)
+        return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
+                               nest=nest, candidate=plan, level=level)
+
+    def skewed_tile(self, problem: TileProblem, band: Band,
+                    position: Position) -> tuple[TileChoice | None, Pieces | None]:
+        """The edges for tiles over time, which are split where that is quicker, and where space can be cut so."""
+        target = self.options.target
+        may_split = self.options.split is not False and not self.options.outer_sizes and not self.options.diamond
+        faces = faces_of(position, band.members, last=problem.innermost) if may_split and problem.threads > 1 else None
+        choice = choose_skewed_tile(problem, target, faces)
+        if choice is None or faces is None or not choice.split:
+            return choice, None
+        pieces = pieces_of(position.domain, band.members[0], faces, steps=choice.edges[0], count=problem.threads)
+        return (choose_skewed_tile(problem, target), None) if pieces is None else (choice, pieces)
+
+    def pieces(self, band: Band, nest: Nest, position: Position, steps: int) -> Pieces | None:
+        """One piece of space per thread, for tiles by hand; none around further loops."""
+        faces = None if has_loops(band.child) else faces_of(position, band.members, last=innermost_choice(nest))
+        return None if faces is None else pieces_of(position.domain, band.members[0], faces, steps=steps,
+                                                    count=self.options.target.cores)
+
+    def with_given_levels(self, plan: BandPlan, free: tuple[int, ...]) -> BandPlan:
+        """The plan inside the levels of tiles that the user wants; its own edges count where they are smaller."""
+        count = plan.nest.depth
+        if not self.options.outer_sizes:
+            return plan
+        outer = outer_levels(self.options, count)
+        if not outer:
+            return plan
+        edges = tuple(None if edge is None or (limit is not None and edge >= limit) else edge
+                      for edge, limit in zip(plan.edges, outer[-1].edges, strict=True))
+        return replace(plan, edges=edges, outer=outer, in_steps=_is_in_steps(outer, free),
+                       order=tuple(k for k in plan.order if edges[k] is not None))
+
+    def with_outer_level(self, plan: BandPlan, inner: TileProblem, free: tuple[int, ...]) -> BandPlan:
+        """The plan with tiles of tiles for the next cache out, or in steps, where that saves traffic from memory.
+
+        Copies count, too.
+
+        Only for nests that are not skewed, and not around a wavefront: there the tiles of the next level would
+        start one after the other.
+        """
+        target = self.options.target
+        further = [c for c in target.caches if c.size_bytes // c.shared_by * USABLE > 2 * inner.capacity_bytes]
+        if inner.wavefront or is_skewed(plan.nest) or not further:
+            return plan
+        share = replace(further[0], size_bytes=further[0].size_bytes // further[0].shared_by)
+        granules = tuple(extent if edge is None else min(edge, extent)
+                         for edge, extent in zip(plan.edges, plan.nest.extents, strict=True))
+        problem = replace(inner, capacity_bytes=int(share.size_bytes * USABLE), granules=granules, shape=None,
+                          cache=None, row_lines=lambda edge: 0.0)
+        choice = choose_tile(problem)
+        if choice is None:
+            return plan
+        edges = tuple(None if edge >= extent else edge
+                      for edge, extent in zip(choice.edges, plan.nest.extents, strict=True))
+        level = TileLevel(edges, tuple(loop for loop in choice.order if edges[loop] is not None))
+        larger = [replace(plan, outer=(level,))] if level.order else []
+
+        def moved(p: BandPlan) -> int:
+            return _traffic(p, problem) + lost_by_steps(p, inner.line_bytes) + packing_bytes(
+                p, shares=inner.shares, line_bytes=inner.line_bytes)
+
+        best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
+        return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
+
+
+def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | None, RegisterShape | None]:
+    """The edges, and the register block with its operands in lanes read where they lie if that serves it as well.
+
+    Tiles that pack nothing go to threads in pieces of as many tiles.  Where those are no equal parts, they pack; and
+    where an operand comes from beyond the private caches again and again, which a panel brings in one piece.
+    """
+    shape = problem.shape
+    if shape is None or shape.packed is not None or not problem.streams or problem.wavefront or not lies_well(
+            problem.nest, shape, target):
+        return choose_tile(problem), shape
+    in_place = replace(shape, in_place=True)
+    choice = choose_tile(replace(problem, shape=in_place))
+    if choice is not None:
+        loop = choice.order[0]
+        even = first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN
+        if even and stays_near(problem.nest, in_place, choice.edges, choice.order, problem.capacity_bytes):
+            return choice, in_place
+    return choose_tile(problem), shape
+
+
+def _free(band: Band, position: Position) -> tuple[int, ...]:
+    """The members that can run on threads."""
+    return tuple(i for i, member in enumerate(band.members) if is_independent(position, member))
+
+
+def _is_in_steps(outer: tuple[TileLevel, ...], free: tuple[int, ...]) -> bool:
+    """Whether no loop of the outermost level can run on threads, but loops inside can."""
+    return bool(outer and free) and not set(outer[0].order) & set(free)
+
+
+def _traffic(plan: BandPlan, problem: TileProblem, sets: CacheLevel | None = None) -> int:
+    return sum(traffic_bytes(plan.nest, plan_structure(plan), problem.capacity_bytes, problem.line_bytes, sets))
+
+
+def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptions) -> BandPlan | None:
+    if shape is None:
+        return None
+    return _with_blocks(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), options)
+
+
+def _around_panels(plan: BandPlan, options: TilingOptions) -> tuple[BandPlan, ...]:
+    """The orders of a transposed block's loops in which its columns are packed for several blocks of rows.
+
+    Either all threads share the panel of each block of columns, and the outermost loop of the others runs on threads,
+    or every thread has blocks of columns to itself, and keeps their panel while all the other loops run.  No panel has
+    room for a sum of unknown length.
+    """
+    shape, nest = plan.shape, plan.nest
+    assert shape is not None
+    steps = nest.density * prod(nest.extents[loop] for loop in shape.inner)
+    if not all(nest.constant[loop] for loop in shape.inner) or (
+            steps * shape.column_count * nest.element_bytes > LARGEST_PANEL_BYTES):
+        return ()
+    rows, columns = (-(-nest.extents[loop] // count) for loop, count in (
+        (shape.rows, shape.row_count), (shape.columns, shape.column_count)))
+    reuses = rows * prod(nest.extents[loop] for loop in shape.outer)
+    plan = replace(plan, rows_first=False)
+    found = [plan] if shape.outer and rows >= FEWEST_PANEL_READS else []
+    threads = options.target.cores if options.parallel else 1
+    if columns >= threads and reuses >= FEWEST_PANEL_READS:
+        found.append(replace(plan, columns_outside=True))
+    return tuple(found)
+
+
+def _waiting_seconds(plan: BandPlan, options: TilingOptions) -> float:
+    """What the data moved into the last private cache and the last iterations on threads cost."""
+    shape, nest, target = plan.shape, plan.nest, options.target
+    assert shape is not None
+    private = target.last_private
+    moved = sum(traffic_bytes(nest, plan_structure(plan), int(private.size_bytes * USABLE), private.line_bytes))
+    first, edge = (shape.columns, shape.column_count) if plan.columns_outside else (shape.outer[0], 1)
+    waits = 0.5 * edge / nest.extents[first] + uneven_share(nest.extents[first], edge, target.cores)
+    cycles = nest.density * nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes)
+    return moved / target.bandwidth(target.beyond(private)) + waits * cycles * target.cores / target.frequency_hz
+
+
+def _with_blocks(plan: BandPlan, options: TilingOptions) -> BandPlan:
+    """Choose the order of the block loops that moves less into the first cache, operands being packed there."""
+    if plan.shape is None:
+        return plan
+    first = options.target.caches[0]
+    orders = [replace(plan, rows_first=rows_first) for rows_first in (True, False)]
+    element = min((r.element_bytes for r in plan.nest.references), default=1)
+    return min(orders, key=lambda p: sum(traffic_bytes(p.nest, plan_structure(p), first.size_bytes, element)))

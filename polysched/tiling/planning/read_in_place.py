@@ -1,0 +1,85 @@
+"""Whether register blocks read their operand in lanes where it lies, instead of from a copy of it.
+
+A panel brings the rows that a block walks into one piece.  That pays where rows lie a power of two apart, so that they
+push each other out of the sets that they share, where vectors lie on two lines, or where rows are so many that their
+pages are not all known to the processor.  Where none of that is so and a row arrives from the second cache behind the
+arithmetic on the row before (`TileProblem.streams`), a copy costs what it moves and gains nothing, however often blocks
+read it there: steps of so many multiply-adds leave the processor room to ask for rows several steps ahead.  Beyond the
+second cache that room does not suffice, so what comes from there has to come only once.
+
+Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 34(3), 2008, section 4.2.2
+(what packing is for: contiguous access, and entries of the TLB).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling.footprints.conflicts import most_rows
+from polysched.tiling.footprints.nest import Nest
+from polysched.tiling.footprints.references import Reference
+from polysched.tiling.footprints.streams import LINE_BYTES
+from polysched.tiling.footprints.strides import Stride
+from polysched.tiling.footprints.traffic import footprint_bytes
+from polysched.tiling.planning.register_shape import RegisterShape, panel_operands
+
+MOST_PAGES = 1024   # that processors know in the second level of their TLB, at least, beside those of other operands
+
+
+def read_in_lanes(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
+    """The operands of a block along its columns that a panel could hold."""
+    return tuple(r for r in panel_operands(nest, replace(shape, in_place=False)) if r.moves_with(shape.columns))
+
+
+def lies_well(nest: Nest, shape: RegisterShape, target: Target) -> bool:
+    """Whether every operand that blocks read in lanes serves them as well where it lies as in a panel.
+
+    Known sizes only: what follows from them is right for one size and wrong for the next.  Whether rows arrive in time
+    is another question.
+    """
+    known = all(nest.constant[k:k + 1] == (True,) for k in (shape.columns, *shape.inner))
+    operands = read_in_lanes(nest, shape)
+    return (known and nest.is_box and not shape.transposed and bool(operands)
+            and all(_lies_well(r, nest, shape, target.last_private) for r in operands))
+
+
+def stays_near(nest: Nest, shape: RegisterShape, edges: tuple[int, ...], order: tuple[int, ...],
+               capacity_bytes: int) -> bool:
+    """Whether tiles fetch every operand in lanes once, or it stays in a cache for the tile loops that repeat it.
+
+    Parameters
+    ----------
+    edges, order : of the tiles.
+    capacity_bytes : what of the cache they may take.
+    """
+    return all(_stays_near(r, nest, edges, order, capacity_bytes) for r in read_in_lanes(nest, shape))
+
+
+def _stays_near(reference: Reference, nest: Nest, edges: tuple[int, ...], order: tuple[int, ...],
+                capacity_bytes: int) -> bool:
+    moving = max((at for at, loop in enumerate(order) if reference.moves_with(loop)), default=-1)
+    repeats = [at for at, loop in enumerate(order[:moving])
+               if not reference.moves_with(loop) and edges[loop] < nest.extents[loop]]
+    if not repeats:
+        return True
+    inside = tuple(nest.extents[loop] if order.index(loop) > repeats[0] else min(edge, nest.extents[loop])
+                   for loop, edge in enumerate(edges))
+    return footprint_bytes(reference, inside, LINE_BYTES) <= capacity_bytes
+
+
+def _lies_well(reference: Reference, nest: Nest, shape: RegisterShape, cache: CacheLevel) -> bool:
+    """Whether rows begin on lines, blocks take whole lines of them, and all that a sum walks stay in a cache."""
+    size, line = reference.element_bytes, cache.line_bytes
+    lengths = (reference.row_elements, shape.column_count, nest.extents[shape.columns])
+    along_row = reference.coefficients[-1]
+    alone = not any(step for loop, step in enumerate(along_row) if loop != shape.columns)
+    if (reference.stride(shape.columns) is not Stride.UNIT or not alone or any(reference.spans)
+            or reference.row_dim != -1 or not reference.row_elements
+            or any(length * size % line for length in lengths)):
+        return False
+    rows = prod(nest.extents[loop] for loop in shape.inner if reference.moves_with(loop))
+    most = most_rows(reference, cache)
+    fits = 2 * rows * shape.column_count * size <= cache.size_bytes
+    return fits and most is not None and rows <= min(most, MOST_PAGES)

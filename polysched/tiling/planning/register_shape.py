@@ -1,0 +1,250 @@
+"""Register tiles: which two loops are unrolled into vector registers, and by how much.
+
+A block of MR rows by NR columns of accumulators stays in registers while the loops that do not move it
+run.  Its size follows from the register file, the pipes and the loads that each step needs.
+
+Source: T. M. Low, F. D. Igual, T. M. Smith, E. S. Quintana-Orti, "Analytical Modeling Is Enough for
+High-Performance BLIS", ACM TOMS 43(2), 2016, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from math import inf, prod
+
+from polysched.target.target import Target
+from polysched.tiling.footprints.nest import Nest
+from polysched.tiling.footprints.references import Reference
+from polysched.tiling.footprints.strides import Stride
+
+MOST_ROWS = 14
+MOST_VECTORS = 4
+CUT_BLOCK = 0.5      # what it costs beside its own work to compute the last block on a copy, in blocks
+PARTIAL_BLOCK = 6    # how much slower than a full block the rest runs, per element, where no copy will do
+UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
+UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
+MOST_FOLDED = 4      # multiply-adds that share a vector and may each read it from memory (gcc 12 tuned for Zen); whole
+                     # blocks of so few rows are counted so, those of the rows that are left read it once
+STEP_CYCLES = 1.5    # what a step of the loop of the sum costs beside full pipes: its counter, its addresses,
+UNHIDDEN_LOADS = 0.3  # and the share of its loads that the pipes wait for
+BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
+TRANSPOSED_CYCLES = 1.5   # what it costs to bring a sum into lanes and back, where rows lie in a row of memory
+SPREAD_CYCLES = 1.5       # and to pack an element whose neighbours in lanes lie apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterShape:
+    """A block of accumulators.
+
+    Parameters
+    ----------
+    statement : the statement that adds into the accumulators.
+    rows, columns : the loops of the nest that become rows and (in vectors) columns of the block.
+    row_count, column_count : the edges of the block, in elements.
+    inner : the loops that run around the block without moving it, outermost first.
+    outer : the other loops; they move the accumulators and stay outside the block loops.
+    cycles : predicted cycles per operation of one vector.
+    transposed : memory holds the sums along the rows, so they are transposed on their way into lanes and back.
+    even_cycles : as `cycles`, blocks that the edge cuts off being computed on a copy wherever loops at an angle run
+        inside the block only.
+    in_place : operands in lanes are read where they lie (`read_in_place`).
+    packed : arrays of which panels may be made; None leaves that to the models.
+    """
+
+    statement: str
+    rows: int
+    columns: int
+    row_count: int
+    column_count: int
+    inner: tuple[int, ...]
+    outer: tuple[int, ...]
+    cycles: float
+    transposed: bool = False
+    even_cycles: float = 0.0
+    in_place: bool = False
+    packed: frozenset[str] | None = None
+
+
+def register_shapes(nest: Nest, statement: str, target: Target) -> tuple[RegisterShape, ...]:
+    """Every worthwhile block for a statement of the nest, the best one first; of equals, one with rows close together.
+
+    Blocks with transposed sums come first where the best of them is predicted faster than all others.
+    """
+    own = [r for r in nest.references if statement in r.statements]
+    if any(r.whole or r.cyclic for r in own) or target.vector_bits == 0:
+        return ()
+    found = []
+    for columns in range(nest.depth):
+        for rows in range(nest.depth):
+            if rows != columns:
+                found += _shapes(nest, statement, own, rows, columns, target)
+    found.sort(key=lambda shape: -_nearness(own, shape.rows))
+    plain = [shape for shape in found if not shape.transposed]
+    turned = [shape for shape in found if shape.transposed]
+    least = min((shape.even_cycles for shape in plain), default=inf)
+    return (*sorted((shape for shape in turned if shape.cycles < least), key=lambda shape: shape.cycles),
+            *sorted(plain, key=lambda shape: shape.cycles))
+
+
+def _nearness(own: list[Reference], rows: int) -> int:
+    """The last subscript of a sum that the rows move: those before it move over more memory."""
+    return min(max(at for at, row in enumerate(r.coefficients) if row[rows]) for r in own if r.writes)
+
+
+def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns: int,
+            target: Target) -> list[RegisterShape]:
+    sums = [r for r in own if r.writes]
+    transposed = any(r.stride(columns) is Stride.OTHER for r in sums)
+    if transposed and not (nest.is_straight(rows, columns) and all(_is_column(r, rows, columns) for r in sums)):
+        return []
+    rest = [loop for loop in range(nest.depth) if loop not in (rows, columns)]
+    inner = tuple(loop for loop in rest if not any(r.moves_with(loop) for r in sums))
+    if not inner or not all(r.moves_with(rows) and r.moves_with(columns) for r in sums) or not sums:
+        return []
+    operands = [r for r in own if any(r.moves_with(loop) for loop in inner)]
+    if not any(r.moves_with(columns) and not r.moves_with(rows) for r in operands) and (
+            transposed or not _streams(sums, operands, columns)):
+        return []  # no vector is used again by the next row
+    if transposed and any((r.moves_with(columns) and r.moves_with(rows)) or r.array in {s.array for s in sums}
+                          for r in operands):
+        return []
+    lanes = target.lanes(8 * max(r.element_bytes for r in own))
+    outer = tuple(loop for loop in rest if loop not in inner)
+    shapes = []
+    for vectors in range(1, MOST_VECTORS + 1):
+        for row_count in range(2, MOST_ROWS + 1):
+            count = partial(_cycles, nest, sums, operands, rows, columns, row_count, vectors, lanes, target)
+            even = count(packs_columns=transposed, straight=nest.is_straight(rows, columns))
+            cycles = even if transposed else count(straight=nest.is_box)
+            if cycles is not None and even is not None:
+                cycles += lanes * _around_the_sum(nest, operands, columns, inner) if transposed else 0.0
+                shapes.append(RegisterShape(statement=statement, rows=rows, columns=columns, row_count=row_count,
+                                            column_count=vectors * lanes, inner=inner, outer=outer, cycles=cycles,
+                                            transposed=transposed, even_cycles=even))
+    return shapes
+
+
+def panel_operands(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
+    """What a block reads from panels: operands along its inner loops, of arrays that the nest does not write.
+
+    Without those that it reads where they lie, and those that the user wants no panel of.
+    """
+    written = {r.array for r in nest.references if r.writes}
+    return tuple(r for r in nest.references if r.array not in written and not r.whole
+                 and any(r.moves_with(loop) for loop in shape.inner)
+                 and not (shape.in_place and r.moves_with(shape.columns))
+                 and (shape.packed is None or r.array in shape.packed))
+
+
+def block_parts(shape: RegisterShape, rows: int, columns: int, lanes: int) -> list[tuple[int, int]]:
+    """The blocks of one tile, cut off at its end: rows and vectors of each.
+
+    Parameters
+    ----------
+    rows, columns : the edges of the tile.
+    """
+    def cut(edge: int, block: int) -> list[int]:
+        return [block] * (edge // block) + ([edge % block] if edge % block else [])
+    return [(r, -(-c // lanes)) for r in cut(rows, shape.row_count) for c in cut(columns, shape.column_count)]
+
+
+def cut_share(shape: RegisterShape, rows: int, columns: int, lanes: int, target: Target) -> float:
+    """How many times longer the blocks of one tile take than whole blocks for as many points would."""
+    whole = _step_cycles(shape.row_count, shape.column_count // lanes, target) / (shape.row_count * shape.column_count)
+    taken = sum(_step_cycles(r, v, target) for r, v in block_parts(shape, rows, columns, lanes))
+    return taken / (rows * columns) / whole
+
+
+def _step_cycles(rows: int, vectors: int, target: Target) -> float:
+    """Cycles of one step of the sum in a block that reads a column of one operand and a row of the other."""
+    return _block_cycles(vectors, rows, rows + vectors, target=target)
+
+
+def _block_cycles(sums: int, rows: int, loads: int, *, target: Target) -> float:
+    """Cycles of one step of the sum in a block of so many rows, each of so many vectors of sums."""
+    ports = target.ports
+    return (max(rows * sums / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
+            + STEP_CYCLES + UNHIDDEN_LOADS * loads / ports.loads_per_cycle)
+
+
+def row_loss(vectors: int, target: Target) -> float:
+    """How many times longer blocks take along rows of so many vectors than along rows without an end."""
+    cycles = {count: min(_step_cycles(rows, count, target) / (rows * count) for rows in fits)
+              for count in range(1, MOST_VECTORS + 1)
+              if (fits := [rows for rows in range(MOST_FOLDED + 1, MOST_ROWS + 1)
+                           if rows * count + count + 1 <= target.vector_registers])}
+    if not cycles:
+        return 1.0
+    return min(-(-vectors // count) * count / vectors * each for count, each in cycles.items()) / min(cycles.values())
+
+
+def _is_column(reference: Reference, rows: int, columns: int) -> bool:
+    """Whether rows are neighbours in memory, and columns move one subscript of their own by one."""
+    moved = [row for row in reference.coefficients if row[columns]]
+    return (not reference.whole and reference.stride(rows) is Stride.UNIT and len(moved) == 1
+            and moved[0][columns] == 1 and not any(c for loop, c in enumerate(moved[0]) if loop != columns))
+
+
+def _around_the_sum(nest: Nest, operands: list[Reference], columns: int, inner: tuple[int, ...]) -> float:
+    """Cycles per instance for transposing the sums, and for packing what lies apart in lanes."""
+    cycles = TRANSPOSED_CYCLES / max(1.0, nest.density * prod(nest.extents[loop] for loop in inner))
+    return cycles + sum(SPREAD_CYCLES / prod(n for loop, n in enumerate(nest.extents) if not r.moves_with(loop))
+                        for r in operands if r.stride(columns) is Stride.OTHER)
+
+
+def _streams(sums: list[Reference], operands: list[Reference], columns: int) -> bool:
+    """Whether keeping the sums in registers pays by itself: all operands come as whole vectors or single elements."""
+    return all(r.reads for r in sums) and all(
+        r.array not in {s.array for s in sums} and r.stride(columns) is not Stride.OTHER for r in operands) and any(
+        r.moves_with(columns) for r in operands)
+
+
+def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: int, columns: int, row_count: int,
+            vectors: int, lanes: int, target: Target, *, straight: bool, packs_columns: bool = False) -> float | None:
+    """Cycles per vector operation of the block, with the waste at the edges; None when registers do not suffice.
+
+    Parameters
+    ----------
+    straight : blocks are whole but for the last ones.
+    packs_columns : operands in lanes are read from panels, wherever their elements lie.
+    """
+    accumulators = len(sums) * row_count * vectors
+    kept = sum(vectors for r in operands if r.moves_with(columns) and not r.moves_with(rows))
+    if accumulators + kept + 1 > target.vector_registers:
+        return None
+    # a vector whose elements lie apart is gathered element by element
+    loads = partial(_loads, operands, rows, columns, vectors, 1 if packs_columns else lanes)
+    step = partial(_block_cycles, len(sums) * vectors, target=target)
+    whole_step = step(row_count, loads(row_count, row_count if row_count <= MOST_FOLDED else 1))
+    operations = row_count * vectors * len(sums)
+    loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
+                 * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
+    packed = straight and not {r.array for r in operands} & {r.array for r in sums}
+    waste = 1.0
+    for loop, edge, whole in ((rows, row_count, row_count), (columns, vectors * lanes, lanes)):
+        extent = nest.extents[loop]
+        if packed and packs_columns and loop == rows and any(nest.constant[rows:rows + 1]):
+            rest = step(extent % edge, loads(extent % edge, 1)) / whole_step if extent % edge else 0.0
+            waste *= (extent // edge + rest) * edge / extent
+        elif packed:
+            waste *= (-(-extent // whole) * whole + (CUT_BLOCK * edge if extent % edge else 0)) / extent
+        else:
+            waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
+    if row_count & (row_count - 1):
+        waste *= UNEVEN_ROWS if straight else UNEVEN_ROWS_BY_A_DIAGONAL
+    return waste * (whole_step / operations + BYTES_WEIGHT * loaded / (operations * lanes))
+
+
+def _loads(operands: list[Reference], rows: int, columns: int, vectors: int, apart: int, row_count: int,
+           reads: int) -> int:
+    """Loads of one step of the sum in a block of so many rows.
+
+    Parameters
+    ----------
+    apart : loads for a vector whose elements lie apart; one where it is read from a panel.
+    reads : how often a vector that rows share is read.
+    """
+    return sum((row_count if r.moves_with(rows) else reads if apart == 1 or r.stride(columns) is Stride.UNIT else 1)
+               * {Stride.INVARIANT: 1, Stride.UNIT: vectors, Stride.OTHER: vectors * apart}[r.stride(columns)]
+               for r in operands)

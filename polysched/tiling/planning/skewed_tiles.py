@@ -1,0 +1,316 @@
+"""Tiles of skewed nests: every combination of edges, priced by the projected model and by how tiles fill threads.
+
+The bounds of skewed tiles tie the loops together, so the volume that moves is no product that an integer program
+takes well; there are few combinations, though, since edges are powers of two.  The innermost loop may stay whole: then
+it needs no tile loop, every row of the data is walked from end to end, and its first element stays where it is in
+memory from row to row.
+
+Where the number of time steps is known, or named by the user, so are its even shares: 50 steps are 2 x 25 as well as
+3 x 16 and 2 that leave a thread waiting for the others on every wavefront.  The loops beside the rows then have
+multiples of what the tiles move on by, so that edges divide each other.
+
+Wavefronts of tiles leave threads waiting at their ends; split tiles need a space of several times what a row of tiles
+moves on by, and go through the gaps between pieces without the reuse of tiles where no other loop cuts these.
+Whichever takes less time is taken.
+The best edges of split tiles hang on how wide space is: where only the running program knows that, and nobody names a
+size, the edges are those of wavefronts, and split tiles with them are taken where they are quicker at the assumed size.
+
+Source: as for `cost_models.Projected`; for wavefronts of tiles, see `wavefront`, for the others `split_tiles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from polysched.target.target import Target
+from polysched.tiling.footprints.nest import Nest
+from polysched.tiling.footprints.traffic import working_set_bytes
+from polysched.tiling.planning.band_plan import BandPlan, plan_structure
+from polysched.tiling.planning.cost_models import Projected
+from polysched.tiling.planning.tile_problem import USABLE, TileProblem, candidate_edges, unskewed_extent, waiting_cycles
+from polysched.tiling.planning.tile_search import TileChoice
+from polysched.tiling.shapes.diamond import Faces
+from polysched.tiling.shapes.split_tiles import gap_edge
+
+LONGEST_EDGE = 128
+"""Longer edges of loops around a row only help where rows are very short, and make the search long."""
+
+MOST_SHARES = 8
+"""Even shares of the time steps: more are shorter than the reuse over time needs, or a power of two is near them."""
+
+SHORT_SHARES = (5, 6, 7, 10, 12, 14)
+"""Of many time steps, where tiles of `MOST_SHARES` have no room for whole rows."""
+
+MULTIPLES = (1, 2, 4, 8)
+"""Edges of loops beside the rows, in how far a tile moves on from its first time step to its last."""
+
+MOST_ROWS = 1024
+"""Rows of tiles along which wavefronts are counted one by one."""
+
+ROW_CYCLES = 40
+"""What a row costs beside its iterations: bounds, a first and a last vector that repeat iterations of others."""
+
+HANDED_OVER = 0.7
+"""Of the bandwidth of memory: what another core wrote last (27 beside 38 GB/s between two virtual cores of a Zen 4;
+what the core itself wrote comes at 78)."""
+
+FEW_STEPS = 64
+"""Iterations of a loop of unknown length that make the wavefronts: its tiles have to occupy threads then, too."""
+
+TEAM_SECONDS = 5e-6
+"""Start and end of a team of threads: two barriers of a few cores."""
+
+
+def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None = None) -> TileChoice | None:
+    """The edges with the least projected time on all threads; None when no tile fits the cache.
+
+    An edge as long as the loop's extent leaves the loop without tiles; a shorter one is shorter than a row of the data.
+    The first of equal choices is the one with the shorter edges.
+
+    Parameters
+    ----------
+    faces : of split tiles; None where there shall be wavefronts.
+    """
+    model = Projected(target=replace(target, caches=tuple(
+        replace(cache, size_bytes=int(cache.size_bytes * USABLE)) for cache in target.caches)))
+    order = problem.orders[0]
+    known = faces is not None and problem.nest.expected[faces.space]
+    best: tuple[float, TileChoice, BandPlan] | None = None
+    for edges in _combinations(problem, order):
+        kept = working_set_bytes(problem.nest, _two_steps(problem.nest, edges), problem.line_bytes)
+        if kept > problem.capacity_bytes:
+            continue
+        plan = BandPlan(nest=problem.nest, edges=tuple(
+            None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
+            order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
+        alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1)
+        ways = [(wavefront_seconds(plan, alone, problem.threads), False)]
+        in_pieces = split_seconds(plan, faces, model, problem.threads) if faces is not None and known else None
+        ways += [] if in_pieces is None else [(in_pieces, True)]
+        seconds, split = min(ways)
+        if best is None or seconds < best[0]:
+            lines = int(seconds * target.bandwidth(0) / problem.line_bytes)
+            best = seconds, TileChoice(edges=edges, order=order, cost_lines=lines, binding=(), optimal=True,
+                                       split=split), plan
+    if best is None:
+        return None
+    seconds, choice, plan = best
+    if faces is not None and not known:
+        in_pieces = split_seconds(plan, faces, model, problem.threads)
+        return replace(choice, split=in_pieces is not None and in_pieces < seconds)
+    return choice
+
+
+def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) -> float | None:
+    """The time of a nest on all threads in split tiles; None where pieces would be too narrow.
+
+    The widest piece keeps its thread busy longest.  Gaps that another loop cuts have tiles as wide as they are, of data
+    that other threads wrote last; where two gaps cross, one thread goes through the tile.  Other gaps are shared out
+    evenly, step by step; the half of one is a tile of its own.
+    """
+    nest, steps = plan.nest, plan.edges[0]
+    if threads < 2 or steps is None:
+        return None
+    side, reach, width = _measures(nest, faces, steps, threads)
+    if width < 2 * reach + 1:
+        return None
+    gaps = (threads - 1) * reach / side
+    # On average a side of a piece has moved in by half of the reach.  The first and the last piece, the only ones of
+    # two, have one such side, and the border of space a whole reach inside of their width.
+    widest = (width - (1.5 if threads == 2 else 1) * reach) / side
+    rows = -(-nest.extents[0] // steps)
+    in_pieces = full_tiles_seconds(plan, model) * widest
+    in_gaps = _gap_tiles_seconds(plan, faces, model, threads, gaps)
+    if in_gaps is not None:
+        return in_pieces + in_gaps + 3 * rows * TEAM_SECONDS
+    teams = rows * (1 + steps * max(1, len(nest.deepest)))
+    half = replace(plan, edges=tuple(steps if loop == 0 else reach if loop == faces.space else None
+                                     for loop in range(nest.depth)), order=(0, faces.space))
+    return in_pieces + full_tiles_seconds(half, model) * gaps / threads + teams * TEAM_SECONDS
+
+
+def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int, gaps: float) -> float | None:
+    """The time of gaps that another loop cuts; None where no other one does.
+
+    Parameters
+    ----------
+    gaps : their share of all iterations.
+    """
+    nest, steps, inner = plan.nest, plan.edges[0], faces.inner
+    if inner is None or steps is None or not (nest.fixed[faces.space] and nest.fixed[inner.space]):
+        return None
+    side, reach, width = _measures(nest, inner, steps, threads)
+    if width < 2 * reach + 1:
+        return None
+    widest = steps * faces.multiple
+    edges = list(plan.edges)
+    edges[inner.space] = gap_edge(plan.edges, faces.space, inner.space, widest)
+    edges[faces.space] = widest
+    crossing = gaps * (threads - 1) * reach / side
+    return (full_tiles_seconds(replace(plan, edges=tuple(edges)), model, handed_over=True)
+            * ((gaps - crossing) / threads + crossing / (threads - 1)))
+
+
+def _measures(nest: Nest, faces: Faces, steps: int, threads: int) -> tuple[int, int, float]:
+    """How many places space has, how far a row of tiles moves on to either side, and how wide a piece and a gap are."""
+    side, reach = unskewed_extent(nest, faces.space), -(-steps * faces.multiple // 2)
+    return side, reach, (side + 2 * reach) / threads
+
+
+def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = False) -> float:
+    """The time of all iterations on one thread.
+
+    At one value of the loop that skews the others a tile is a box, so one tile is projected as a nest of its own.  Its
+    data come in anew from all caches that do not hold everything.
+
+    Parameters
+    ----------
+    handed_over : what a tile reads was written by another thread last, so it comes from the caches of another core.
+    """
+    nest = plan.nest
+    extents = _box(nest, plan.edges)
+    count = max(1, len(nest.deepest))
+    tile = BandPlan(nest=replace(nest, extents=extents, density=float(count)), edges=(None,) * nest.depth, order=())
+    structure = plan_structure(tile)
+    tiles = nest.instances * nest.density / count / prod(extents)
+    once = model.transfer_seconds(BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), ())
+    single = model.transfer_seconds(tile, structure)
+    times = [whole if working_set_bytes(nest, nest.extents, cache.line_bytes) <= cache.size_bytes else tiles * one
+             for cache, one, whole in zip(model.target.caches, single, once, strict=True)]
+    moved = sum(times)
+    if handed_over:
+        private = model.target.last_private
+        place = model.target.caches.index(private)
+        slower = model.target.bandwidth(model.target.beyond(private)) / (HANDED_OVER * model.target.bandwidth(0))
+        moved = sum(times[:place]) + max(tiles * single[place] * slower, sum(times[place:]))
+    frequency = model.target.frequency_hz
+    last = structure[-1].loop
+    starts = prod(extents) / extents[last] * count * ROW_CYCLES
+    arithmetic, loads = model.arithmetic_cycles(tile, structure), model.load_cycles(tile, structure)
+    waits = prod(extents) * count * waiting_cycles(tile.nest, last, extents[last], model.target)
+    return (max(tiles * arithmetic / frequency, tiles * loads / frequency + moved)
+            + tiles * (starts + waits) / frequency)
+
+
+def _box(nest: Nest, edges: tuple[int | None, ...]) -> tuple[int, ...]:
+    """The iterations of a full tile per loop, at one value of the loop that skews the others."""
+    return tuple(min(edge or extent, unskewed_extent(nest, loop) if loop else extent)
+                 for loop, (edge, extent) in enumerate(zip(edges, nest.extents, strict=True)))
+
+
+def _two_steps(nest: Nest, edges: tuple[int, ...]) -> tuple[int, ...]:
+    """The iterations whose data have to stay in the cache: a tile moves on over its data, from step to next step."""
+    first, *others = _box(nest, edges)
+    return (min(first, 2), *others)
+
+
+def _combinations(problem: TileProblem, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    choices = []
+    for loop in range(problem.nest.depth):
+        every = [edge for edge, _ in candidate_edges(problem, loop, order)]
+        edges = every if loop == problem.innermost else [edge for edge in every if edge <= LONGEST_EDGE] or every[:1]
+        if loop == problem.innermost and loop not in order[:2]:
+            edges = [edge for edge in edges if edge < unskewed_extent(problem.nest, loop)]
+            edges.append(problem.nest.extents[loop])
+        choices.append(sorted(set(edges)))
+    yield from product(*choices)
+    nest = problem.nest
+    slopes = [1, *(max(1, _skew(nest, 0, loop)) for loop in range(1, nest.depth))]
+    for steps in _even_shares(problem, choices[0]):
+        multiples = [[edge for edge in (steps * slope * k for k in MULTIPLES) if edge < nest.extents[loop]]
+                     for loop, slope in enumerate(slopes)]
+        yield from product(*([steps] if loop == 0 else edges if loop == problem.innermost else multiples[loop]
+                             for loop, edges in enumerate(choices)))
+
+
+def _even_shares(problem: TileProblem, others: list[int]) -> list[int]:
+    """Edges of the loop that skews the others, beside those that there are anyway, with tiles of nearly one length."""
+    nest = problem.nest
+    if not nest.expected[0] or problem.innermost == 0:
+        return []
+    steps = nest.extents[0]
+    short = SHORT_SHARES if steps > MOST_SHARES * max(SHORT_SHARES) else ()   # otherwise there are some anyway
+    counts = {*range(2, MOST_SHARES + 1), *(-(-steps // share) for share in short)}
+    shares = {-(-steps // count) for count in counts}
+    return sorted(share for share in shares if min(others) <= share <= LONGEST_EDGE and share not in others)
+
+
+def wavefront_seconds(plan: BandPlan, seconds: float, threads: int) -> float:
+    """The time of a nest on all threads, with the tiles of one wavefront after the other shared out.
+
+    A loop whose length only the running program knows counts as half long and half short (`FEW_STEPS`).
+
+    Parameters
+    ----------
+    plan : tiles whose first two loops make the wavefronts.
+    seconds : the time on one thread.
+    """
+    if threads < 2 or len(plan.order) < 2:
+        return seconds
+    widths, share = wavefront_widths(plan, *plan.order[:2])
+    short = _with_few_steps(plan)
+    busy = [busiest_share(p, threads) for p in (plan, short) if p is not None]
+    return seconds * sum(busy) / len(busy) + len(widths) / share * TEAM_SECONDS
+
+
+def busiest_share(plan: BandPlan, threads: int) -> float:
+    """How much of all work the busiest thread has, or waits for, with the tiles of each wavefront shared out.
+
+    The last row of tiles has what the others leave of the first loop, where its length is known.
+    """
+    first, second = plan.order[:2]
+    widths, share = wavefront_widths(plan, first, second)
+    edge, extent = plan.edges[first] or plan.nest.extents[first], plan.nest.extents[first]
+    least = extent % edge / edge if plan.nest.fixed[first] and share == 1 and extent % edge else 1.0
+    last = np.arange(len(widths)) >= len(widths) - _tiles_of_a_row(plan, first, second)
+    others = widths - last
+    rounds = others // threads + np.where(others % threads, 1.0, last * least)
+    return float(rounds.sum() / (others + last * least).sum())
+
+
+def _with_few_steps(plan: BandPlan) -> BandPlan | None:
+    """The plan for few iterations of the loop that skews the others; None where its length is known."""
+    nest, (first, second) = plan.nest, plan.order[:2]
+    if nest.fixed[first] or nest.extents[first] <= FEW_STEPS:
+        return None
+    extents = list(nest.extents)
+    side = unskewed_extent(nest, second)
+    extents[second] = side + (extents[second] - side) * (FEW_STEPS - 1) // (extents[first] - 1)
+    extents[first] = FEW_STEPS
+    return replace(plan, nest=replace(nest, extents=tuple(extents)))
+
+
+def wavefront_widths(plan: BandPlan, first: int, second: int) -> tuple[np.ndarray, float]:
+    """How many tiles each wavefront has, along the two loops that make it, and the share of all wavefronts it covers.
+
+    The second loop is skewed by the first one, so its tiles move on from one tile of the first to the next.  Of more
+    than `MOST_ROWS` rows of tiles only those are counted, since a pipeline that long repeats itself.
+    """
+    extents, edges = plan.nest.extents, plan.edges
+    first_edge, second_edge = edges[first] or extents[first], edges[second] or extents[second]
+    skew = _skew(plan.nest, first, second)
+    all_rows = -(-extents[first] // first_edge)
+    long = _tiles_of_a_row(plan, first, second)
+    row = np.arange(min(all_rows, MOST_ROWS), dtype=np.int64)
+    starts = row + row * (skew * first_edge) // second_edge
+    waves = np.arange(int(starts[-1]) + long)
+    begun = np.searchsorted(starts, waves, side="right")
+    ended = np.searchsorted(starts + long, waves, side="right")
+    return begun - ended, len(row) / all_rows
+
+
+def _skew(nest: Nest, first: int, second: int) -> int:
+    """How far the second loop moves on per iteration of the first one."""
+    return round((nest.extents[second] - unskewed_extent(nest, second)) / max(1, nest.extents[first] - 1))
+
+
+def _tiles_of_a_row(plan: BandPlan, first: int, second: int) -> int:
+    extents, edges = plan.nest.extents, plan.edges
+    first_edge, second_edge = edges[first] or extents[first], edges[second] or extents[second]
+    moved = _skew(plan.nest, first, second) * (first_edge - 1)
+    return -(-(unskewed_extent(plan.nest, second) + moved) // second_edge)

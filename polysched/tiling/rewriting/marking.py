@@ -1,0 +1,95 @@
+"""Which loops run on threads and which in vector lanes, decided exactly on the finished tree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scop.scop import Scop
+from polysched.tiling.footprints.nest import assumed_parameters
+from polysched.tiling.options import TilingOptions
+from polysched.tiling.tree.distribute import statement_names
+from polysched.tiling.tree.growing_work import grows
+from polysched.tiling.tree.light_iterations import times_as_many
+from polysched.tiling.tree.loops import has_loops
+from polysched.tiling.tree.position import Position, branch, inside, is_independent
+
+SHORTEST_PARALLEL_LOOP = 16384
+"""Iterations from which on a lone loop of cheap iterations outweighs the start of a team of threads."""
+
+
+def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Scop) -> Node:
+    """Set `parallel`, `simd` and the coincident flag of every marked loop.
+
+    At most `parallel_degrees` loops of a nest are parallel, the outermost ones whose iterations are independent.  A
+    point loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
+    meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
+    from a number of iterations on, a larger one where they do little (`light_iterations`), an outermost nest of
+    loops from as many on in all, an outermost loop over tiles where there are two of them.  No loop around those over
+    pieces of split tiles is, not even one over a single row of tiles.  An outermost loop knows whether its work grows.
+    A loop is simd when it is innermost and carries no dependence.
+    """
+    return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if options.parallel else 0)
+
+
+def _mark(position: Position, node: Node, options: TilingOptions, scop: Scop, *, depth: int, parallel: int) -> Node:
+    match node:
+        case Leaf():
+            return node
+        case Filter():
+            child = _mark(branch(position, node.keep), node.child, options, scop, depth=depth, parallel=parallel)
+            return replace(node, child=child)
+        case Sequence():
+            return replace(node, branches=tuple(
+                (keep, _mark(branch(position, keep), child, options, scop, depth=depth, parallel=parallel))
+                for keep, child in node.branches))
+        case Mark():
+            return replace(node, child=_mark(position, node.child, options, scop, depth=depth, parallel=parallel))
+        case Band():
+            if node.mark is None:
+                raise ValueError("a loop without a mark")
+            return _mark_loop(position, node, node.mark, options, scop, depth=depth, parallel=parallel)
+
+
+def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOptions, scop: Scop, *,
+               depth: int, parallel: int) -> Node:
+    member = band.members[0]
+    independent = is_independent(position, member)
+    innermost = not has_loops(band.child)
+    parallel = 0 if mark.role is Role.POINT else parallel
+    around_pieces = any(isinstance(n, Band) and n.mark is not None and n.mark.pieces for n in walk(band.child))
+    chosen = parallel > 0 and independent and (not innermost or depth == 0) and not around_pieces
+    light = times_as_many(scop, statement_names(position.domain)) if chosen and innermost and options.simd else 1
+    new = replace(mark, parallel=mark.parallel or chosen,
+                  least_iterations=(
+                      _least_iterations(band, mark, light, depth=depth) if chosen else mark.least_iterations),
+                  least_work=SHORTEST_PARALLEL_LOOP if chosen and depth == 0 and mark.role is Role.LOOP
+                  and not innermost else mark.least_work,
+                  growing=chosen and depth == 0 and not (innermost or mark.pieces) and grows(
+                      position, band, assumed_parameters(scop, options.parameters)),
+                  simd=mark.simd or (options.simd and independent and innermost))
+    child = _mark(inside(position, member), band.child, options, scop, depth=depth + 1,
+                  parallel=parallel - new.parallel if parallel else 0)
+    return replace(band, coincident=(independent,), child=child, mark=new)
+
+
+def _least_iterations(band: Band, mark: LoopMark, light: float, *, depth: int) -> int:
+    """Iterations from which on a team pays.
+
+    A loop that is entered again and again starts its team each time: then the loops inside are taken to be
+    about as long as this one.
+
+    Parameters
+    ----------
+    light : how many times as many iterations of a loop in vector lanes take as long as usual ones.
+    """
+    if mark.role is Role.TILE or (depth == 0 and has_loops(band.child)):
+        return 2 if mark.role is Role.TILE and depth == 0 else mark.least_iterations
+    return math.ceil(light * math.pow(SHORTEST_PARALLEL_LOOP, 1 / _levels(band)))
+
+
+def _levels(node: Node) -> int:
+    """How deep loops are nested in a subtree."""
+    return isinstance(node, Band) + max((_levels(child) for child in children(node)), default=0)

@@ -1,0 +1,112 @@
+"""Linear forms: arithmetic, min and max, quotients, substitution."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from polysched.emit_c.loop_ir.index import (
+    Comparison,
+    Extreme,
+    Linear,
+    Quotient,
+    Variable,
+    constant,
+    differ,
+    direction,
+    extreme,
+    junction,
+    of_atom,
+    quotient,
+    remainder,
+    shifted,
+    source_operation,
+    substitute,
+    variable,
+    variables,
+)
+
+I, J, N = variable("i"), variable("j"), variable("n")  # noqa: E741
+
+
+def test_sums_cancel_and_keep_first_appearance() -> None:
+    assert (I + J) - I == J
+    assert (I * 2 + 3) * 0 == constant(0)
+    assert (I - J + 4 + J).terms == ((Variable("i"), 1),)
+
+
+def test_extreme_merges_arms_that_differ_by_a_constant() -> None:
+    assert extreme("min", [I + 1, I]) == I
+    assert extreme("max", [I + 1, I]) == I + 1
+    assert extreme("min", [extreme("min", [I, J]), N]) == of_atom(Extreme("min", (I, J, N)))
+    assert shifted(extreme("min", [I, J]), -1) == extreme("min", [I - 1, J - 1])
+
+
+@pytest.mark.parametrize("numerator", range(-9, 10))
+def test_quotient_of_constants_rounds_down(numerator: int) -> None:
+    assert quotient(constant(numerator), 4, truncates=False) == constant(numerator // 4)
+    assert remainder(constant(numerator), 4) == constant(numerator % 4)
+
+
+def test_quotient_is_evaluated_only_where_that_is_exact() -> None:
+    assert quotient(I * 8 + 5, 4, truncates=False) == I * 2 + 1
+    assert quotient(I * 8 - 5, 4, truncates=True) == of_atom(Quotient(I * 8 - 5, 4, True))
+    assert quotient(I + 4, 4, truncates=False) == of_atom(Quotient(I + 4, 4, False))
+
+
+def test_substitution_reaches_into_atoms() -> None:
+    form = of_atom(Quotient(I + 3, 4, False)) + extreme("min", [I, J])
+    replaced = substitute(form, {"i": constant(5)})
+    assert variables(replaced) == {"j"}
+    for i, j in itertools.product(range(-6, 7), repeat=2):
+        assert _value(substitute(form, {"i": constant(i), "j": constant(j)})) == (i + 3) // 4 + min(i, j)
+
+
+def test_junction_is_flat() -> None:
+    a, b, c = (Comparison("<", x, N) for x in (I, J, I + J))
+    assert junction("&&", [junction("&&", [a, b]), c]).arms == (a, b, c)  # type: ignore[union-attr]
+    assert junction("||", [a]) == a
+
+
+def _value(form: Linear) -> int:
+    assert form.is_constant
+    return form.constant
+
+
+def test_where_a_form_goes_as_a_variable_grows() -> None:
+    half = quotient(I * -1 + N, 2, truncates=False)
+    assert [direction(form, "i") for form in (I + J, J - I, J + N, half + J, half * -1)] == [1, -1, 0, -1, 1]
+    assert direction(extreme("min", [half, N - I]), "i") == -1
+    assert direction(half + I, "i") is None
+    assert direction(remainder(I, 3), "i") is None
+    assert direction(remainder(I, 3), "j") == 0
+
+
+@pytest.mark.parametrize(("op", "number"), [("%", 2), ("%", 3), ("/", 3), ("&", 1), ("&", 7), (">>", 2)])
+def test_operations_of_the_program_are_evaluated_as_c_does(op: str, number: int) -> None:
+    for value in range(-9, 10):
+        expected = {"%": int(np.fmod(value, number)), "/": int(value / number), "&": value & number,
+                    ">>": value >> number}[op]
+        assert substitute(source_operation(op, I + 1, number), {"i": constant(value - 1)}) == constant(expected)
+
+
+@pytest.mark.parametrize(("first", "second", "expected"), [
+    (source_operation("%", I + 1, 2), source_operation("%", I, 2), True),
+    (source_operation("%", I + 2, 2), source_operation("%", I, 2), False),
+    (source_operation("%", I - 1, 3), source_operation("%", I + 1, 3), True),
+    (source_operation("%", I, 3), source_operation("%", J, 3), False),
+    (source_operation("%", I + 1, 2), source_operation("%", I, 3), False),
+    (source_operation("/", I + 1, 2), source_operation("/", I, 2), False),
+    (source_operation("&", I + 4, 3), source_operation("&", I, 3), False),
+    (source_operation("&", I + 5, 3), source_operation("&", I, 3), True),
+    (source_operation("%", I, 2) * -1 + 1, source_operation("%", I, 2), True),
+    (source_operation("%", I, 2) * -1 + 2, source_operation("%", I, 2), False),
+    (I * 2, J * 4 + 1, True), (I * 2, J * 4 + 2, False), (I, I + 1, True), (I, I, False)])
+def test_forms_that_never_have_the_same_value(first: Linear, second: Linear, *, expected: bool) -> None:
+    assert differ(first, second) is expected
+    values = [(i, j) for i in range(-7, 8) for j in range(-3, 4)]
+    if expected:
+        assert all(substitute(first, {"i": constant(i), "j": constant(j)}) != substitute(
+            second, {"i": constant(i), "j": constant(j)}) for i, j in values)

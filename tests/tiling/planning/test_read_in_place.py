@@ -1,0 +1,123 @@
+"""Where register blocks read their operand in lanes where it lies, and that what they compute so is right."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit, splice
+from polysched.scheduling import pluto
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scop import from_c_text
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling import TilingOptions, tile
+from polysched.tiling.footprints.balance import first_share
+from polysched.tiling.planning.band_plan import BandPlan
+from polysched.tiling.planning.read_in_place import stays_near
+from polysched.tiling.tiled_schedule import TiledSchedule
+from tests.emit_c.compiled import load
+
+MACHINE = Target(vector_bits=512, vector_registers=32, cores=2, caches=(
+    CacheLevel(level=1, size_bytes=1 << 15, ways=8), CacheLevel(level=2, size_bytes=1 << 20, ways=8),
+    CacheLevel(level=3, size_bytes=1 << 25, ways=16, shared_by=2)))
+PRODUCT = """void f(float C[{m}][{n}], float A[{m}][{k}], float B[{k}][{row}]) {{
+#pragma scop
+  for (int i = 0; i < {m}; i++)
+    for (int j = 0; j < {n}; j++)
+      for (int k = 0; k < {k}; k++)
+        C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}}
+"""
+
+
+def tiled_product(m: int, n: int, k: int, row: int = 0) -> tuple[str, TiledSchedule]:
+    text = PRODUCT.format(m=m, n=n, k=k, row=row or n)
+    return text, tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE))
+
+
+def plan_of(tiled: TiledSchedule) -> BandPlan:
+    (band,) = tiled.bands
+    assert band.plan is not None
+    return band.plan
+
+
+@pytest.mark.parametrize(("m", "n", "k", "row", "in_place"), [
+    (64, 3136, 256, 0, True),        # rows of 49 * 4 lines begin in all places of a way
+    (64, 3120, 256, 3136, True),
+    (64, 3136, 256, 3140, False),    # rows begin within lines
+    (64, 3130, 256, 3136, False),    # the last vector is cut off
+    (64, 3072, 256, 4096, False),    # rows 16 KiB apart share eight places
+    (64, 3136, 1040, 0, False),      # more pages than a processor need know
+    (64, 816, 256, 0, False),        # nine and eight blocks: threads would not get as much in one piece each
+    (1024, 784, 1024, 0, False),     # all of B comes from beyond the second cache again for each tile of rows
+])
+def test_what_is_read_in_place(m: int, n: int, k: int, row: int, in_place: bool) -> None:
+    _, tiled = tiled_product(m, n, k, row)
+    shape = plan_of(tiled).shape
+    assert shape is not None
+    assert shape.in_place == in_place
+    assert ("B_panel" in emit(tiled, options=EmitOptions(vector_bits=512)).text) != in_place
+
+
+def test_sizes_that_are_not_known_are_packed() -> None:
+    text = PRODUCT.format(m="n", n="n", k="n", row="n").replace("f(float", "f(int n, float")
+    shape = plan_of(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=MACHINE))).shape
+    assert shape is not None
+    assert not shape.in_place
+
+
+def test_an_operand_stays_near_where_it_is_small_or_fetched_once() -> None:
+    _, tiled = tiled_product(64, 3136, 256)
+    plan = plan_of(tiled)
+    assert plan.shape is not None
+    once, again = ((64, 48, 256), (1, 0, 2)), ((8, 48, 256), (0, 1, 2))
+    assert stays_near(plan.nest, plan.shape, *once, 1 << 20)
+    assert not stays_near(plan.nest, plan.shape, *again, 1 << 20)       # 3 MiB for each tile of rows
+    assert stays_near(plan.nest, plan.shape, *again, 1 << 22)
+
+
+@pytest.mark.parametrize(("extent", "edge", "threads", "expected"), [
+    (96, 48, 2, 0.0), (96, 32, 2, 64 / 96 - 1 / 2), (64, 96, 2, 0.5), (100, 10, 4, 30 / 100 - 1 / 4)])
+def test_the_first_thread_has_the_larger_part(extent: int, edge: int, threads: int, expected: float) -> None:
+    assert first_share(extent, edge, threads) == pytest.approx(expected)
+
+
+def test_a_mark_keeps_it() -> None:
+    mark = LoopMark(role=Role.POINT, register=True, unroll=48, in_place=True)
+    assert LoopMark.from_text(mark.to_text()) == mark
+
+
+@pytest.mark.parametrize(("m", "n", "k", "row"), [
+    (64, 3136, 31, 0), (63, 3136, 32, 0), (67, 3136, 33, 3152), (64, 3120, 40, 0), (65, 3184, 17, 0)])
+def test_sums_are_right(m: int, n: int, k: int, row: int, tmp_path: Path) -> None:
+    """Small multiples of an eighth, whose sums are exact in any order; blocks are cut off along rows and columns."""
+    text, tiled = tiled_product(m, n, k, row)
+    shape = plan_of(tiled).shape
+    assert shape is not None
+    assert shape.in_place
+    generator = np.random.default_rng(m)
+    c, a, b = ((generator.integers(-30, 30, size=size) / 8).astype(np.float32)
+               for size in ((m, n), (m, k), (k, row or n)))
+    expected = c + a @ b[:, :n]
+    emitted = splice(text, [emit(tiled, options=EmitOptions(vector_bits=512))])
+    load(emitted, tmp_path).f(*(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
+    assert np.array_equal(c, expected)
+
+
+@pytest.mark.parametrize(("m", "n", "k", "cache_bytes", "first"), [
+    (1024, 4096, 1024, 1 << 25, "columns"),   # 4 MiB of rows stay in the last cache, 16 MiB of columns come once
+    (1024, 4096, 1024, 1 << 22, "rows"),      # rows would come from memory for every panel of columns
+    (509, 509, 509, 1 << 25, "rows"),         # nearly all stays in the second cache, threads share the panel
+])
+def test_columns_to_themselves_suit_threads_whose_common_cache_holds_the_rows(
+        m: int, n: int, k: int, cache_bytes: int, first: str) -> None:
+    caches = (*MACHINE.caches[:2], CacheLevel(level=3, size_bytes=cache_bytes, ways=16, shared_by=2))
+    text = PRODUCT.format(m=m, n=n, k=k, row=n)
+    plan = plan_of(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=replace(MACHINE, caches=caches))))
+    assert plan.order[0] == ("rows", "columns").index(first)

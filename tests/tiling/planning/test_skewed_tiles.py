@@ -1,0 +1,129 @@
+"""Tiles of skewed nests: how many tiles wavefronts have, and what the model prefers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.scheduling import pluto
+from polysched.scheduling.loop_tree import from_isl
+from polysched.scop import from_c_text
+from polysched.target.target import CacheLevel, Target
+from polysched.tiling import TilingOptions, tile
+from polysched.tiling.footprints.nest import nest_of
+from polysched.tiling.footprints.traffic import working_set_bytes
+from polysched.tiling.planning.band_plan import BandPlan
+from polysched.tiling.planning.cost_models import Projected
+from polysched.tiling.planning.skewed_tiles import (
+    busiest_share,
+    full_tiles_seconds,
+    wavefront_seconds,
+    wavefront_widths,
+)
+from polysched.tiling.planning.tile_problem import USABLE
+from polysched.tiling.tree.position import top
+
+STENCIL = """
+void f(double A[{n}][{n}], double B[{n}][{n}]) {{
+#pragma scop
+  for (int t = 0; t < {steps}; t++) {{
+    for (int i = 1; i < {n} - 1; i++)
+      for (int j = 1; j < {n} - 1; j++)
+        B[i][j] = 0.2 * (A[i][j] + A[i][j - 1] + A[i][j + 1] + A[i - 1][j] + A[i + 1][j]);
+    for (int i = 1; i < {n} - 1; i++)
+      for (int j = 1; j < {n} - 1; j++)
+        A[i][j] = 0.2 * (B[i][j] + B[i][j - 1] + B[i][j + 1] + B[i - 1][j] + B[i + 1][j]);
+  }}
+#pragma endscop
+}}
+"""
+SMALL = Target(vector_bits=256, vector_registers=16, cores=2, caches=(
+    CacheLevel(level=1, size_bytes=16 << 10), CacheLevel(level=2, size_bytes=256 << 10)))
+
+
+def schedule_of(n, steps):
+    return pluto(analyse(from_c_text(STENCIL.format(n=n, steps=steps))))
+
+
+def nest_at(n, steps):
+    schedule = schedule_of(n, steps)
+    tree = from_isl(schedule.tree)
+    return nest_of(schedule.scop, top(schedule.dependences, tree.domain), tree.root.members, {})
+
+
+def test_instances_are_counted_at_the_sizes_meant():
+    """Few time steps beside long rows: at small sizes these loops at an angle leave most of their box empty."""
+    text = STENCIL.replace("[{n}][{n}]", "[n][n]").replace("void f(", "void f(int n, int steps, ").replace(
+        "{n}", "n").replace("{steps}", "steps").replace("{{", "{").replace("}}", "}")
+    schedule = pluto(analyse(from_c_text(text)))
+    tree = from_isl(schedule.tree)
+    nest = nest_of(schedule.scop, top(schedule.dependences, tree.domain), tree.root.members, {"n": 600, "steps": 40})
+    assert nest.density * nest.instances == pytest.approx(2 * 40 * 598 ** 2, rel=0.02)
+    assert not nest.is_box, "blocks along an angle are not whole, however much of the box there is"
+
+
+@pytest.mark.parametrize("edges", [(4, 8), (2, 16), (8, 8)])
+def test_wavefronts_have_nearly_as_many_tiles_as_enumeration_finds(edges):
+    n, steps = 50, 20
+    plan = BandPlan(nest=nest_at(n, steps), edges=(*edges, None), order=(0, 1))
+    first, second = edges
+    tiles = {(t // first, (2 * t + i) // second) for t in range(steps) for i in range(1, n)}
+    widths, _ = wavefront_widths(plan, 0, 1)
+    assert abs(sum(widths) - len(tiles)) <= 0.2 * len(tiles)
+    assert abs(len(widths) - len({a + b for a, b in tiles})) <= 2
+
+
+def test_two_threads_take_half_the_time_of_full_wavefronts_and_no_less():
+    plan = BandPlan(nest=nest_at(500, 20), edges=(4, 8, None), order=(0, 1))
+    alone, shared = wavefront_seconds(plan, 1.0, 1), wavefront_seconds(plan, 1.0, 2)
+    assert alone == 1.0
+    assert 0.5 < shared < 0.65
+
+
+def test_tiles_beyond_the_cache_and_short_rows_cost_more():
+    model, nest = Projected(target=SMALL), nest_at(600, 40)
+    fitting, large, short = (full_tiles_seconds(BandPlan(nest=nest, edges=edges, order=(0, 1, 2)), model)
+                             for edges in ((4, 16, 128), (16, 512, 512), (4, 16, 8)))
+    assert fitting < large
+    assert fitting < short
+
+
+def test_rows_that_fit_stay_whole():
+    tiled = tile(schedule_of(100, 20), TilingOptions(target=SMALL))
+    (band,) = tiled.bands
+    assert band.wavefront
+    assert band.plan.edges[2] is None
+    assert all(edge is not None for edge in band.plan.edges[:2])
+
+
+def test_an_exact_choice_needs_no_threads():
+    tiled = tile(schedule_of(100, 20), TilingOptions(target=replace(SMALL, cores=1)))
+    assert tiled.bands[0].wavefront
+
+
+def test_threads_do_not_wait_for_short_last_tiles():
+    """50 steps in tiles of 16 leave 2: three whole tiles on two threads wait as four would."""
+    shares = [busiest_share(BandPlan(nest=nest_at(1000, 50), edges=(steps, 64, None), order=(0, 1)), 2)
+              for steps in (16, 25)]
+    assert shares[0] > 0.6
+    assert 0.5 <= shares[1] < 0.53
+
+
+@pytest.mark.parametrize("steps", [50, 22])
+def test_time_is_cut_into_even_shares(steps):
+    tiled = tile(schedule_of(700, steps), TilingOptions(target=SMALL))
+    edges = tiled.bands[0].plan.edges
+    assert -steps % edges[0] <= steps // edges[0]    # what the last tile lacks
+    assert edges[1] % (2 * edges[0]) == 0 or edges[1] & (edges[1] - 1) == 0
+
+
+def test_a_tile_may_touch_more_over_its_steps_than_the_cache_holds_as_long_as_two_steps_fit():
+    target = replace(SMALL, caches=(SMALL.caches[0], replace(SMALL.caches[1], size_bytes=32 << 10)))
+    nest = nest_at(1000, 48)
+    (band,) = tile(schedule_of(1000, 48), TilingOptions(sizes="auto", target=target)).bands
+    steps, rows, columns = (min(size, extent) for size, extent in zip(band.sizes, (48, 998, 998), strict=True))
+    capacity = USABLE * (32 << 10)
+    assert working_set_bytes(nest, (2, rows, columns), 64) <= capacity < working_set_bytes(
+        nest, (steps, rows, columns), 64)

@@ -1,0 +1,69 @@
+"""Sums in order beside the loops of the iteration before."""
+
+import pytest
+
+from polysched.dependence.analysis import analyse
+from polysched.dependence.legality import violation
+from polysched.pipeline import PipelineOptions, optimize
+from polysched.scheduling.loop_tree import Band, children, from_isl, walk
+from polysched.scheduling.original import original
+from polysched.scheduling.schedule import Schedule
+from polysched.scop import from_c_text
+from polysched.target.target import CorePorts
+from polysched.tiling.rewriting.rotated_sums import rotate_sums
+
+PROGRAM = """
+void f(int n, float a, float r[n], float y[n], float z[n]) {
+#pragma scop
+  for (int k = 1; k < n; k++) {
+    SUM_TYPE sum = START;
+    for (int i = 0; i < k; i++) sum += r[k - i - 1] * y[i];
+    a = r[k] + sum;
+    for (int i = 0; i < k; i++) z[i] = WORK;
+    for (int i = 0; i < k; i++) y[i] = z[i];
+    y[k] = a;
+  }
+#pragma endscop
+}
+"""
+
+
+def program(work: str = "y[i] + a * y[k - i - 1]", sum_type: str = "float", start: str = "0") -> str:
+    return PROGRAM.replace("WORK", work).replace("SUM_TYPE", sum_type).replace("START", start)
+
+
+def plain(text: str) -> Schedule:
+    return original(analyse(from_c_text(text)))
+
+
+def together(schedule: Schedule) -> list[int]:
+    """How many nodes stand in each loop that is marked to stay."""
+    return [len(children(band.child)) for band in walk(from_isl(schedule.tree).root)
+            if isinstance(band, Band) and band.mark is not None]
+
+
+def test_a_sum_is_computed_beside_the_copy_of_the_iteration_before():
+    given = plain(program())
+    rotated = rotate_sums(given, CorePorts())
+    assert together(given) == []
+    assert together(rotated) == [2]
+    assert violation(rotated.dependences, rotated.tree) is None
+    text = optimize(from_c_text(program()), PipelineOptions()).source.text
+    loop = text[text.index("y[i] = z[i];"):]
+    assert "+= r[k - i] * y[i];" in loop[:loop.index("}")]
+
+
+@pytest.mark.parametrize("text", [
+    program(sum_type="int", start="1"),
+    program().replace("y[i] = z[i];", "y[i] = z[i] / (z[i] + 1);"),
+    program().replace("i = 0; i < k; i++) y[i] = z[i];", "i = 1; i < k; i++) y[i] = z[i] + y[i - 1];"),
+    program().replace("y[k] = a;", "y[k] = a; for (int i = 0; i < k; i++) r[i] = r[i] * y[k - i];"),
+], ids=["integers do not wait", "a division takes long", "waits itself", "needed whole by the next sum"])
+def test_what_gains_nothing_or_is_not_legal_stays(text: str):
+    given = plain(text)
+    assert rotate_sums(given, CorePorts()) is given
+
+
+def test_a_sum_in_any_order_stays():
+    given = original(analyse(from_c_text(program()), reductions="reassociate"))
+    assert rotate_sums(given, CorePorts()) is given
