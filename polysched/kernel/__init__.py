@@ -25,7 +25,7 @@ from polysched.kernel.cache import cache_folder
 from polysched.kernel.choosing import Choice, Code
 from polysched.kernel.decorated import FallbackWarning, Kernel, SharedMemoryError
 from polysched.kernel.timing import KernelTiming
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.tensorize.decision import TensorizeOptions
 
 __all__ = ["Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming", "SharedMemoryError", "cache_folder", "kernel"]

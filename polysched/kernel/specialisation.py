@@ -16,7 +16,7 @@ from polysched.kernel import arguments as checks
 from polysched.kernel import cache
 from polysched.measure.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized, optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop.dtypes import BOOL, LONGDOUBLE, DType, Kind
 from polysched.scop.interpreter import extents_of
 from polysched.scop.python_frontend import PythonScop
