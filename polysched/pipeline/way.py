@@ -16,8 +16,9 @@ from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
+from polysched.pipeline.verified_replacements import verdict_on
 from polysched.scop.scop import Scop
-from polysched.tensorize.decision import decide
+from polysched.tensorize.decision import AUTO, Decision, decide
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
@@ -103,8 +104,7 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     ----------
     outside : loops around the region, which are parameters in `source`.
     """
-    assert options.tensorize is not None
-    decision = decide(scop, options.tensorize, options.target(), outside=outside)
+    decision = _verified(scop, options, outside)
     if decision.program is None:
         return source, decision.reasons
     parts: list[CSource] = []
@@ -122,6 +122,32 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     made = with_instruction(source, program, parts, name=f"polysched_{own}_{place}",
                             parallel=options.parallel, emulated=decision.emulated)
     return made, tuple(reasons)
+
+
+def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...]) -> Decision:
+    """What is decided for a region, after its code was run beside the statement that it replaces.
+
+    Of `auto` the next best instruction is tried where one computes something else; the reasons say so.
+
+    Raises
+    ------
+    WrongResultError, RunFailedError, CompileError : an instruction that was asked for by name is wrong, crashes, hangs.
+    """
+    wanted = options.tensorize
+    assert wanted is not None
+    wrong: dict[tuple[str, str], str] = {}
+    while True:
+        decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
+        if decision.program is not None and options.verify_instructions != "never":
+            verdict = verdict_on(decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc,
+                                 again=options.verify_instructions == "always")
+            if not verdict.outcome.equal:
+                if wanted.intrinsic != AUTO:
+                    raise verdict.refusal()
+                wrong[verdict.statement, verdict.instruction] = str(verdict)
+                continue
+            decision = replace(decision, reasons=(*decision.reasons, f"verified: {verdict}"))
+        return replace(decision, reasons=(*wrong.values(), *decision.reasons))
 
 
 def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
