@@ -12,11 +12,11 @@ from tests.tensorize.compiled import call, compiled
 from tests.tensorize.described import program, unit
 
 LOOP = "for (int i = 0; i < 8; i++) "
-NARROW = unit("void narrow(int32_t C[8], const int16_t A[8], const int16_t B[8]) { " + LOOP +
-              "{ int16_t t = 0; t += A[i] * B[i]; C[i] += t; } }")
-HALF = unit("void half(int32_t C[8], const int32_t A[8]) { " + LOOP + "C[i] += A[i] / 2u; }")
-MASK = unit("void mask(int64_t C[8], const int32_t A[8]) { " + LOOP + "C[i] += A[i] & 0xFFFFFFFF; }")
-HIGH = unit("void high(int64_t C[8], const int32_t A[8]) { " + LOOP + "C[i] += A[i] * (1LL << 31); }")
+NARROW = unit("narrow", "int32_t C[8], const int16_t A[8], const int16_t B[8]",
+              LOOP + "{ int16_t t = 0; t += A[i] * B[i]; C[i] += t; }")
+HALF = unit("half", "int32_t C[8], const int32_t A[8]", LOOP + "C[i] += A[i] / 2u;")
+MASK = unit("mask", "int64_t C[8], const int32_t A[8]", LOOP + "C[i] += A[i] & 0xFFFFFFFF;")
+HIGH = unit("high", "int64_t C[8], const int32_t A[8]", LOOP + "C[i] += A[i] * (1LL << 31);")
 WORDS = "int32_t C[32], int16_t A[32], int16_t B[32]"
 INTS, LONGS = "int32_t C[32], int32_t A[32]", "int64_t C[32], int32_t A[32]"
 ALL = "for (int i = 0; i < 32; i++) "
@@ -53,14 +53,16 @@ def test_the_same_function_matches_and_computes_it(described: Intrinsic, paramet
     np.testing.assert_array_equal(arrays["C"], wanted)
 
 
-@pytest.mark.parametrize("text", [
-    "void twice(int32_t C[4][4], const int16_t A[4][4]) { for (int i = 0; i < 4; i++) for (int j = 0; j < 4; j++) "
-    "for (int k = 0; k < 4; k++) C[i][j] += A[i][k] * A[j][k]; }",
-    "void average(uint8_t O[8], const uint8_t A[8], const uint8_t B[8]) { " + LOOP +
-    "O[i] = (A[i] + B[i] + 1) >> 1; }"])
-def test_kinds_are_read_and_matched_or_refused_in_words(text: str) -> None:
+KINDS = [unit("average", "uint8_t O[8], const uint8_t A[8], const uint8_t B[8]",
+              LOOP + "O[i] = (A[i] + B[i] + 1) >> 1;"),
+         unit("dot_relu", "int32_t O[8], const int16_t A[8][4], const int16_t B[8][4]", LOOP + "{ int32_t t = 0; "
+              "for (int k = 0; k < 4; k++) t += A[i][k] * B[i][k]; O[i] += t > 0 ? t : 0; }")]
+
+
+@pytest.mark.parametrize("described", KINDS, ids=[i.name for i in KINDS])
+def test_a_sum_is_none_of_the_other_kinds(described: Intrinsic) -> None:
     scop = program("int32_t O[32], int16_t X[32], int16_t Y[32]", ALL + "O[i] += X[i] * Y[i];")
-    found = match(scop, unit(text))
+    found = match(scop, described)
     assert found.count == 0
     assert found.explanations
 
