@@ -54,7 +54,8 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     scop = tiled.schedule.scop
     if not (name.isidentifier() and name.isascii()):
         raise UsageError(f"{name!r} cannot be the name of a C function", hint="letters, digits and _")
-    region = emit_with_storage(tiled, options=options or options_for(tiled), on_heap=lambda array: not fits_stack(array))
+    region = emit_with_storage(tiled, options=options or options_for(tiled),
+                               on_heap=lambda array: not fits_stack(array))
     source, heap = region.source, region.memories
     signature = FunctionSignature(name=name, parameters=_parameters(scop), return_type="int" if heap else "void")
     body = source.text.splitlines()

@@ -59,7 +59,7 @@ def _behind_includes(text: str) -> int:
 
 
 def _pragmas_around(text: str, regions: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
-    """The lines of `#pragma scop` and `#pragma endscop` around code that was replaced without them; they mean nothing."""
+    """The lines of `#pragma scop` and `#pragma endscop` around code that was replaced without them."""
     found: list[tuple[int, int, str]] = []
     opened: PragmaLine | None = None
     for pragma in pragma_lines(text):
