@@ -88,7 +88,7 @@ def _near_last(match: Match, value: Expr, loops: list[str]) -> list[str]:
              and (known := match.fragment.memory_steps[e.reference]) is not None]
 
     def step(name: str) -> int:
-        return max((abs(known.get(name, 0)) for known in steps), default=0) or 1 << 62   # without one: outermost
+        return max((abs(int(known.get(name, 0))) for known in steps), default=0) or 1 << 62   # without one: outermost
 
     return sorted(loops, key=step, reverse=True)
 
