@@ -20,6 +20,7 @@ from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, Scop
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
+from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
 from polysched.tensorize.software.sizes import LEAST, Conditions, Size, run_time_sizes
 
@@ -123,6 +124,8 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
             (match.adds_at_the_end, "lanes hold partial sums"),
             (match.ordered, "sums keep their order"),
+            (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),
+             "several instances of the instruction access one element of an operand"),
             (fragment.statement.access(fragment.target).array in reads, "the result's array is read elsewhere"),
             (any(isinstance(x, IteratorRef | ParameterRef) for _, e in match.assignment.operands for x in walk(e)),
              "operands are computed of iterators or sizes")):
