@@ -14,10 +14,7 @@ from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit
 from polysched.tensorize.emission.plan import general_plan, make_plan
 from polysched.tensorize.matching.any_size import GeneralMatch, NotGeneralError
 from polysched.tensorize.matching.mapping import Match
-from polysched.tensorize.software.sizes import argument_of
-
-MOST_BYTES = "0x1p46"
-"""Of a buffer: below all address spaces, and no sum of two of them overflows a long."""
+from polysched.tensorize.software.sizes import argument_of, bytes_fit
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,12 +59,11 @@ def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options:
 
 
 def _memory(emitted: Emitted) -> Iterator[str]:
-    """No buffer exceeds memory; computed with floats, which do not overflow."""
+    """No buffer exceeds memory."""
     for place in emitted.plan.places:
         if place.packed and place.copy is not None:
             width = emitted.plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
-            extents = " * ".join(f"(double){axis.extent}" for axis in place.copy.axes)
-            yield f"{extents or '1.0'} * {width} < {MOST_BYTES}"
+            yield bytes_fit([axis.extent for axis in place.copy.axes], width)
 
 
 def _work(general: GeneralMatch, least_work: float) -> Iterator[str]:

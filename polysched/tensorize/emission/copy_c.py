@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
-from polysched.tensorize.software.sizes import least_of, may_exceed, same
+from polysched.tensorize.software.sizes import is_general, least_of, may_exceed, same
 
 PARALLEL_ELEMENTS = 1 << 15
 WRITTEN_OUT = 8
@@ -28,7 +28,8 @@ def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, para
     loops, unrolled = _order(joined)
     if parallel and loops and int(joined.elements) >= PARALLEL_ELEMENTS:
         deep = 2 if len(loops) > 2 and not any(joined.is_padded(a.coordinate) for a in loops[:2]) else 1
-        yield "#pragma omp parallel for" + (f" collapse({deep})" if deep > 1 else "")
+        enough = f" if({joined.elements} >= {PARALLEL_ELEMENTS})" if is_general(joined.elements) else ""
+        yield "#pragma omp parallel for" + (f" collapse({deep})" if deep > 1 else "") + enough
     for depth, axis in enumerate(loops):
         yield "    " * depth + _for(joined, axis, [*loops[:depth]])
     pad = "    " * len(loops)

@@ -28,7 +28,8 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
     fragment, dtype = match.fragment, match.fragment.update.dtype
     kind, target = f"uint{dtype.bits}_t", fragment.statement.access(fragment.target).array
     types = {a: C_NAMES[fragment.scop.array(a).dtype.name] for a in correction_arrays(match)}
-    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}", *(f"const {t} *restrict {a}" for a, t in types.items()),
+    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}",
+                  *(f"const {t} *restrict {a} __attribute__((unused))" for a, t in types.items()),
                   *kept_parameters(match)]
     lines = [f"long {n} = {argument_name(n)};" for n in fragment.kept]
     terms: list[str] = []

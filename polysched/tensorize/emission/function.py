@@ -115,7 +115,9 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     arrays = _arrays(match)
     output = match.intrinsic.output.name
     packed = [p for p in plan.places if p.packed]
-    parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in chosen.keep) for p in packed]
+    unread = output if chosen.zero or match.adds_at_the_end else ""
+    parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in chosen.keep)
+             for p in packed if p.operand != unread]
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}", zero=chosen.zero))
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,

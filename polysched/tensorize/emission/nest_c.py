@@ -17,6 +17,7 @@ from polysched.tiling.footprints.streams import LINE_BYTES, fetched_ahead
 
 EDGE = "ps_edge"
 FAR_ROWS_BYTES = 256
+TEAM_CYCLES = 20_000.0   # several times what it takes to start threads that wait for work and to wait for the last
 
 
 def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool) -> str:
@@ -43,7 +44,7 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
     helpers = list(_own_function(f"{name}_configure", configure)) if shared else []
     helpers += list(_own_function(f"{name}_finish", finish)) if shared else []
     if shared:
-        writer.open("#pragma omp parallel", "{")
+        writer.open(f"#pragma omp parallel{_if_long(plan)}", "{")
         writer.put(*([f"{name}_configure();"] if configure else []))
         for at, (_, head) in enumerate(shared):   # nobody has to wait: the same thread gets the same iterations
             how = "schedule(dynamic)" if plan.handed_out else "schedule(static)"
@@ -66,6 +67,14 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
                     *part.lines, "}", ""]
     return "\n".join([*ragged, *helpers, f"static void {name}_nest({parameters})", "{", *writer.lines, "}",
                       ""]).replace("{function}", name)
+
+
+def _if_long(plan: Plan) -> str:
+    """Where sizes are not known: a team of threads only for a nest that is long enough."""
+    if not is_general(*(loop.count for loop in plan.loops)):
+        return ""
+    executions = " * ".join(f"(double){loop.count}" for loop in plan.loops)
+    return f" if({executions} >= {TEAM_CYCLES / plan.match.intrinsic.cost.issue_cycles:.0f})"
 
 
 def _tile_heads(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -240,13 +249,15 @@ def _announced_results(plan: Plan, names: _Registers) -> Iterator[str]:
     place, inner = plan.place(output.name), next((loop for loop in reversed(plan.loops) if loop.reduction), None)
     rows = int(output.shape[0]) if len(output.shape) > 1 else 1
     if plan.match.intrinsic.operand(output.name).register.c_type or place.packed or inner is None \
-            or is_general(inner.blocks, place.row_stride_bytes) or inner.tiles > 1 or place.row_stride_bytes < FAR_ROWS_BYTES or inner.blocks < 2:
+            or is_general(inner.blocks, place.row_stride_bytes) or inner.tiles > 1 \
+            or place.row_stride_bytes < FAR_ROWS_BYTES or inner.blocks < 2:
         return
     each = -(-rows // inner.blocks)
     row = inner.name if each == 1 else f"({inner.name} * {each} + ps_row)"
     if each > 1:
         yield f"for (long ps_row = 0; ps_row < {each}; ps_row++)"
-    guards = [f"{loop.name} == 0" for loop in plan.loops if loop.reduction and loop is not inner and may_exceed(loop.blocks, 1)]
+    guards = [f"{loop.name} == 0" for loop in plan.loops
+              if loop.reduction and loop is not inner and may_exceed(loop.blocks, 1)]
     guards += [f"{row} < {rows}"] if inner.blocks * each > rows else []
     yield f"if ({' && '.join(guards)}) {{" if guards else "{"
     for at in names.points(output.name):

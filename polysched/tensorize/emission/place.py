@@ -112,7 +112,8 @@ def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool)
 def is_whole(match: Match, operand: str, mine: list[NestLoop]) -> bool:
     """Whether blocks and executions hold iterations of the program only."""
     return all(divides(loop.unroll, loop.count) for loop in mine) and all(
-        divides(match.extent(g), match.fused_extent(g)) for g, part in enumerate(match.groups) if operand in part.indexes)
+        divides(match.extent(g), match.fused_extent(g)) for g, part in enumerate(match.groups)
+        if operand in part.indexes)
 
 
 def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Place) -> bool:
@@ -123,7 +124,8 @@ def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Plac
     width = match.intrinsic.parsed.operand(operand).dtype.bytes
     steps = [int(direct.block_strides[loop.name]) * width for loop in loops
              if loop.reduction and loop.name in direct.block_strides and int(loop.count) > 8]
-    reuse = math.prod(int(loop.blocks) for loop in loops if not loop.reduction and loop.name not in direct.block_strides)
+    reuse = math.prod(int(loop.blocks) for loop in loops
+                      if not loop.reduction and loop.name not in direct.block_strides)
     far = match.intrinsic.operand(operand).mode is LoadMode.TILE and int(direct.row_stride_bytes) >= LONG_ROW_BYTES
     return reuse >= 4 and (far or any(abs(step) >= LONG_STRIDE_BYTES for step in steps))
 

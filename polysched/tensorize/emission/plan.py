@@ -82,7 +82,8 @@ class Plan:
     def handed_out(self) -> bool:
         """Whether threads take tiles of the outermost loop one by one, instead of equal shares of every tile."""
         first = next(iter(self.loops), None)
-        return self.tiling is Tiling.HANDED_OUT and first is not None and may_exceed(first.tiles, 1) and not first.reduction
+        return self.tiling is Tiling.HANDED_OUT and first is not None and not first.reduction \
+            and may_exceed(first.tiles, 1)
 
     @property
     def unrolled(self) -> tuple[NestLoop, ...]:

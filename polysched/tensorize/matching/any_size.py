@@ -2,8 +2,8 @@
 
 Matching compares sets at sample sizes.  The same holds for all sizes where the program is regular, which isl decides
 with the sizes as parameters: the iterations are a box whose sides are affine in them, every subscript is moved by one
-loop of its own, and no dependence leads back to the statement or ahead of it.  Then operands correspond loop by loop, so
-that the extents do not matter.  Anything else is no match for all sizes, with the reason.
+loop of its own, and no dependence leads back to the statement or ahead of it.  Then operands correspond loop by loop,
+so that the extents do not matter.  Anything else is no match for all sizes, with the reason.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import islpy as isl
 from polysched.dependence.dependences import Dependences
 from polysched.scop.body import IteratorRef, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
-from polysched.scop.scop import Access, Scop
+from polysched.scop.scop import Access, Scop, Storage
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
-from polysched.tensorize.software.sizes import LEAST, Conditions, Size, run_time_sizes
+from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,11 +59,13 @@ class GeneralMatch:
     match : whose fragment has sizes known at run time.
     unknown : the parameters that are handed over.
     conditions : on these, under which emitted code may run; emission adds what it takes for granted.
+    temporaries : extents of the region's own arrays.
     """
 
     match: Match
     unknown: tuple[str, ...]
     conditions: Conditions
+    temporaries: Mapping[str, tuple[int, ...]]
 
 
 class NotGeneralError(Exception):
@@ -89,29 +91,22 @@ def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str]
     domain = _over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
     values, conditions = run_time_sizes(fragment.sizes, unknown)
     loops = _loops(fragment, domain, values)
-    inner = {a.array: _inner_extents(scop, a.array, fragment.sizes, unknown, context, values)
-             for a in fragment.statement.accesses}
+    extents = _Extents(fragment, unknown, context, values)
+    inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
+    temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
+    for name, found in temporaries.items():
+        conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
     _prove_subscripts(fragment, domain, unknown)
     _prove_order(match, dependences, context, unknown)
     for name in gone:
         _prove_cleared(fragment, name, domain, context, unknown)
-    general = GeneralFragment(scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
-                              target=fragment.target, update=fragment.update, kept=(), inner_extents=inner)
+    general = GeneralFragment(
+        scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
+        target=fragment.target, update=fragment.update, kept=(), inner_extents=inner)
     made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
     if why := made.counts_padding():
         raise NotGeneralError(why)
-    return GeneralMatch(match=made, unknown=tuple(unknown), conditions=conditions)
-
-
-def size_of(value: isl.PwAff, context: isl.Set, values: Mapping[str, int]) -> int | None:
-    """An affine function of the parameters as a number; None when it is not one such function for all of them."""
-    form = _affine(value, context)
-    if form is None:
-        return None
-    total: int = form.pop("")
-    for name, factor in form.items():
-        total = factor * values[name] + total
-    return total
+    return GeneralMatch(match=made, unknown=tuple(unknown), conditions=conditions, temporaries=temporaries)
 
 
 def _refuse_special(match: Match, dependences: Dependences) -> None:
@@ -142,7 +137,7 @@ def _context(scop: Scop, sizes: Mapping[str, int], unknown: Sequence[str]) -> is
 def _over(relation: SetOrMap, sizes: Mapping[str, int], unknown: Sequence[str]) -> SetOrMap:
     """A set or map over the unknown parameters, the others at their values."""
     for at in reversed(range(relation.dim(isl.dim_type.param))):
-        name = relation.get_dim_name(isl.dim_type.param, at)
+        name = str(relation.get_dim_name(isl.dim_type.param, at))
         if name not in unknown:
             relation = relation.fix_val(isl.dim_type.param, at, isl_value(int(sizes[name])))
             relation = relation.project_out(isl.dim_type.param, at, 1)
@@ -160,7 +155,7 @@ def _affine(value: isl.PwAff, context: isl.Set) -> dict[str, int] | None:
     found = {"": int(aff.get_constant_val().get_num_si())}
     for at in range(aff.dim(isl.dim_type.param)):
         if factor := int(aff.get_coefficient_val(isl.dim_type.param, at).get_num_si()):
-            found[aff.get_dim_name(isl.dim_type.param, at)] = factor
+            found[str(aff.get_dim_name(isl.dim_type.param, at))] = factor
     return found
 
 
@@ -194,19 +189,27 @@ def _number(form: Mapping[str, int], values: Mapping[str, int]) -> int:
     return total
 
 
-def _inner_extents(scop: Scop, name: str, sizes: Mapping[str, int], unknown: Sequence[str], context: isl.Set,
-                   values: Mapping[str, int]) -> tuple[int, ...]:
-    found = []
-    for extent in scop.array(name).extents[1:]:
-        made = None
-        if extent is not None:
-            fixed = isl.PwAff.from_pw_multi_aff(isl.PwMultiAff.from_set(
-                _over(isl.Set.from_pw_aff(extent), sizes, unknown)))
-            made = size_of(fixed, context, values)
-        if made is None:
-            raise NotGeneralError(f"the extents of {name} are not affine in the sizes")
-        found.append(made)
-    return tuple(found)
+@dataclass(frozen=True, eq=False)
+class _Extents:
+    """Extents of arrays over the parameters."""
+
+    fragment: Fragment
+    unknown: Sequence[str]
+    context: isl.Set
+    values: Mapping[str, int]
+
+    def of(self, name: str, first: int) -> tuple[int, ...]:
+        """Those from one dimension on."""
+        found = []
+        for extent in self.fragment.scop.array(name).extents[first:]:
+            form = None
+            if extent is not None:
+                over = _over(isl.Set.from_pw_aff(extent), self.fragment.sizes, self.unknown)
+                form = _affine(over.dim_max(0), self.context)
+            if form is None:
+                raise NotGeneralError(f"the extents of {name} are not affine in the sizes")
+            found.append(_number(form, self.values))
+        return tuple(found)
 
 
 def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> None:

@@ -111,8 +111,9 @@ class LayoutTable:
             for _, padded, own in parts:
                 copied = copied // int(own) * int(padded)
         array = self.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
+        least = min(copied, int(self._touched(e.reference))) if isinstance(e, Load) else copied
         return OperandLayout(operand=operand.name, array=array, mode=mode, strides=strides, packed_elements=copied,
-                             least_elements=min(copied, int(self._touched(e.reference))) if isinstance(e, Load) else copied)
+                             least_elements=least)
 
     def least_elements(self, held: Mapping[str, Expr], loops: tuple[tuple[str, ...], ...]) -> int:
         """Elements that a mapping copies at least, as its layouts have them, without making these."""

@@ -18,6 +18,9 @@ LEAST = 2
 MOST = 1 << 40
 """Of a size, so that sums and roundings of sizes stay below 2^63."""
 
+MOST_BYTES = "0x1p46"
+"""Of a buffer: below all address spaces, and no sum of two of them overflows a long."""
+
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
@@ -207,6 +210,11 @@ def least_of(left: int, right: int) -> int:
             return Size(min(int(left), int(right)), f"({left} < {right} ? {left} : {right})", least=None,
                         conditions=value.conditions)
     return min(int(left), int(right)) if not is_general(left, right) else left
+
+
+def bytes_fit(extents: Iterable[int], element_bytes: int) -> str:
+    """A C condition that memory of these extents can exist; computed with floats, which do not overflow."""
+    return " * ".join([*(f"(double){e}" for e in extents), f"{element_bytes}.0"]) + f" < {MOST_BYTES}"
 
 
 def argument_of(parameter: str) -> str:
