@@ -22,7 +22,7 @@ from polysched.measure.building import compile_shared
 from polysched.measure.measurement import Build, Listing
 from polysched.measure.paired import text_sha256
 from polysched.pipeline import optimize, transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop.expression import (
     Tensor,
     axis,

@@ -86,7 +86,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure one function; 0 when it was verified."""
     from polysched.pipeline import transform_file
-    from polysched.stage_texts import dump_stages
+    from polysched.pipeline.stage_texts import dump_stages
     for name in (arguments.output, arguments.json, arguments.results):
         refuse_same_file(arguments.source, name)
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,

@@ -9,9 +9,9 @@ import pytest
 import polysched
 from polysched.errors import BudgetExceededError, OutputError, UnsupportedScopError, UsageError
 from polysched.pipeline import optimize, source_to_source, transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.stage_texts import STAGES, dump_stages
 from polysched.scop.scop import Scop
-from polysched.stage_texts import STAGES, dump_stages
 
 TEXT = """\
 void smooth(int n, double A[n], double B[n])
@@ -111,14 +111,14 @@ def test_loops_that_were_found_are_guarded_or_left(tmp_path: Path, caplog: pytes
 
 def refuse(monkeypatch: pytest.MonkeyPatch, wrong: Callable[[Scop], bool]) -> None:
     """Make the analysis refuse some regions."""
-    analyse = polysched.pipeline.analysed
+    analyse = polysched.pipeline.way.analysed
 
     def refusing(scop: Scop, **options: Any) -> Any:
         if wrong(scop):
             raise BudgetExceededError("too many operations", where=scop.name)
         return analyse(scop, **options)
 
-    monkeypatch.setattr(polysched.pipeline, "analysed", refusing)
+    monkeypatch.setattr(polysched.pipeline.way, "analysed", refusing)
 
 
 def test_a_region_that_a_stage_refuses_does_not_refuse_the_file(

@@ -11,7 +11,7 @@ from polysched.errors import OutputError
 from polysched.scop.text import isl_tree_text, scop_text
 
 if TYPE_CHECKING:
-    from polysched.pipeline import Optimized
+    from polysched.pipeline.optimized import Optimized
 
 STAGES = ("scop", "dependences", "schedule", "tiled", "emitted")
 
