@@ -17,6 +17,7 @@ from polysched.errors import UsageError
 if TYPE_CHECKING:
     from polysched.scop.scop import Scop
     from polysched.tensorize import Matches
+    from polysched.tensorize.description.library_function import LibraryFunction
 
 NAME = "match"
 AUTO = "auto"
@@ -68,6 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the matches of every region."""
     from polysched.pipeline import analysed
     from polysched.tensorize import INTRINSICS, Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
+    from polysched.tensorize.decision import TensorizeOptions
+    function = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics)).function()
+    if function is not None:
+        return _run_function(arguments, function)
     also: dict[str, Any] = {}
     for path in arguments.intrinsics:
         also |= load_intrinsics(path)
@@ -99,6 +104,28 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         for f in found:
             show(f, everything=arguments.all)
+    return 0 if any(f.count for f in found) else 2
+
+
+def _run_function(arguments: argparse.Namespace, function: LibraryFunction) -> int:
+    """Print the parts of every region that a function computes, which is described by its C code."""
+    from polysched.cli.function_matches import matched
+    from polysched.cli.function_matches import show as show_function
+    from polysched.pipeline import analysed
+    sizes = dict(arguments.size)
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step(f"reading {arguments.what}")
+        scops, left = programs(arguments, sizes)
+        left = known_sizes(tuple(left.items()), scops, arguments.what)
+        shown.step("matching")
+        found = [matched(analysed(s, for_instructions=True).dependences, function, numerics(arguments.allow),
+                         {n: v for n, v in left.items() if n in {p.name for p in s.parameters}}) for s in scops]
+    if arguments.json:
+        values = [f.to_json() for f in found]
+        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
+    else:
+        for f in found:
+            show_function(f)
     return 0 if any(f.count for f in found) else 2
 
 

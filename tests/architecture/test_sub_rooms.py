@@ -10,8 +10,8 @@ import polysched
 ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
     "tiling": ["tree", "footprints", "shapes", "planning", "rewriting"],
-    "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "conformance",
-                  "emission"],
+    "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "functions",
+                  "conformance", "emission"],
     "emit_c": ["loop_ir", "generation", "bodies", "scalar_code", "register_tiles", "nests", "vector_math",
                "vector_code", "alternatives"],
 }

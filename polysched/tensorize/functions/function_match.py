@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import islpy as isl
 
@@ -18,7 +19,7 @@ from polysched.tensorize.description.library_function import LibraryFunction, Va
 from polysched.tensorize.functions.addresses import same_place
 from polysched.tensorize.functions.groups import calls, groups, least_live
 from polysched.tensorize.functions.loop_mapping import loop_mappings
-from polysched.tensorize.functions.recurrences import Equation, Recurrences, recurrences
+from polysched.tensorize.functions.recurrences import OUTER, Equation, Recurrences, recurrences
 from polysched.tensorize.functions.state import PREFIX, State
 from polysched.tensorize.functions.unification import Prover
 from polysched.tensorize.matching.facts import Numerics
@@ -36,6 +37,8 @@ class FunctionMatch:
     state : the proved correspondence.
     outputs : the program's arrays that the call writes.
     dead : the program's arrays that the statements wrote, that nothing reads, and that the call does not write.
+    context : values of the parameters for which it holds.
+    guard : those of them for which the call may be made; None for all.
     """
 
     function: LibraryFunction
@@ -47,6 +50,13 @@ class FunctionMatch:
     state: State
     outputs: tuple[str, ...]
     dead: tuple[str, ...]
+    context: isl.Set
+    guard: isl.Set | None = None
+
+    @property
+    def program_writes(self) -> frozenset[str]:
+        """The function's arrays that it writes."""
+        return frozenset(outputs_of(self.variant))
 
     @property
     def scop(self) -> Scop:
@@ -82,6 +92,13 @@ class FunctionMatches:
     def count(self) -> int:
         return len(self.matches)
 
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain values."""
+        return {"program": self.scop.name, "function": self.function.name, "count": self.count,
+                "matches": [{"statements": list(m.statements), "loops_around": m.depth, "outputs": list(m.outputs),
+                             "dead": list(m.dead), "assumptions": list(m.assumptions)} for m in self.matches],
+                "reasons": list(self.reasons), "milliseconds": round(self.milliseconds, 2)}
+
 
 def match_function(dependences: Dependences, function: LibraryFunction, numerics: Numerics | None = None, *,
                    sizes: Mapping[str, int] | None = None) -> FunctionMatches:
@@ -112,8 +129,8 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
                     reasons += [(len(names), why) for why in made]
     reasons.sort(key=lambda r: -r[0])
     return FunctionMatches(
-        scop=dependences.scop, function=function, matches=tuple(found), reasons=tuple(dict.fromkeys(w for _, w in reasons)),
-        milliseconds=1000 * (time.perf_counter() - started))
+        scop=dependences.scop, function=function, matches=tuple(found),
+        reasons=tuple(dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
 
 
 def _context(scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
@@ -205,10 +222,14 @@ def _match(part: _Part, function: LibraryFunction, variant: Variant, numerics: N
         for order in itertools.permutations(live):
             for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):
                 why = _refusal(variant, wanted, part.program, state)
+                guard = None if why else _guard(variant, part, state)
+                if guard is not None and guard.is_empty():
+                    told = variant.requires or "what its text takes for granted"
+                    why = f"{variant.name} needs {told}, which does not hold"
                 made = FunctionMatch(
                     function=function, variant=variant, dependences=part.dependences, statements=part.names,
                     depth=part.depth, program=part.program, state=state, outputs=tuple(order),
-                    dead=tuple(a for a in part.program.written if a not in live))
+                    dead=tuple(a for a in part.program.written if a not in live), context=part.context, guard=guard)
                 if not why and proved_again(made):
                     return made
                 prover.differences.append(why or "the proof does not hold once all sizes are known")
@@ -294,26 +315,39 @@ def _written(prover: Prover, state: State, pairs: list[tuple[Equation, Equation]
 
 def _refusal(variant: Variant, described: Recurrences, program: Recurrences, state: State) -> str:
     """Why the call cannot be made although the values are the same; "" where it can."""
-    missing = [p.name for p in variant.scop.parameters if p.name not in state.values]
-    if missing:
+    known = {*(p.spelling for p in variant.scop.parameters if p.name in state.values), *state.operands, *state.numbers}
+    missing = [p.name for p in variant.signature.parameters if p.name not in known]
+    if missing and f"{{{missing[0]}}}" in variant.template:
         return f"nothing in the program says what {missing[0]} is"
-    required = _prefixed(variant.preconditions)
-    allowed = state.context.intersect(required)
-    for at in reversed(range(allowed.dim(isl.dim_type.param))):
-        if str(allowed.get_dim_name(isl.dim_type.param, at)).startswith(PREFIX):
-            allowed = allowed.project_out(isl.dim_type.param, at, 1)
-    if not program.iterations.is_subset(allowed):
-        told = variant.requires or "what its text takes for granted"
-        return f"{variant.name} needs {told}, which the program's sizes do not guarantee"
+    if any(p.name not in state.values for p in variant.scop.parameters):
+        return "not all sizes of the function follow from the program"
     inner = [n for n, v in state.values.items() if any(len(m) > 1 for m in v)]
     if inner:
         return f"{inner[0]} would be no affine function of the program's sizes"
     return _overlap(described, program, state)
 
 
+def _guard(variant: Variant, part: _Part, state: State) -> isl.Set | None:
+    """The values of the parameters for which every call has what the function needs; None for all that can occur."""
+    allowed = _without(state.context.intersect(_prefixed(variant.preconditions)), PREFIX)
+    forbidden = _without(part.program.iterations.subtract(allowed), OUTER)
+    reached = _without(part.program.iterations, OUTER)   # a call is made where the program computes something
+    if forbidden.is_empty() and part.context.is_subset(reached):
+        return None
+    return part.context.intersect(reached).subtract(forbidden).coalesce()
+
+
+def _without(values: isl.Set, prefix: str) -> isl.Set:
+    """A set of parameters without those whose names start so."""
+    for at in reversed(range(values.dim(isl.dim_type.param))):
+        if str(values.get_dim_name(isl.dim_type.param, at)).startswith(prefix):
+            values = values.project_out(isl.dim_type.param, at, 1)
+    return values
+
+
 def _prefixed(values: isl.Set) -> isl.Set:
     for at in range(values.dim(isl.dim_type.param)):
-        values = values.set_dim_name(isl.dim_type.param, at, PREFIX + values.get_dim_name(isl.dim_type.param, at))
+        values = values.set_dim_name(isl.dim_type.param, at, f"{PREFIX}{values.get_dim_name(isl.dim_type.param, at)}")
     return values
 
 
@@ -322,9 +356,9 @@ def _overlap(described: Recurrences, program: Recurrences, state: State) -> str:
     arrays: dict[str, list[str]] = {}
     for theirs, operand in state.operands.items():
         arrays.setdefault(operand.array, []).append(theirs)
-    for array, theirs in arrays.items():
-        if len(theirs) > 1 and {*theirs} & {*described.written}:
-            return f"{' and '.join(theirs)} would both lie in {array}, and the function writes one of them"
+    for array, several in arrays.items():
+        if len(several) > 1 and {*several} & {*described.written}:
+            return f"{' and '.join(several)} would both lie in {array}, and the function writes one of them"
     numbers = {a for n in state.numbers.values() for a, _ in n.elements if a}
     if taken := sorted(numbers & {*program.written} & {o.array for o in state.operands.values()}):
         return f"a number that the call takes by value lies in {taken[0]}, which the call writes"
@@ -333,6 +367,7 @@ def _overlap(described: Recurrences, program: Recurrences, state: State) -> str:
 
 def proved_again(found: FunctionMatch) -> bool:
     """Whether the proof holds with everything known from the start."""
-    start = replace(found.state, instances={}, order=False)
+    context = found.state.context if found.guard is None else found.state.context.intersect_params(found.guard)
+    start = replace(found.state, context=context, instances={}, order=False)
     prover = Prover(function=described(found.variant), program=found.program, reorder=found.state.order)
     return any(True for _ in _outputs(prover, start, list(zip(outputs_of(found.variant), found.outputs, strict=True))))

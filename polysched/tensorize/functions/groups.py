@@ -13,13 +13,13 @@ EXCHANGED = frozenset({"fmin", "fmax", "fminf", "fmaxf", "abs", "min", "max"})  
 
 
 def groups(dependences: Dependences) -> Iterator[tuple[str, ...]]:
-    """Sets of statements in textual order that a function may compute: the smallest first."""
+    """Sets of statements in textual order that a function may compute: the largest first."""
     scop = dependences.scop
     possible = {s.name for s in scop.statements if _is_assignment(s)}
     edges = _edges(dependences)
     found = dict.fromkeys(names for names in _sets(scop, edges)
                           if len(names) <= MOST_STATEMENTS and possible.issuperset(names))
-    yield from sorted(found, key=len)
+    yield from sorted(found, key=len, reverse=True)
 
 
 def least_live(dependences: Dependences, names: Collection[str]) -> int:

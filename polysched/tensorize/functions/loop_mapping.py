@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import islpy as isl
 
 from polysched.tensorize.functions.polynomials import Polynomial, add, divided, of_affine
 from polysched.tensorize.functions.state import PREFIX, State, affine_text
 
+Bounds: TypeAlias = list[tuple[Polynomial | None, Polynomial | None]]   # the least and the greatest value per loop
 MOST_LOOPS = 4
 
 
 def loop_mappings(state: State, ours: isl.Set, theirs: isl.Set) -> Iterator[tuple[State, isl.Map]]:
-    """Bijections `{ [program's] -> [function's] }` between two domains, proved by isl, with what they say of parameters.
+    """Bijections `{ [program's] -> [function's] }` of two domains, proved by isl, with what they say of parameters.
 
     Parameters
     ----------
@@ -35,16 +37,15 @@ def loop_mappings(state: State, ours: isl.Set, theirs: isl.Set) -> Iterator[tupl
             yield after, mapping
 
 
-def _bounds(domain: isl.Set) -> list[tuple[Polynomial | None, Polynomial | None]]:
+def _bounds(domain: isl.Set) -> Bounds:
     """Least and greatest value per dimension."""
     return [(of_affine(domain.dim_min(at)), of_affine(domain.dim_max(at)))
             for at in range(domain.dim(isl.dim_type.set))]
 
 
-def _shifted(state: State, mine: list[tuple[Polynomial | None, Polynomial | None]],
-             wanted: list[tuple[Polynomial | None, Polynomial | None]]) -> tuple[State, list[Polynomial]] | None:
+def _shifted(state: State, mine: Bounds, wanted: Bounds) -> tuple[State, list[Polynomial]] | None:
     """How far every loop is shifted, and the state with the parameters that the extents say."""
-    shifts = []
+    shifts: list[Polynomial] = []
     for (low, high), (first, last) in zip(mine, wanted, strict=True):
         if low is None or high is None or first is None or last is None:
             return None

@@ -62,7 +62,7 @@ def of_affine(function: isl.PwAff) -> Polynomial | None:
         return None
     if not aff.get_denominator_val().is_one():
         return None
-    terms = {(): int(aff.get_constant_val().to_python())}
+    terms: dict[Monomial, int] = {(): int(aff.get_constant_val().to_python())}
     for kind, prefix in ((isl.dim_type.param, ""), (isl.dim_type.in_, "#")):
         for at in range(aff.dim(kind)):
             name = f"#{at}" if prefix else str(aff.get_dim_name(kind, at))

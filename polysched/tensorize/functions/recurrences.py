@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import islpy as isl
 
@@ -21,6 +22,7 @@ from polysched.scop.body import Assign, Binary, Cast, Expr, Load, walk
 from polysched.scop.dtypes import usual_conversion
 from polysched.scop.scop import Array, Scop, Statement
 
+SetOrMap = TypeVar("SetOrMap", isl.Set, isl.Map)
 OUTER = "_outer"   # the iterators of the loops around a call are parameters of these names, with a number
 
 
@@ -225,7 +227,7 @@ class _Hoisted:
         relation = relation.project_out(isl.dim_type.out, 0, self.depth)
         return self._named(relation.move_dims(isl.dim_type.param, first, isl.dim_type.in_, 0, self.depth), first)
 
-    def _named(self, value: isl.Set | isl.Map, first: int) -> isl.Set | isl.Map:
+    def _named(self, value: SetOrMap, first: int) -> SetOrMap:
         for at in range(first):
             name = value.get_dim_name(isl.dim_type.param, at)
             value = value.set_dim_name(isl.dim_type.param, at, f"{self.prefix}{name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import islpy as isl
 
@@ -11,6 +12,7 @@ from polysched.scop.body import Expr
 from polysched.tensorize.functions.polynomials import Monomial, Polynomial, substituted
 
 PREFIX = "_f_"   # of the function's parameters
+SetOrMap = TypeVar("SetOrMap", isl.Set, isl.Map)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,7 +83,7 @@ class State:
         given = {n: v for n, v in names.items() if v is not None}
         return substituted(value, given) if len(given) == len(names) else None
 
-    def in_program(self, relation: isl.Map | isl.Set) -> isl.Map | isl.Set:
+    def in_program(self, relation: SetOrMap) -> SetOrMap:
         """A set or relation of the function with its parameters' values; what is not known may be anything."""
         relation = relation.intersect_params(self.context)
         for at in reversed(range(relation.dim(isl.dim_type.param))):

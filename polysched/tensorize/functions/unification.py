@@ -13,7 +13,7 @@ handle recurrences", TOPLAS 34(3), 2012.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -285,7 +285,7 @@ class Prover:
             if any(e.dtype != w.dtype for e, w in zip(order, wanted, strict=True)):
                 continue
             for after in self._each(state, wanted, order, c):
-                renamed = rebuild(c.ours.value, lambda e, names=names: names[e.reference] if isinstance(e, Load) else e)
+                renamed = _renamed(c.ours.value, names)
                 outcome = same_function(c.theirs.value, renamed, time_limit_seconds=LADDER_SECONDS)
                 if outcome.verdict is Verdict.EQUAL and (self.reorder or not outcome.reassociated):
                     yield replace(after, order=after.order or outcome.reassociated)
@@ -322,6 +322,10 @@ def _chain(e: Expr, op: str) -> Iterator[Expr]:
         yield from _chain(e.operand, op)
     else:
         yield e
+
+
+def _renamed(value: Expr, names: Mapping[str, Load]) -> Expr:
+    return rebuild(value, lambda e: names[e.reference] if isinstance(e, Load) else e)
 
 
 def _loads(e: Expr) -> tuple[Load, ...]:

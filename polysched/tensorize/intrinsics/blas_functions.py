@@ -56,7 +56,8 @@ void cblas_{letter}ger(int m, int n, {c_type} alpha, const {c_type} *x, int incx
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
             A[i * lda + j] += alpha * x[i * incx] * y[j * incy];
-}}""", call=f"cblas_{letter}ger(CblasRowMajor, {{m}}, {{n}}, {{alpha}}, {{x}}, {{incx}}, {{y}}, {{incy}}, {{A}}, {{lda}});",
+}}""", call=(f"cblas_{letter}ger(CblasRowMajor, {{m}}, {{n}}, {{alpha}}, {{x}}, {{incx}}, {{y}}, {{incy}}, "
+             "{A}, {lda});"),
                                                              requires="incx >= 1 and incy >= 1 and lda >= n"),))
 
 
@@ -77,8 +78,8 @@ void cblas_{letter}syrk(int n, int k, {c_type} alpha, const {c_type} *A, int lda
         for ({columns})
             for (int p = 0; p < k; p++)
                 C[i * ldc + j] += alpha * {left} * {right};
-}}""", call=(f"cblas_{letter}syrk(CblasRowMajor, Cblas{uplo}, Cblas{'Trans' if transposed else 'NoTrans'}, {{n}}, {{k}}, "
-             f"{{alpha}}, {{A}}, {{lda}}, {'{beta}' if scaled else '1'}, {{C}}, {{ldc}});"),
+}}""", call=(f"cblas_{letter}syrk(CblasRowMajor, Cblas{uplo}, Cblas{'Trans' if transposed else 'NoTrans'}, "
+             f"{{n}}, {{k}}, {{alpha}}, {{A}}, {{lda}}, {'{beta}' if scaled else '1'}, {{C}}, {{ldc}});"),
             requires=f"lda >= {'n' if transposed else 'k'} and ldc >= n and k >= 1"))
     return _function(letter, "syrk", "level 3, SYRK", tuple(variants))
 
@@ -94,7 +95,7 @@ def _solves(letter: str, c_type: str, *, right_hand_sides: bool) -> tuple[Varian
         if down:
             others = "int k = m - 1; k > i; k--"
         element = "L[k * lda + i]" if transposed else "L[i * lda + k]"
-        b, row, other = ("B[i * ldb + j]", "B", "B[k * ldb + j]") if right_hand_sides else ("x[i * incx]", "x", "x[k * incx]")
+        b, other = ("B[i * ldb + j]", "B[k * ldb + j]") if right_hand_sides else ("x[i * incx]", "x[k * incx]")
         division = "" if unit else f"\n            {b} = {b} / L[i * lda + i];"
         inner = f"""{{
             for ({others})
