@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from polysched.errors import SourceSyntaxError, UsageError
-from polysched.tensorize.description.contraction import same_function
+from polysched.tensorize.description.field_proof import same_function
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.intrinsics import (
