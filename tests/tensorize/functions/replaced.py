@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysched.emit_c import splice
 from polysched.pipeline import PipelineOptions, analysed
 from polysched.pipeline.way import optimized_region
 from polysched.scop import from_c_text
-from polysched.emit_c import splice
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler
 from polysched.tensorize.called import CallDecision, call_function

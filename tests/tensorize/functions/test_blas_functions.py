@@ -32,7 +32,8 @@ CASES = {   # parameters, body, function, a part of the call
                          "cblas_saxpy", "((float)-1.0), (const float *)&x[0], 1, (float *)&y[0], 2);"),
     "axpy, the column outside": (
         "int n, int m, double x[n], double y[n][m]",
-        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) y[j][i] += 3.0 * x[j];", "cblas_daxpy", "cblas_daxpy("),
+        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) y[j][i] += 3.0 * x[j];", "cblas_daxpy",
+        "cblas_daxpy("),
     "scal": ("int n, int m, double x[n][m]", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i][j] *= 2.5;",
              "cblas_dscal", "cblas_dscal((long)(m), ((double)2.5), (((double *)&x[0][0]) + ("),
     "scal, negated": ("int n, float x[n]", "for (int i = 0; i < n; i++) x[i] = -x[i];", "cblas_sscal",
