@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from polysched.emit_c.alternatives.replacement_check import (
     MOST_WORK,
     ReplacementCheck,
     replacement_check,
+    sizes_to_try,
     smaller_program,
     work_of,
 )
-from polysched.errors import CompileError, OutputError, PolyschedError, RunFailedError, WrongResultError
+from polysched.errors import CompileError, OutputError, PolyschedError, RunFailedError, UnsupportedScopError, WrongResultError
 from polysched.measure.bit_for_bit.check import CheckOutcome, Difference, run_checks
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.target import Compiler, find_compiler
@@ -91,42 +94,64 @@ def verdict_on(decision: Decision, *, numerics: Numerics, parallel: bool, cc: st
     own = program.match
     plain = Verdict(statement=own.fragment.statement.name, instruction=own.intrinsic.name, emulated=decision.emulated,
                     outcome=CheckOutcome(sizes=(), trials=0))
-    most = EMULATED_WORK if decision.emulated else MOST_WORK
+    runs = _runs(program, numerics, EMULATED_WORK if decision.emulated else MOST_WORK)
+    emit = partial(_check, parallel=parallel, emulated=decision.emulated)
     try:
-        first = _first(program, numerics, most)
-        check = replacement_check(first, entry="asked", parallel=parallel, emulated=decision.emulated)
+        first = next(runs)
+        check = emit(first, "0")
     except PolyschedError as error:
         return replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
-    key = entry_key({"check": asdict(check) | {"equality": check.equality.value, "arrays": repr(check.arrays)},
-                     "description": repr(own.intrinsic), "numerics": repr(numerics), "flags": list(DEFAULT_FLAGS)},
-                    compiler)
+    key = entry_key({"check": repr(check), "description": repr(own.intrinsic), "numerics": repr(numerics),
+                     "flags": list(DEFAULT_FLAGS)}, compiler)
     known = None if again else _KNOWN.get(key) or _read(key, plain)
     if known is None:
-        known = _compared(plain, first, check, numerics=numerics, parallel=parallel, compiler=compiler)
+        known = _compared(plain, [first, *runs], emit, compiler)
         _keep(key, known)
     _KNOWN[key] = replace(known, kept=True)
     return known
 
 
-def _first(program: TensorizedProgram, numerics: Numerics, most_work: int) -> TensorizedProgram:
-    """The program itself, or one of its shape that does not take too long."""
-    if work_of(program) <= most_work:
-        return program
-    return smaller_program(program, numerics, most_work=most_work) or program
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A program to run beside its original, and the sizes where its code is for all; None for its own."""
+
+    program: TensorizedProgram
+    sizes: Mapping[str, int] | None = None
 
 
-def _compared(plain: Verdict, first: TensorizedProgram, check: ReplacementCheck, *, numerics: Numerics, parallel: bool,
-              compiler: Compiler) -> Verdict:
-    """Run the check and one that leaves remainders; a library that cannot be linked here is emulated."""
+def _runs(program: TensorizedProgram, numerics: Numerics, most_work: int) -> Iterator[Run]:
+    """The program at the sizes asked for, or one of its shape that does not take too long; then one with remainders.
+
+    Raises
+    ------
+    UnsupportedScopError : the program's context leaves out all sizes that are tried.
+    """
+    if program.general is not None:
+        given = sizes_to_try(program, most_work=most_work)
+        if not given:
+            raise UnsupportedScopError("none of the sizes that are tried is one of the program's")
+        yield from (Run(program, sizes) for sizes in given)
+        return
+    first = program
+    if work_of(program) > most_work:
+        first = smaller_program(program, numerics, most_work=most_work) or program
+    yield Run(first)
     fewer = smaller_program(first, numerics)
-    programs = [(first, check)]
     if fewer is not None:
-        programs.append((fewer, replacement_check(fewer, entry="fewer", parallel=parallel, emulated=plain.emulated)))
-    outcome = run_checks([c for _, c in programs], compiler=compiler)
-    if first.match.intrinsic.library and outcome.failure:
+        yield Run(fewer)
+
+
+def _check(run: Run, entry: str, *, parallel: bool, emulated: bool) -> ReplacementCheck:
+    return replacement_check(run.program, entry=entry, parallel=parallel, emulated=emulated, sizes=run.sizes)
+
+
+def _compared(plain: Verdict, runs: Sequence[Run], emit: Callable[[Run, str], ReplacementCheck],
+              compiler: Compiler) -> Verdict:
+    """Run everything; a library that cannot be linked here is emulated."""
+    outcome = run_checks([emit(run, str(i)) for i, run in enumerate(runs)], compiler=compiler)
+    if runs[0].program.match.intrinsic.library and outcome.failure:
         logger.info("%s is emulated: %s", plain.instruction, outcome.failure)
-        emulated = [replacement_check(_by_emulator(p), entry=c.entry, parallel=parallel, emulated=False)
-                    for p, c in programs]
+        emulated = [emit(replace(run, program=_by_emulator(run.program)), str(i)) for i, run in enumerate(runs)]
         return replace(plain, emulated=True, outcome=run_checks(emulated, compiler=compiler))
     return replace(plain, outcome=outcome)
 

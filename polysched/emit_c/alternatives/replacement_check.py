@@ -30,6 +30,7 @@ from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.program import LoopAround, TensorizedProgram, part, tensorize
+from polysched.tensorize.software.fragment import Fragment, statement_fragment
 from polysched.tensorize.software.zero_points import reduction_loops
 from polysched.tiling import tile
 from polysched.tiling.options import TilingOptions
@@ -40,6 +41,7 @@ MOST_BYTES = 1 << 30         # of all arrays of a check together
 BLOCKS_KEPT = 2.5            # executions along a dimension of a smaller program: two whole ones and a remainder
 OUTER_KEPT = (13, 7, 5, 3)   # iterations of a loop around the instruction, the most that MOST_OF_FEWER allows
 MOST_OF_FEWER = 1 << 20      # iterations of the smaller program
+TRIED_SIZES = ((128, 128, 128), (67, 131, 41), (37, 41, 43), (16, 17, 19))   # of code for all sizes
 SIGNIFICANT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
 LARGEST_WHOLE = 8
 EXACT_CALLS = frozenset({"fmaf", "fma", "fabs", "fabsf", "fmin", "fminf", "fmax", "fmaxf", "abs", "min", "max"})
@@ -86,7 +88,8 @@ class ReplacementCheck:
     Parameters
     ----------
     statement, instruction : names, for messages.
-    entry : of the functions: `original_ENTRY` and `replaced_ENTRY`, both of `parameters` and pointers to `arrays`.
+    entry : of the functions: `original_ENTRY` and `replaced_ENTRY`, both of `parameters` and pointers to `arrays`; the
+        second sets `skipped_ENTRY` where it leaves these sizes to ordinary code.
     sizes : iterations of every loop, in words.
     original_text, replaced_text : whole translation units.
     flags : what compiles or links the instruction or library.
@@ -104,36 +107,58 @@ class ReplacementCheck:
     flags: tuple[str, ...] = ()
 
 
-def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool, emulated: bool) -> ReplacementCheck:
+def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool, emulated: bool,
+                      sizes: Mapping[str, int] | None = None) -> ReplacementCheck:
     """The check of a program's statement, with those that its nest stands for, too (a cleared result, a factor).
 
     Parameters
     ----------
     entry : a name that no other check in the same process has.
+    sizes : of the parameters, for code of all sizes; those that the match was found at where None.
 
     Raises
     ------
     UnsupportedScopError : the statement alone is no function of arrays (unknown extents, too much memory).
     """
-    scop = _with_plain_arrays(program)
+    values = program.match.fragment.sizes if sizes is None else sizes
+    scop = _with_plain_arrays(program.match.fragment.scop, values)
     found, fragment = program.match, program.match.fragment
-    written = _replaced(program)
-    alone = part(scop, written)
+    alone = part(scop, _replaced(program))
     assert alone is not None
     plain = replace(fragment, scop=scop)
     stripped = replace(program, match=replace(found, fragment=plain), before=None, after=None, outside=(), around=tuple(
-        LoopAround(loop=loop, before=None, after=None) for loop in program.loops))
+        LoopAround(loop=loop, before=None, after=None) for loop in program.loops), least_work=0.0)
     as_written = _as_written(alone, f"original_{entry}")
-    other_sizes = replace(as_written.source, text="__builtin_trap();\n")
-    region = with_instruction(other_sizes, stripped, (), name=f"instruction_{entry}", parallel=parallel,
+    left_out = replace(as_written.source, text=f"skipped_{entry} = 1;\n")
+    region = with_instruction(left_out, stripped, (), name=f"instruction_{entry}", parallel=parallel,
                               emulated=emulated)
     renamed = replace(as_written, signature=replace(as_written.signature, name=f"replaced_{entry}"))
+    at_sizes = plain if sizes is None else statement_fragment(scop, fragment.statement, values)
+    assert at_sizes is not None
+    ran = replace(found, fragment=at_sizes)
     return ReplacementCheck(
-        statement=fragment.statement.name, instruction=found.intrinsic.name, entry=entry, sizes=_sizes(found),
-        original_text=EXPORTED + as_written.text, replaced_text=EXPORTED + with_region(renamed, region).text,
-        arrays=tuple(_checked(a, found, alone) for a in alone.arrays),
-        parameters=tuple(fragment.sizes[p.name] for p in alone.parameters), equality=_equality(found, alone),
+        statement=fragment.statement.name, instruction=found.intrinsic.name, entry=entry, sizes=_sizes(at_sizes),
+        original_text=EXPORTED + as_written.text,
+        replaced_text=f"{EXPORTED}int skipped_{entry};\n{with_region(renamed, region).text}",
+        arrays=tuple(_checked(a, ran, alone) for a in alone.arrays),
+        parameters=tuple(values[p.name] for p in alone.parameters), equality=_equality(ran, alone),
         flags=found.intrinsic.isa.flags if found.intrinsic.library else ())
+
+
+def sizes_to_try(program: TensorizedProgram, *, most_work: int) -> list[dict[str, int]]:
+    """Values of the parameters that code of all sizes is run with: some whole executions, and remainders."""
+    general, fragment = program.general, program.match.fragment
+    if general is None:
+        return []
+    found = []
+    for values in TRIED_SIZES:
+        sizes = dict(fragment.sizes) | {n: values[i % len(values)] for i, n in enumerate(general.unknown)}
+        if fix_parameters(fragment.scop.context, sizes).is_empty():
+            continue
+        there = statement_fragment(fragment.scop, fragment.statement, sizes)
+        if there is not None and there.work <= most_work:
+            found.append(sizes)
+    return found
 
 
 def smaller_program(program: TensorizedProgram, numerics: Numerics, *,
@@ -237,9 +262,8 @@ def _as_written(alone: Scop, name: str) -> CFunction:
     return emit_function(tiled, name=name, options=EmitOptions(openmp=False, simd=False, packing=False, comments=False))
 
 
-def _with_plain_arrays(program: TensorizedProgram) -> Scop:
+def _with_plain_arrays(scop: Scop, sizes: Mapping[str, int]) -> Scop:
     """The program with arrays of known extents that are handed in as pointers, whatever they are in its source."""
-    scop, sizes = program.match.fragment.scop, program.match.fragment.sizes
     arrays = tuple(_plain(a, scop, sizes) for a in scop.arrays)
     total = sum(math.prod(map(int, filter(None, a.c_extents))) * a.dtype.bytes for a in arrays)
     if total > MOST_BYTES:
@@ -280,9 +304,9 @@ def shape_of(array: Array, scop: Scop, sizes: Mapping[str, int]) -> tuple[int, .
     return tuple(found)
 
 
-def _sizes(found: Match) -> str:
-    extents = {loop.name: loop.extent for loop in found.fragment.loops}
-    extents |= dict(zip(found.fragment.kept, found.fragment.kept_extents, strict=True))
+def _sizes(fragment: Fragment) -> str:
+    extents = {loop.name: loop.extent for loop in fragment.loops}
+    extents |= dict(zip(fragment.kept, fragment.kept_extents, strict=True))
     return " x ".join(f"{name} {extent}" for name, extent in extents.items())
 
 

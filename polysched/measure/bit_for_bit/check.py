@@ -96,6 +96,8 @@ def run_checks(checks: Sequence[ReplacementCheck], *, compiler: Compiler, flags:
     difference = next((_difference(r["difference"]) for r in ended.reports if "difference" in r), None)
     stray = next((r["stray"] for r in ended.reports if "stray" in r), None)
     failure = "" if ended.end is End.FINISHED else f"the process {ended.describe()}"
+    if not failure and difference is None and not sizes:
+        failure = "no size that was tried reaches the code with the instruction"
     if stray is not None:
         failure = f"the {stray['which']} code writes beside the array {stray['array']} at {stray['sizes']}"
     return CheckOutcome(sizes=sizes, trials=TRIALS, difference=difference, failure=failure)
