@@ -154,10 +154,10 @@ def measure_function(transformed: TransformedFile, arguments: argparse.Namespace
 
 def measure_options(arguments: argparse.Namespace) -> MeasureOptions:
     """The measuring options from the command line's."""
-    from polysched.measure.building import DEFAULT_FLAGS
-    from polysched.measure.isolation import Limits
-    from polysched.measure.machine import available_memory
     from polysched.measure.paired import MeasureOptions
+    from polysched.measure.processes.building import DEFAULT_FLAGS
+    from polysched.measure.processes.isolation import Limits
+    from polysched.measure.timing.machine import available_memory
     memory = arguments.memory * MEBIBYTE if arguments.memory else max(64 * MEBIBYTE, available_memory() * 3 // 4)
     return MeasureOptions(
         cc=arguments.cc, flags=DEFAULT_FLAGS if arguments.cflags is None else tuple(shlex.split(arguments.cflags)),

@@ -166,7 +166,7 @@ def _summary(tiled: TiledSchedule) -> Iterator[str]:
 
 
 def _tree(tiled: TiledSchedule) -> str:
-    from polysched.scheduling.tree_text import tree_text
+    from polysched.scheduling.tree.tree_text import tree_text
     from polysched.tiling.copy_statements import with_copy_statements
     return tree_text(with_copy_statements(tiled))
 

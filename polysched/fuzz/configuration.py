@@ -15,7 +15,7 @@ from polysched.emit_c import EmitOptions, emit, guarded, scan, splice
 from polysched.errors import BudgetExceededError
 from polysched.fuzz.hand_steps import random_steps
 from polysched.fuzz.random_strategy import random_strategy
-from polysched.measure.instance_trace import traced_function
+from polysched.measure.programs.instance_trace import traced_function
 from polysched.pipeline import optimize
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy

@@ -13,7 +13,7 @@ import numpy as np
 
 from polysched.emit_c.function import CFunction, emit_function, with_region
 from polysched.kernel import arguments as checks
-from polysched.measure.building import DEFAULT_FLAGS, compile_shared
+from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized, optimize
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop.dtypes import BOOL, LONGDOUBLE, DType, Kind

@@ -14,7 +14,7 @@ from polysched.emit_c import Crossover, CSource
 from polysched.emit_c.teams import Team, teams
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
-from polysched.scheduling.tree_text import tree_text
+from polysched.scheduling.tree.tree_text import tree_text
 from polysched.scop.display import source_text
 from polysched.scop.html import beside, c_code, card, folded, paragraph, preformatted
 from polysched.scop.scop import Scop

@@ -13,6 +13,7 @@ from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
 from polysched.tensorize.description.intrinsic import Intrinsic, Isa
+from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
@@ -21,7 +22,14 @@ from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.measured import measured_plans
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
-from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics
+from polysched.tensorize.registry import (
+    FUNCTIONS,
+    INTRINSICS,
+    find_function,
+    find_intrinsic,
+    load_functions,
+    load_intrinsics,
+)
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, surroundings
 
@@ -49,6 +57,18 @@ class TensorizeOptions:
     sizes: Mapping[str, int] = field(default_factory=dict)
     numerics: Numerics = field(default_factory=Numerics)
     measure: bool = False
+
+    def function(self) -> LibraryFunction | None:
+        """The function of this name that is described by its C code; None for an instruction.
+
+        Raises
+        ------
+        PolyschedError : a file does not load.
+        """
+        also: dict[str, LibraryFunction] = {}
+        for path in self.files if self.intrinsic not in FUNCTIONS and self.intrinsic != AUTO else ():
+            also |= load_functions(path)
+        return find_function(self.intrinsic, also=also)
 
     def considered(self) -> list[Intrinsic]:
         """The instructions to look at.

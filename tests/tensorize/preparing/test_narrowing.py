@@ -10,7 +10,7 @@ import pytest
 from polysched.emit_c import splice
 from polysched.fuzz.checking import Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration
-from polysched.measure.inputs import WHOLE
+from polysched.measure.programs.inputs import WHOLE
 from polysched.pipeline import analysed, optimize
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
