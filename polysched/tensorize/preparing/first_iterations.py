@@ -14,7 +14,7 @@ import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.scheduling.loop_tree import from_isl, split_bands, to_isl
+from polysched.scheduling.tree.loop_tree import from_isl, split_bands, to_isl
 from polysched.scop.body import Assign, Expr, Load, Select, Unary, rebuild, walk
 from polysched.scop.dtypes import INT32
 from polysched.scop.scop import AccessKind, Scop, Statement, union_set

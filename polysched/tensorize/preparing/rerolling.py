@@ -21,9 +21,9 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.if_conversion import assigned_value
-from polysched.scheduling.loop_tree import Leaf, LoopTree, from_isl, replace_node, split_bands, to_isl
-from polysched.scheduling.loop_tree import Sequence as InSequence
-from polysched.scheduling.loop_tree import walk as walk_tree
+from polysched.scheduling.tree.loop_tree import Leaf, LoopTree, from_isl, replace_node, split_bands, to_isl
+from polysched.scheduling.tree.loop_tree import Sequence as InSequence
+from polysched.scheduling.tree.loop_tree import walk as walk_tree
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Load, rebuild, walk
 from polysched.scop.scop import AccessKind, Scop, Statement, union_map, union_set
 from polysched.tensorize.preparing.restating import (

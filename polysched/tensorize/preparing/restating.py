@@ -16,7 +16,7 @@ import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import DependenceKind, Dependences
-from polysched.scheduling.loop_tree import (
+from polysched.scheduling.tree.loop_tree import (
     Band,
     Filter,
     Leaf,
@@ -28,7 +28,7 @@ from polysched.scheduling.loop_tree import (
     to_isl,
     with_children,
 )
-from polysched.scheduling.loop_tree import Sequence as InSequence
+from polysched.scheduling.tree.loop_tree import Sequence as InSequence
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, walk
 from polysched.scop.dtypes import UINT32, UINT64
 from polysched.scop.scop import AccessKind, Scop, Statement, union_map

@@ -14,7 +14,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
-from polysched.scheduling.loop_tree import Band, LoopTree, from_isl, replace_node, split_bands, to_isl, walk
+from polysched.scheduling.tree.loop_tree import Band, LoopTree, from_isl, replace_node, split_bands, to_isl, walk
 from polysched.scop.body import Assign, IteratorRef, statement_expressions
 from polysched.scop.body import walk as walk_expression
 from polysched.scop.scop import Scop, Statement, union_map, union_set
