@@ -22,7 +22,14 @@ from polysched.emit_c.alternatives.replacement_check import (
     smaller_program,
     work_of,
 )
-from polysched.errors import CompileError, OutputError, PolyschedError, RunFailedError, UnsupportedScopError, WrongResultError
+from polysched.errors import (
+    CompileError,
+    OutputError,
+    PolyschedError,
+    RunFailedError,
+    UnsupportedScopError,
+    WrongResultError,
+)
 from polysched.measure.bit_for_bit.check import CheckOutcome, Difference, run_checks
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.target import Compiler, find_compiler
