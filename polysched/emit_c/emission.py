@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.c_source import CSource, EmitOptions
+from polysched.emit_c.c_source import CSource, EmitOptions, options_for
 from polysched.emit_c.generation.loop_generation import generate_loops
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.nests.contraction import contracted
@@ -64,6 +64,7 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None, scanned: S
 
     Parameters
     ----------
+    options : those of `options_for` unless given: vectors of the machine that the tiles were made for.
     scanned : what `scan` gave for this schedule, to print it in several ways.
     also : passes of the caller's own, which run behind all others (`passes.CODE`).
 
@@ -72,7 +73,7 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None, scanned: S
     BudgetExceededError : isl's loop generation does not fit into `options.max_operations`.
     """
     from_file = tiled.schedule.scop.source is not None
-    region = emit_with_storage(tiled, options=options or EmitOptions(), scanned=scanned, also=also,
+    region = emit_with_storage(tiled, options=options or options_for(tiled), scanned=scanned, also=also,
                                own_memory=from_file,
                                on_heap=lambda array: from_file and is_expanded(array) and not fits_stack(array))
     if not region.memories:

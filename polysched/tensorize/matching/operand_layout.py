@@ -15,9 +15,11 @@ from typing import Any, TypeAlias
 
 from polysched.scop.body import Expr, Load
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
-from polysched.tensorize.description.semantics import Element, Variable
+from polysched.tensorize.description.semantics import Affine, Element, Variable
 from polysched.tensorize.matching.encoding import Group
+from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.software.fragment import Fragment
+from polysched.tensorize.software.sizes import same
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,16 +103,17 @@ class LayoutTable:
     def _layout(self, operand: DescribedOperand, e: Expr, loops: tuple[tuple[str, ...], ...]) -> OperandLayout:
         strides = self._strides(operand, e, loops)
         parts = [self._part(e, g, loops[g]) for g in operand.groups]
-        full = all(count == padded for count, padded, _ in parts)
+        full = all(same(count, padded) for count, padded, _ in parts)
         mode = operand.mode_of(strides, full=full) if self._is_affine(e) else LoadMode.PACKED
         copied = 0
         if mode not in (LoadMode.DIRECT, LoadMode.BROADCAST):
-            copied = self._elements(e)
+            copied = int(self._elements(e))
             for _, padded, own in parts:
-                copied = copied // own * padded
+                copied = copied // int(own) * int(padded)
         array = self.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
+        least = min(copied, int(self._touched(e.reference))) if isinstance(e, Load) else copied
         return OperandLayout(operand=operand.name, array=array, mode=mode, strides=strides, packed_elements=copied,
-                             least_elements=min(copied, self._touched(e.reference)) if isinstance(e, Load) else copied)
+                             least_elements=least)
 
     def least_elements(self, held: Mapping[str, Expr], loops: tuple[tuple[str, ...], ...]) -> int:
         """Elements that a mapping copies at least, as its layouts have them, without making these."""
@@ -229,16 +232,29 @@ class DescribedOperand:
         """Per subscript the group that moves it, and how many steps of the fused index one step of it is."""
         extents = {d.name: d.extent for d in self.table.intrinsic.contraction.dimensions}
         found: list[tuple[int | None, int | None]] = []
-        for subscript in self.element.subscripts:
+        for subscript, size in zip(self.element.subscripts, self.variable.shape, strict=True):
             group = next((g for g, part in enumerate(self.table.groups) if subscript.names & set(part.dimensions)),
                          None)
-            if group is None or len(subscript.names) > 1:
+            if group is None or self.shared or not self._counts_through(subscript, size):
                 found.append((group, None))
                 continue
             part = self.table.groups[group].dimensions
             inner = [extents[n] for n in part[part.index(next(iter(subscript.names))) + 1:]]
             found.append((group, None if any(isinstance(e, str) for e in inner) else math.prod(map(int, inner))))
         return tuple(found)
+
+    @cached_property
+    def shared(self) -> bool:
+        """Several instances access one element; such an operand is always packed."""
+        return is_shared(self.table.intrinsic, self.name)
+
+    def _counts_through(self, subscript: Affine, size: int | str) -> bool:
+        """The subscript is one dimension of that extent and of no other subscript: a step of it is one element."""
+        names = subscript.names
+        alone = sum(bool(names & s.names) for s in self.element.subscripts) == 1
+        extent = next((d.extent for d in self.table.intrinsic.contraction.dimensions if d.name in names), None)
+        return alone and subscript == Affine(((min(names), 1),)) and (
+            isinstance(size, str) or isinstance(extent, str) or extent == size)
 
     @cached_property
     def _ragged(self) -> bool:
