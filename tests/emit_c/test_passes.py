@@ -46,6 +46,7 @@ for (int i = 0; i < 2000; i++) {
       y[i][j] = e[j];
 }"""
 TAIL = "\n#pragma endscop\n}\n"
+VECTORS = EmitOptions(vector_bits=256, verify_passes=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ class Example:
     pluto: bool = False
     sizes: int | str = "off"
     expand: bool = False
-    options: EmitOptions = EmitOptions(vector_bits=256, verify_passes=True)
+    options: EmitOptions = VECTORS
 
     def tiled(self) -> TiledSchedule:
         scop = from_c_text(self.body if "#pragma scop" in self.body else self.head + self.body + TAIL)

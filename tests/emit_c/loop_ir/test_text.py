@@ -46,30 +46,30 @@ from polysched.scheduling.marks import LoopMark, Role
 from polysched.scop.body import Binary, Literal, Load
 from polysched.scop.dtypes import FLOAT32, FLOAT64
 
-I, J, N = variable("i"), variable("j"), variable("n")
-S0 = StatementInstance("S0", (I, J + 1))
-ROW = RegisterTile((For("j", constant(0), N, 4, Block(())),), (Edge("i", I, 4, True),), S0)
+I_, J, N = variable("i"), variable("j"), variable("n")
+S0 = StatementInstance("S0", (I_, J + 1))
+ROW = RegisterTile((For("j", constant(0), N, 4, Block(())),), (Edge("i", I_, 4, True),), S0)
 SCALED = Binary("*", Literal("2.5f", 2.5, FLOAT32), Load("S0_r1", FLOAT32), FLOAT32)
-PANEL = Panel("B_panel", "S0", SCALED, (I, J), (4, 8), (For("i", constant(0), constant(4), 1, Block(())),), True,
+PANEL = Panel("B_panel", "S0", SCALED, (I_, J), (4, 8), (For("i", constant(0), constant(4), 1, Block(())),), True,
               shared=1, outer=("n * 2ul",))
-VALUE = Temporary("a->b", "t_2", (0,), (I,), (8,))
+VALUE = Temporary("a->b", "t_2", (0,), (I_,), (8,))
 NODES: dict[str, Node] = {
-    "loops": For("i", constant(0), N, 1, For("j", I * -2 + 3, extreme("min", (N, I + 8)), 4, S0, LoopMark(
+    "loops": For("i", constant(0), N, 1, For("j", I_ * -2 + 3, extreme("min", (N, I_ + 8)), 4, S0, LoopMark(
         role=Role.TILE, band=1, parallel=True), depth=2, forgets=True, fences=True)),
-    "guard": For("i", constant(0), N, 1, S0, guard=Comparison("<", I, N)),
-    "branches": If(Junction("&&", (Comparison("<=", I, J), Junction("||", (
-        Comparison("==", I, constant(0)), Comparison(">", J, N))))), S0, Block((S0, S0))),
-    "one branch": If(Comparison(">=", I, constant(-1)), S0),
-    "let": Let("p", I + J, S0, depth=1, name="row"),
+    "guard": For("i", constant(0), N, 1, S0, guard=Comparison("<", I_, N)),
+    "branches": If(Junction("&&", (Comparison("<=", I_, J), Junction("||", (
+        Comparison("==", I_, constant(0)), Comparison(">", J, N))))), S0, Block((S0, S0))),
+    "one branch": If(Comparison(">=", I_, constant(-1)), S0),
+    "let": Let("p", I_ + J, S0, depth=1, name="row"),
     "empty block": Block(()),
     "block of one": Block((S0,)),
     "nested blocks": Block((Block((S0, S0)), S0, Block(()), Block((Block((S0,)), S0)))),
     "keywords": For("lambda", constant(0), variable("min"), 1, StatementInstance("class", (variable("lambda"),))),
     "odd names": StatementInstance("S 1", (variable("p->n"),)),
-    "local": Local((VALUE, Temporary("x", "x")), StatementInstance("S0", (I, J), (VALUE,))),
-    "tile": RegisterTile((), (Edge("i", I, 4, False), Edge("j", J * 8, 8, True)), S0, ahead="j", within=(
-        (I, I + 3), (J, N)), fetched=(FetchedRow("A", (I, J + 8), 3072),), past_caches="C", copied_from=I,
-        private=(VALUE,), partials=(Partial("s", "+", (I,)),)),
+    "local": Local((VALUE, Temporary("x", "x")), StatementInstance("S0", (I_, J), (VALUE,))),
+    "tile": RegisterTile((), (Edge("i", I_, 4, False), Edge("j", J * 8, 8, True)), S0, ahead="j", within=(
+        (I_, I_ + 3), (J, N)), fetched=(FetchedRow("A", (I_, J + 8), 3072),), past_caches="C", copied_from=I_,
+        private=(VALUE,), partials=(Partial("s", "+", (I_,)),)),
     "packed": Packed(PANEL, S0, RegisterTile(ROW.loops, ROW.edges, S0, panels=(PANEL,))),
     "copy": OnCopy(ROW, 16, ROW),
     "threads": ThreadReduction(
@@ -78,17 +78,17 @@ NODES: dict[str, Node] = {
             (VALUE, PartialElement(S0, "S0_w1")),)))),
 }
 FORMS = {
-    "2*i - j - 3": I * 2 - J - 3,
-    "-3*i + n": I * -3 + N,
+    "2*i - j - 3": I_ * 2 - J - 3,
+    "-3*i + n": I_ * -3 + N,
     "0": constant(0),
-    "floord(i - 1, 4)": quotient(I - 1, 4, truncates=False),
+    "floord(i - 1, 4)": quotient(I_ - 1, 4, truncates=False),
     "8*quot(n, 4)": quotient(N, 4, truncates=True) * 8,
-    "rem(i + j, 2)": remainder(I + J, 2),
-    "source('%', i, 3)": source_operation("%", I, 3),
-    "max(i, 2*j)": extreme("max", (I, J * 2)),
-    "choose(i < j, n, -1)": of_atom(Choice(Comparison("<", I, J), N, constant(-1))),
-    "product(i, n + 1)": product(I, N + 1),
-    "to_boundary('A[{}]', 4, 64, i)": of_atom(ToBoundary("A[{}]", (I,), 4, 64)),
+    "rem(i + j, 2)": remainder(I_ + J, 2),
+    "source('%', i, 3)": source_operation("%", I_, 3),
+    "max(i, 2*j)": extreme("max", (I_, J * 2)),
+    "choose(i < j, n, -1)": of_atom(Choice(Comparison("<", I_, J), N, constant(-1))),
+    "product(i, n + 1)": product(I_, N + 1),
+    "to_boundary('A[{}]', 4, 64, i)": of_atom(ToBoundary("A[{}]", (I_,), 4, 64)),
 }
 
 
@@ -105,8 +105,8 @@ def test_index_expressions_read_as_people_write_them(text: str, form: Linear) ->
 
 def test_terms_keep_their_order() -> None:
     """The order is how they print in C."""
-    form = (N - I).terms
-    (read,) = parse_loops(loop_text(StatementInstance("S0", (N - I,)))).iterators   # type: ignore[union-attr]
+    form = (N - I_).terms
+    (read,) = parse_loops(loop_text(StatementInstance("S0", (N - I_,)))).iterators   # type: ignore[union-attr]
     assert read.terms == form
 
 
@@ -146,6 +146,6 @@ def test_a_panel_that_nothing_fills_is_refused() -> None:
 
 
 def test_types_are_told_apart() -> None:
-    node = Packed(Panel("p", "S0", Load("S0_r1", FLOAT64), (I,), (4,), (), False), S0, S0)
+    node = Packed(Panel("p", "S0", Load("S0_r1", FLOAT64), (I_,), (4,), (), False), S0, S0)
     assert "dtype('float64')" in loop_text(node)
     assert parse_loops(loop_text(node)) == node
