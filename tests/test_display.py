@@ -10,7 +10,7 @@ import pytest
 from polysched.dependence import analyse
 from polysched.emit_c import emit
 from polysched.pipeline import optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import steps
 from polysched.scheduling.picture import draw_tiles, draw_tree
 from polysched.scheduling.primitives import Skew, Tile

@@ -18,11 +18,11 @@ from workloads import Workload
 from polysched.emit_c import emit_function
 from polysched.experiment import Entry
 from polysched.experiment.listings import pack
-from polysched.measure.building import compile_shared
 from polysched.measure.measurement import Build, Listing
 from polysched.measure.paired import text_sha256
+from polysched.measure.processes.building import compile_shared
 from polysched.pipeline import optimize, transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop.expression import (
     Tensor,
     axis,

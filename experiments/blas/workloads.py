@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.measure.inputs import allocate
+from polysched.measure.programs.inputs import allocate
 
 Arrays = dict[str, np.ndarray]
 

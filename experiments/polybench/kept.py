@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from polysched.errors import CompileError
-from polysched.kernel.cache import entry_key
 from polysched.target import Compiler
+from polysched.target.build_cache import entry_key
 
 NOTE = ".made"
 

@@ -19,10 +19,10 @@ from polysched.experiment import Contender, Entry, Program
 from polysched.experiment.c_function import Arguments, command, described
 from polysched.experiment.contest import MissingToolError
 from polysched.experiment.contestant import program
-from polysched.measure.call_interface import Slot, wrapper
 from polysched.measure.measurement import Build
-from polysched.measure.problem_size import choose_size
-from polysched.measure.slots import make_slots
+from polysched.measure.processes.call_interface import Slot, wrapper
+from polysched.measure.programs.problem_size import choose_size
+from polysched.measure.programs.slots import make_slots
 from polysched.scop import from_c_file
 
 KERNELS = Path(__file__).parents[2] / "tests" / "kernels"

@@ -13,7 +13,7 @@ from kept import digest
 from tools import call, clang, compile_program, tool, translate
 
 from polysched.experiment import Contender, Program
-from polysched.measure.perf_counters import specification
+from polysched.measure.processes.perf_counters import specification
 
 HARNESS = Path(__file__).parent / "harness"
 INITIALISATION = re.compile(r"^(\s*)init_array\s*\(", re.MULTILINE)

@@ -18,9 +18,9 @@ from kept import digest, made, polysched_key
 
 from polysched.errors import CompileError
 from polysched.experiment.contest import MissingToolError
-from polysched.measure.building import first_lines
-from polysched.measure.machine import describe_machine
 from polysched.measure.measurement import Build
+from polysched.measure.processes.building import first_lines
+from polysched.measure.timing.machine import describe_machine
 
 IVDEP = re.compile(r"#pragma\s+ivdep\b")
 VECTOR_ALWAYS = re.compile(r"#pragma\s+vector\s+always\s*\n")

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from polysched.experiment import Case, Experiment, Record, Report, Settings
 from polysched.experiment.plots import new_figure, plain_ticks
 from polysched.experiment.tables import markdown_table
-from polysched.measure.building import DEFAULT_FLAGS
+from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.pipeline import transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop.signature import FunctionParameter, ParameterKind
 from polysched.target import find_compiler
 

@@ -11,9 +11,9 @@ import numpy as np
 import workloads
 
 from polysched.experiment import Entry
-from polysched.measure.building import DEFAULT_FLAGS, compile_shared
 from polysched.measure.measurement import Build
 from polysched.measure.paired import text_sha256
+from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.target import find_compiler
 
 EXPORT = "#pragma GCC visibility push(default)\n"

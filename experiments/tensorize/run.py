@@ -23,8 +23,8 @@ from polysched.experiment.case_run import thread_variables
 from polysched.experiment.contest_results import first_line, standings_of
 from polysched.experiment.standings import Status
 from polysched.experiment.tables import markdown_table
-from polysched.measure.statistics import Interval
-from polysched.measure.threads import bound_to, pinned_processors
+from polysched.measure.processes.threads import bound_to, pinned_processors
+from polysched.measure.timing.statistics import Interval
 from polysched.target import find_compiler
 from polysched.tensorize import find_intrinsic
 

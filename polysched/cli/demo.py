@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _show_program(name: str, emitted: Path, cc: str | None, shown: Progress) -> None:
     """Every stage of one program."""
     from polysched.pipeline import transform_file
-    from polysched.pipeline_options import PipelineOptions
+    from polysched.pipeline.options import PipelineOptions
     print(f"\n==== {name} " + "=" * (70 - len(name)))
     shown.step(f"transforming {name}")
     transformed = transform_file(FOLDER / name, PipelineOptions(cc=cc))

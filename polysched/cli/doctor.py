@@ -91,8 +91,8 @@ def _openmp_check(cc: str | None) -> Check:
     import ctypes
 
     from polysched.errors import CompileError
-    from polysched.measure.building import compile_shared
-    from polysched.measure.workspace import workspace
+    from polysched.measure.processes.building import compile_shared
+    from polysched.measure.processes.workspace import workspace
     from polysched.target import find_compiler
     try:
         with workspace() as folder:
@@ -106,7 +106,7 @@ def _openmp_check(cc: str | None) -> Check:
 
 def _native_check(cc: str | None) -> Check:
     """Whether the compiler knows the vectors of this machine."""
-    from polysched.measure.machine import describe_machine
+    from polysched.measure.timing.machine import describe_machine
     from polysched.target import find_compiler
     done = find_compiler(cc).run(["-march=native", "-dM", "-E", "-x", "c", os.devnull])
     macros = {line.split()[1].strip("_").replace("_", "") for line in done.stdout.splitlines() if "#define" in line}
@@ -117,9 +117,9 @@ def _native_check(cc: str | None) -> Check:
 
 def _machine_checks() -> list[Check]:
     """The machine's extensions, its state, and the performance counters."""
-    from polysched.measure.machine import busy_cores, describe_conditions, describe_machine
-    from polysched.measure.peak import LARGEST_BUSY_SHARE
-    from polysched.measure.perf_counters import PerfCounters
+    from polysched.measure.processes.perf_counters import PerfCounters
+    from polysched.measure.timing.machine import busy_cores, describe_conditions, describe_machine
+    from polysched.measure.timing.peak import LARGEST_BUSY_SHARE
     machine, conditions, counters = describe_machine(), describe_conditions(), PerfCounters().read()
     busy = busy_cores()
     return [Check(name="vector extensions", works=bool(machine.isa), detail=", ".join(machine.isa) or "none known"),

@@ -34,8 +34,8 @@ def work_report(transformed: TransformedFile, sizes: Mapping[str, int]) -> dict[
     ------
     UsageError : an access would leave its array at these sizes.
     """
-    from polysched.measure.problem_size import choose_size
-    from polysched.measure.work import count_work
+    from polysched.measure.programs.problem_size import choose_size
+    from polysched.measure.programs.work import count_work
     scops = [r.scop for r in transformed.regions]
     size = choose_size(scops, sizes)
     work = count_work(scops, size.values)

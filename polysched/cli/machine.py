@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from polysched.cli.progress import progress
 
 if TYPE_CHECKING:
-    from polysched.measure.machine import Machine
-    from polysched.measure.peak import Peaks
+    from polysched.measure.timing.machine import Machine
+    from polysched.measure.timing.peak import Peaks
 
 NAME = "machine"
 HELP = "Describe this machine and measure its peak: operations by element type, bandwidth by cache level."
@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print description and peaks."""
-    from polysched.measure.machine import describe_conditions, describe_machine
-    from polysched.measure.peak import peaks
+    from polysched.measure.timing.machine import describe_conditions, describe_machine
+    from polysched.measure.timing.peak import peaks
     from polysched.target import find_compiler
     compiler = find_compiler(arguments.cc)
     machine, conditions = describe_machine(), describe_conditions()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
-    from polysched.pipeline_options import PipelineOptions
+    from polysched.pipeline.options import PipelineOptions
     from polysched.scheduling import Strategy
     from polysched.scop.scop import Scop
     from polysched.tensorize.decision import TensorizeOptions
@@ -296,7 +296,7 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
 
 def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:
     """The part of the pipeline's options that `add_scheduling` declares."""
-    from polysched.pipeline_options import PipelineOptions
+    from polysched.pipeline.options import PipelineOptions
     return PipelineOptions(
         scheduler=arguments.scheduler, strategy=read_strategy(arguments.strategy), fusion=arguments.fusion,
         split_index_sets=arguments.split_index_sets, concurrent_start=arguments.concurrent_start,

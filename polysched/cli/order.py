@@ -27,7 +27,7 @@ def verify_order_if_asked(arguments: argparse.Namespace, regions: Sequence[Optim
     """
     if not arguments.verify_order:
         return
-    from polysched.measure.instance_trace import instance_count, verify_order
+    from polysched.measure.programs.instance_trace import instance_count, verify_order
     from polysched.target import find_compiler
     compiler = find_compiler(arguments.cc)
     for region in regions:

@@ -86,7 +86,7 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure one function; 0 when it was verified."""
     from polysched.pipeline import transform_file
-    from polysched.stage_texts import dump_stages
+    from polysched.pipeline.stage_texts import dump_stages
     for name in (arguments.output, arguments.json, arguments.results):
         refuse_same_file(arguments.source, name)
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
@@ -154,10 +154,10 @@ def measure_function(transformed: TransformedFile, arguments: argparse.Namespace
 
 def measure_options(arguments: argparse.Namespace) -> MeasureOptions:
     """The measuring options from the command line's."""
-    from polysched.measure.building import DEFAULT_FLAGS
-    from polysched.measure.isolation import Limits
-    from polysched.measure.machine import available_memory
     from polysched.measure.paired import MeasureOptions
+    from polysched.measure.processes.building import DEFAULT_FLAGS
+    from polysched.measure.processes.isolation import Limits
+    from polysched.measure.timing.machine import available_memory
     memory = arguments.memory * MEBIBYTE if arguments.memory else max(64 * MEBIBYTE, available_memory() * 3 // 4)
     return MeasureOptions(
         cc=arguments.cc, flags=DEFAULT_FLAGS if arguments.cflags is None else tuple(shlex.split(arguments.cflags)),

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Schedule every region and print what was found."""
     from polysched.dependence.last_values import kept_storage
     from polysched.pipeline import analysed, scheduled
-    from polysched.scheduling.tree_text import tree_text
+    from polysched.scheduling.tree.tree_text import tree_text
     options, schedules = scheduling_options(arguments), []
     with progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _as_json(schedule: Schedule, expansion: Expansion) -> dict[str, Any]:
-    from polysched.scheduling.tree_text import band_list
+    from polysched.scheduling.tree.tree_text import band_list
     return {"name": schedule.scop.name, "algorithm": schedule.algorithm, "bands": band_list(schedule.tree),
             "expanded": {array.name: list(array.loops) for array in expansion.arrays}, "moved": dict(expansion.moved),
             "last_values": {copied.array: copied.copy for copied in expansion.last_values},

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from polysched.measure.measurement import Measurement
-    from polysched.measure.statistics import Sample
+    from polysched.measure.timing.statistics import Sample
 
 PLAIN_WIDTH = 110
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polysched.emit_c import CSource
     from polysched.emit_c.packed_buffers import PackedBuffer
     from polysched.emit_c.teams import Team
-    from polysched.pipeline_options import PipelineOptions
+    from polysched.pipeline.options import PipelineOptions
     from polysched.tiling.explain import BandExplanation
     from polysched.tiling.tiled_schedule import TiledSchedule
 
@@ -107,8 +107,8 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
     from dataclasses import replace
     from functools import partial
 
-    from polysched.emit_c import emit, emit_blocks
-    from polysched.pipeline import analysed, check_packed, scheduled
+    from polysched.emit_c import emit
+    from polysched.pipeline import analysed, check_packed, emit_blocks, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
     from polysched.tiling.planning.by_hand import refuse_unused
@@ -166,7 +166,7 @@ def _summary(tiled: TiledSchedule) -> Iterator[str]:
 
 
 def _tree(tiled: TiledSchedule) -> str:
-    from polysched.scheduling.tree_text import tree_text
+    from polysched.scheduling.tree.tree_text import tree_text
     from polysched.tiling.copy_statements import with_copy_statements
     return tree_text(with_copy_statements(tiled))
 

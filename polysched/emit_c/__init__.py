@@ -3,7 +3,7 @@
 from polysched.emit_c.alternatives.crossover import Crossover, crossover
 from polysched.emit_c.alternatives.guard import guarded, untestable
 from polysched.emit_c.alternatives.safe import original_when_small
-from polysched.emit_c.blocks_with_code import blocks_without_code, emit_blocks
+from polysched.emit_c.blocks_with_code import blocks_without_code
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.emission import Scan, emit, scan
 from polysched.emit_c.function import CFunction, emit_function
@@ -18,7 +18,6 @@ __all__ = [
     "blocks_without_code",
     "crossover",
     "emit",
-    "emit_blocks",
     "emit_function",
     "guarded",
     "original_when_small",

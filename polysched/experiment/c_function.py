@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from polysched.experiment.contestant import Entry, program
-from polysched.measure.call_interface import Slot
-from polysched.measure.inputs import allocate, fill, set_elements
+from polysched.measure.processes.call_interface import Slot
+from polysched.measure.programs.inputs import allocate, fill, set_elements
 
 
 def described(slots: Sequence[Slot], recipe: str = "dominant") -> dict[str, Any]:

@@ -14,11 +14,11 @@ from typing import Any
 from polysched.emit_c import EmitOptions, emit, splice
 from polysched.experiment.c_function import command
 from polysched.experiment.contest import Program
-from polysched.measure.building import compile_shared
-from polysched.measure.call_interface import Slot, wrapper
 from polysched.measure.paired import build_of
-from polysched.measure.problem_size import choose_size
-from polysched.measure.slots import make_slots
+from polysched.measure.processes.building import compile_shared
+from polysched.measure.processes.call_interface import Slot, wrapper
+from polysched.measure.programs.problem_size import choose_size
+from polysched.measure.programs.slots import make_slots
 from polysched.scop.scop import Scop, SourceRegion
 from polysched.target import find_compiler, host
 from polysched.tiling import TiledSchedule

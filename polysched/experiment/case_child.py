@@ -11,8 +11,8 @@ import sys
 from polysched.errors import PolyschedError
 from polysched.experiment.case_run import settings_from
 from polysched.experiment.folders import load
-from polysched.measure.child_side import start
-from polysched.measure.threads import pinned_processors
+from polysched.measure.processes.child_side import start
+from polysched.measure.processes.threads import pinned_processors
 
 
 def main() -> None:

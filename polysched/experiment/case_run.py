@@ -13,9 +13,9 @@ from polysched.errors import UsageError
 from polysched.experiment.definition import Case, Settings
 from polysched.experiment.folders import RUN, read_folder
 from polysched.experiment.record import DONE, Record, make_record, now
-from polysched.measure.isolation import ChildEnd, End, Limits, run_isolated
-from polysched.measure.threads import thread_environment
-from polysched.measure.workspace import workspace
+from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
+from polysched.measure.processes.threads import thread_environment
+from polysched.measure.processes.workspace import workspace
 
 CHILD_MODULE = "polysched.experiment.case_child"
 UNWANTED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME",

@@ -25,11 +25,11 @@ from polysched.errors import PolyschedError
 from polysched.experiment.case_run import UNWANTED, thread_variables
 from polysched.experiment.conversation import Conversation, EndedError, SilentError
 from polysched.experiment.standings import Standings, Status, VariantTimes
-from polysched.measure.cold_cache import flush_for
-from polysched.measure.comparison import compare
 from polysched.measure.measurement import Build
-from polysched.measure.statistics import Sample
-from polysched.measure.threads import bound_to, pinned_processors, usable_processors
+from polysched.measure.processes.threads import bound_to, pinned_processors, usable_processors
+from polysched.measure.programs.comparison import compare
+from polysched.measure.timing.cold_cache import flush_for
+from polysched.measure.timing.statistics import Sample
 
 TURN_SECONDS = 0.02
 MOST_CALLS = 40

@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.experiment.folders import load_module
-from polysched.measure.child_side import PR_SET_PDEATHSIG
-from polysched.measure.cold_cache import FlushMemory, flush_from
 from polysched.measure.measurement import Build
-from polysched.measure.perf_counters import PerfCounters, counted
+from polysched.measure.processes.child_side import PR_SET_PDEATHSIG
+from polysched.measure.processes.perf_counters import PerfCounters, counted
+from polysched.measure.timing.cold_cache import FlushMemory, flush_from
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -26,9 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
-from polysched.measure.cold_cache import Flush
 from polysched.measure.measurement import Build
-from polysched.measure.statistics import Sample
+from polysched.measure.timing.cold_cache import Flush
+from polysched.measure.timing.statistics import Sample
 
 ERROR_KEPT_BYTES = 4096
 NANO = 9  # digits of seconds; no clock here tells more

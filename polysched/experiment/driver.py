@@ -15,8 +15,8 @@ from polysched.experiment.definition import Case, Experiment, Settings
 from polysched.experiment.folders import Found, find, load
 from polysched.experiment.progress import CaseProgress, case_progress
 from polysched.experiment.record import Record, append, key_of, machines_of, read
-from polysched.measure.isolation import Limits
-from polysched.measure.machine import available_cores, available_memory, describe_machine
+from polysched.measure.processes.isolation import Limits
+from polysched.measure.timing.machine import available_cores, available_memory, describe_machine
 
 MEBIBYTE = 1 << 20
 DEFAULT_BUDGET_SECONDS = 20.0

@@ -16,7 +16,7 @@ from typing import Any
 
 from polysched.errors import UsageError
 from polysched.measure.measurement import Listing
-from polysched.measure.peak import cached_peaks
+from polysched.measure.timing.peak import cached_peaks
 from polysched.target import find_compiler
 
 

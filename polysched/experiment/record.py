@@ -13,7 +13,7 @@ from typing import Any
 from polysched.errors import UsageError
 from polysched.experiment.definition import Case, Settings
 from polysched.measure.json_lines import append_line, read_lines
-from polysched.measure.machine import Machine, describe_conditions, describe_machine, git_revision, versions
+from polysched.measure.timing.machine import Machine, describe_conditions, describe_machine, git_revision, versions
 
 FORMAT_VERSION = 1
 KIND = "experiment"

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from polysched.measure.measurement import Build
-from polysched.measure.statistics import Interval, Sample, median_interval
+from polysched.measure.timing.statistics import Interval, Sample, median_interval
 
 
 class Status(Enum):

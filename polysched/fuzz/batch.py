@@ -20,11 +20,11 @@ import numpy as np
 
 from polysched.errors import CompileError, NoCompilerError, UsageError
 from polysched.fuzz.configuration import Build
-from polysched.measure.building import Binary, compile_shared
-from polysched.measure.c_integers import evaluate
-from polysched.measure.inputs import STORAGE_TYPES, fill
-from polysched.measure.instance_trace import recorder
-from polysched.measure.isolation import End, Limits, run_isolated
+from polysched.measure.processes.building import Binary, compile_shared
+from polysched.measure.processes.isolation import End, Limits, run_isolated
+from polysched.measure.programs.c_integers import evaluate
+from polysched.measure.programs.inputs import STORAGE_TYPES, fill
+from polysched.measure.programs.instance_trace import recorder
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 from polysched.target import CLANG_NAMES, Compiler, find_compiler
 

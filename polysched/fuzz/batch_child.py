@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from polysched.fuzz.batch import Keep, differences
-from polysched.measure.child_side import start
-from polysched.measure.inputs import GuardedArray, allocate, fill
-from polysched.measure.instance_trace import TRACE
+from polysched.measure.processes.child_side import start
+from polysched.measure.programs.inputs import GuardedArray, allocate, fill
+from polysched.measure.programs.instance_trace import TRACE
 
 MOST_INPUTS = 50
 SCALARS: dict[str, Any] = {

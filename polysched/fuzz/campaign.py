@@ -20,7 +20,7 @@ from polysched.errors import OutputError
 from polysched.fuzz.checking import Finding
 from polysched.fuzz.generator import Shape
 from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS
-from polysched.measure.isolation import ChildEnd, Limits, run_isolated
+from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.worker"
 CHECK_FACTOR = 12

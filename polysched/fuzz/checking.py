@@ -30,10 +30,10 @@ from polysched.fuzz.configuration import MOST_ISL_OPERATIONS, Analyses, Configur
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_differences
 from polysched.fuzz.time_limit import OutOfTime, time_limit
-from polysched.measure.building import Binary
-from polysched.measure.execution_order import ExpectedOrder, check_expected, execution_of, expected_order
-from polysched.measure.inputs import WHOLE
-from polysched.measure.slots import element_of
+from polysched.measure.processes.building import Binary
+from polysched.measure.programs.execution_order import ExpectedOrder, check_expected, execution_of, expected_order
+from polysched.measure.programs.inputs import WHOLE
+from polysched.measure.programs.slots import element_of
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop, Storage

@@ -15,9 +15,9 @@ from polysched.emit_c import EmitOptions, emit, guarded, scan, splice
 from polysched.errors import BudgetExceededError
 from polysched.fuzz.hand_steps import random_steps
 from polysched.fuzz.random_strategy import random_strategy
-from polysched.measure.instance_trace import traced_function
+from polysched.measure.programs.instance_trace import traced_function
 from polysched.pipeline import optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scop.budget import in_words, with_budget

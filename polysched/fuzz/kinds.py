@@ -12,7 +12,7 @@ from polysched.fuzz.drawing import random_configurations
 from polysched.fuzz.generator import Shape, generate
 from polysched.fuzz.instruction_drawing import contraction_configurations
 from polysched.fuzz.program import Program
-from polysched.measure.inputs import WHOLE
+from polysched.measure.programs.inputs import WHOLE
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from polysched.fuzz.kinds import AFFINE, PROGRAM_KINDS, ProgramKind
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_variant
 from polysched.fuzz.shrinking import shrink
-from polysched.measure.child_side import Reporter, start
-from polysched.measure.instance_trace import instance_count
+from polysched.measure.processes.child_side import Reporter, start
+from polysched.measure.programs.instance_trace import instance_count
 from polysched.target import find_compiler
 
 RUN_SIZES = ({"n": 1, "m": 2}, {"n": 4, "m": 3}, {"n": 5, "m": 7}, {"n": 8, "m": 6}, {"n": 13, "m": 11},

@@ -21,11 +21,11 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, overload
 
-from polysched.kernel.cache import cache_folder
 from polysched.kernel.choosing import Choice, Code
 from polysched.kernel.decorated import FallbackWarning, Kernel, SharedMemoryError
 from polysched.kernel.timing import KernelTiming
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
+from polysched.target.build_cache import cache_folder
 from polysched.tensorize.decision import TensorizeOptions
 
 __all__ = ["Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming", "SharedMemoryError", "cache_folder", "kernel"]

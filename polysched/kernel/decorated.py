@@ -18,7 +18,7 @@ from polysched.kernel.choosing import Choice, Code, measured_choice
 from polysched.kernel.specialisation import FLAGS, Specialisation, array_arguments
 from polysched.kernel.timing import KernelTiming, time_call
 from polysched.pipeline import Optimized
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.python_frontend import PythonScop, extract
 from polysched.scop.python_frontend.environment import outer_names

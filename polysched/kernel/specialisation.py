@@ -13,16 +13,15 @@ import numpy as np
 
 from polysched.emit_c.function import CFunction, emit_function, with_region
 from polysched.kernel import arguments as checks
-from polysched.kernel import cache
-from polysched.measure.building import DEFAULT_FLAGS, compile_shared
+from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized, optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop.dtypes import BOOL, LONGDOUBLE, DType, Kind
 from polysched.scop.interpreter import extents_of
 from polysched.scop.python_frontend import PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType
 from polysched.scop.scop import Array, Storage
-from polysched.target import Compiler, find_compiler
+from polysched.target import Compiler, build_cache, find_compiler
 
 if TYPE_CHECKING:
     from polysched.kernel.choosing import Choice
@@ -89,13 +88,13 @@ class Specialisation:
         ------
         CompileError, OutputError : the C does not compile, the cache cannot be written.
         """
-        key = cache.entry_key(self.key_parts, self.compiler)
-        entry = cache.find_or_build(key, self._build)
+        key = build_cache.entry_key(self.key_parts, self.compiler)
+        entry = build_cache.find_or_build(key, self._build)
         try:
             library = ctypes.CDLL(str(entry / f"{LIBRARY}.so"))
         except OSError:
-            cache.forget(key)
-            entry = cache.find_or_build(key, self._build)
+            build_cache.forget(key)
+            entry = build_cache.find_or_build(key, self._build)
             library = ctypes.CDLL(str(entry / f"{LIBRARY}.so"))
         function = getattr(library, FUNCTION)
         record = json.loads((entry / RECORD).read_text())

@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polysched.measure.building import Binary, compile_shared
-    from polysched.measure.isolation import ChildEnd, Limits, run_isolated
     from polysched.measure.measurement import Measurement, Verification, Work
     from polysched.measure.paired import MeasureOptions, Subject, compare_and_time
-    from polysched.measure.statistics import Timing
+    from polysched.measure.processes.building import Binary, compile_shared
+    from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
+    from polysched.measure.timing.statistics import Timing
 
 _HOME = {
     "Binary": "building", "compile_shared": "building",

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from polysched.errors import UsageError
 from polysched.measure.measurement import Build, Measurement
-from polysched.measure.statistics import Interval, Timing, median_interval
+from polysched.measure.timing.statistics import Interval, Timing, median_interval
 
 THRESHOLD = 0.05
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from polysched.measure.comparison import ArrayComparison
-from polysched.measure.machine import Conditions, Machine
-from polysched.measure.peak import Peaks
-from polysched.measure.statistics import Timing
+from polysched.measure.programs.comparison import ArrayComparison
+from polysched.measure.timing.machine import Conditions, Machine
+from polysched.measure.timing.peak import Peaks
+from polysched.measure.timing.statistics import Timing
 from polysched.scop.shown import Shown
 
 FORMAT_VERSION = 2

@@ -11,13 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from polysched.errors import UsageError
-from polysched.measure.building import DEFAULT_FLAGS, Binary, compile_shared, compiles
-from polysched.measure.call_interface import TIMER, Origin, Slot, probe, wrapper
-from polysched.measure.cold_cache import flush_for
-from polysched.measure.comparison import ArrayComparison
-from polysched.measure.inputs import FLOATS, RECIPES
-from polysched.measure.isolation import ChildEnd, End, Limits, run_isolated
-from polysched.measure.machine import (
+from polysched.measure.measurement import FORMAT_VERSION, Build, Listing, Measurement, Verification
+from polysched.measure.processes.building import DEFAULT_FLAGS, Binary, compile_shared, compiles
+from polysched.measure.processes.call_interface import TIMER, Origin, Slot, probe, wrapper
+from polysched.measure.processes.isolation import ChildEnd, End, Limits, run_isolated
+from polysched.measure.processes.threads import pinned_processors, thread_environment, usable_processors
+from polysched.measure.processes.workspace import workspace
+from polysched.measure.programs.comparison import ArrayComparison
+from polysched.measure.programs.inputs import FLOATS, RECIPES
+from polysched.measure.programs.problem_size import ProblemSize, choose_size
+from polysched.measure.programs.slots import check_memory, location, make_slots
+from polysched.measure.programs.work import count_work
+from polysched.measure.timing.cold_cache import flush_for
+from polysched.measure.timing.machine import (
     available_cores,
     available_memory,
     describe_conditions,
@@ -25,14 +31,8 @@ from polysched.measure.machine import (
     git_revision,
     versions,
 )
-from polysched.measure.measurement import FORMAT_VERSION, Build, Listing, Measurement, Verification
-from polysched.measure.peak import cached_peaks
-from polysched.measure.problem_size import ProblemSize, choose_size
-from polysched.measure.slots import check_memory, location, make_slots
-from polysched.measure.statistics import Sample, Timing
-from polysched.measure.threads import pinned_processors, thread_environment, usable_processors
-from polysched.measure.work import count_work
-from polysched.measure.workspace import workspace
+from polysched.measure.timing.peak import cached_peaks
+from polysched.measure.timing.statistics import Sample, Timing
 from polysched.scop.body import Load, branch_conditions, walk
 from polysched.scop.scop import Scop
 from polysched.scop.signature import FunctionSignature
@@ -40,7 +40,7 @@ from polysched.target import Compiler, find_compiler
 
 logger = logging.getLogger(__name__)
 
-CHILD_MODULE = "polysched.measure.paired_run"
+CHILD_MODULE = "polysched.measure.timing.paired_run"
 
 
 @dataclass(frozen=True, kw_only=True)

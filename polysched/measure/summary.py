@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from polysched.measure.statistics import median_counters
+from polysched.measure.timing.statistics import median_counters
 from polysched.scop.html import card, drawing, folded, paragraph, table
 from polysched.scop.picture import svg_document
 
 if TYPE_CHECKING:
     from polysched.measure.measurement import Measurement
-    from polysched.measure.statistics import Sample
+    from polysched.measure.timing.statistics import Sample
 
 STRIP_WIDTH, STRIP_HEIGHT, STRIP_MARGIN = 460, 110, 90
 COLOURS = ("#ee6677", "#4477aa")

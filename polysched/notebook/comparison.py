@@ -8,8 +8,8 @@ from itertools import zip_longest
 
 from polysched.errors import UsageError
 from polysched.notebook.loop_nest import NestLine, loop_nest, schedule_of
-from polysched.scheduling.moved import moved_statements
 from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.moved import moved_statements
 from polysched.scop.html import beside, card, paragraph
 from polysched.scop.picture import PALETTE
 from polysched.scop.shown import Shown

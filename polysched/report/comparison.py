@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from polysched.errors import UsageError
 from polysched.measure.compare_results import THRESHOLD, Verdict
-from polysched.measure.statistics import Interval
+from polysched.measure.timing.statistics import Interval
 from polysched.report.entry import OURS, Entry, Variant
 from polysched.report.reading import Results, refuse_mixed_machines
 

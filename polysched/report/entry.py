@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polysched.experiment.standings import Status
-from polysched.measure.machine import Machine
 from polysched.measure.measurement import Listing, Work
-from polysched.measure.peak import Peaks
-from polysched.measure.statistics import Interval
+from polysched.measure.timing.machine import Machine
+from polysched.measure.timing.peak import Peaks
+from polysched.measure.timing.statistics import Interval
 
 ORIGINAL, OURS = "original", "polysched"
 

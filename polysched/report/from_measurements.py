@@ -10,8 +10,8 @@ from typing import Any
 
 from polysched.measure.measurement import Measurement
 from polysched.measure.paired import result_type
-from polysched.measure.statistics import Sample, median_counters
 from polysched.measure.summary import verification_line
+from polysched.measure.timing.statistics import Sample, median_counters
 from polysched.report.entry import ORIGINAL, OURS, Entry, Provenance, TileTime, Variant
 
 

@@ -22,9 +22,9 @@ from typing import Any
 from polysched.experiment.listings import unpack
 from polysched.experiment.record import Record
 from polysched.experiment.standings import Standings, VariantTimes
-from polysched.measure.machine import Machine
 from polysched.measure.measurement import Work
-from polysched.measure.peak import Peaks
+from polysched.measure.timing.machine import Machine
+from polysched.measure.timing.peak import Peaks
 from polysched.report.entry import OURS, Entry, Provenance, TileTime, Variant
 from polysched.report.from_measurements import make_variant
 

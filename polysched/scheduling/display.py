@@ -11,7 +11,7 @@ from polysched.errors import UsageError
 from polysched.scheduling.picture import draw_schedule, draw_tiles, draw_tree, share_a_band
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.schedule import Schedule
-from polysched.scheduling.tree_text import tree_text
+from polysched.scheduling.tree.tree_text import tree_text
 from polysched.scop.display import picture_or_reason
 from polysched.scop.html import beside, card, drawing, folded, paragraph, preformatted
 

@@ -26,7 +26,9 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import require_legal
-from polysched.scheduling.loop_tree import (
+from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.solving.problem import at_large_size, without_upper_limits
+from polysched.scheduling.tree.loop_tree import (
     Band,
     Filter,
     LoopTree,
@@ -37,8 +39,6 @@ from polysched.scheduling.loop_tree import (
     to_isl,
     with_children,
 )
-from polysched.scheduling.problem import at_large_size, without_upper_limits
-from polysched.scheduling.schedule import Schedule
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set

@@ -8,9 +8,9 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import require_legal
-from polysched.scheduling.flags import with_exact_flags
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.schedule import Schedule, SolverReport
+from polysched.scheduling.tree.flags import with_exact_flags
 from polysched.scop.budget import with_budget
 
 

@@ -11,8 +11,8 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.picture import ORDERING, Instance, dependent_instances, draw_dependences
-from polysched.scheduling.loop_tree import Band, Filter, Mark, Node, Sequence, children, from_isl, walk
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree.loop_tree import Band, Filter, Mark, Node, Sequence, children, from_isl, walk
 from polysched.scop.html import drawing
 from polysched.scop.picture import (
     Panel,

@@ -20,27 +20,33 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import Active, carrier, equal_parts, member_values, require_legal
-from polysched.scheduling.components import ordered_components
-from polysched.scheduling.concurrent_start import with_concurrent_start
-from polysched.scheduling.fusion import fuse
+from polysched.scheduling.fusion.components import ordered_components
+from polysched.scheduling.fusion.fusion import fuse
+from polysched.scheduling.fusion.row_fusion import fuse_rows
 from polysched.scheduling.index_sets import with_split_index_sets
-from polysched.scheduling.integer_program import SolveCount
-from polysched.scheduling.kept_rows import Key, Level, domain_of, kept, key
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.original import original
-from polysched.scheduling.problem import CONE_OPERATIONS, CONE_SECONDS, band_values, initial_active, make_problem
-from polysched.scheduling.row_fusion import fuse_rows
-from polysched.scheduling.rows import (
+from polysched.scheduling.schedule import Schedule, SolverReport
+from polysched.scheduling.solving.concurrent_start import with_concurrent_start
+from polysched.scheduling.solving.integer_program import SolveCount
+from polysched.scheduling.solving.kept_rows import Key, Level, domain_of, kept, key
+from polysched.scheduling.solving.problem import (
+    CONE_OPERATIONS,
+    CONE_SECONDS,
+    band_values,
+    initial_active,
+    make_problem,
+)
+from polysched.scheduling.solving.rows import (
     FEAUTRIER,
     NEGATIVE,
     NON_NEGATIVE,
     UNBOUNDED,
     RowMode,
 )
-from polysched.scheduling.schedule import Schedule, SolverReport
-from polysched.scheduling.search import Band, Found, Names, Search, among, find_band, missing_of
+from polysched.scheduling.solving.search import Band, Found, Names, Search, among, find_band, missing_of
+from polysched.scheduling.solving.wishes import require_known_names, require_separable, unused_rows
 from polysched.scheduling.strategy import Strategy
-from polysched.scheduling.wishes import require_known_names, require_separable, unused_rows
 from polysched.scop.budget import with_budget
 
 

@@ -13,7 +13,7 @@ from polysched.dependence.legality import check_legal
 from polysched.errors import UsageError
 from polysched.scheduling.primitives.step import ProgramStep, Step
 from polysched.scheduling.primitives.stored import step_from_json
-from polysched.scheduling.promises import check_promises, require_readable_marks
+from polysched.scheduling.tree.promises import check_promises, require_readable_marks
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
 

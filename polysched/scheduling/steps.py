@@ -12,8 +12,6 @@ import islpy as isl
 from polysched.dependence import analyse, check_legal
 from polysched.dependence.same_values import check_same_values
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
-from polysched.scheduling.flags import with_flags_in_budget
-from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
 from polysched.scheduling.primitives import (
     ComputeAt,
     Distribute,
@@ -39,8 +37,10 @@ from polysched.scheduling.primitives import (
     loops,
 )
 from polysched.scheduling.primitives.stored import step_from_json
-from polysched.scheduling.promises import check_promises
 from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.flags import with_flags_in_budget
+from polysched.scheduling.tree.loop_tree import Band, LoopTree, Sequence, from_isl, split_bands, to_isl
+from polysched.scheduling.tree.promises import check_promises
 from polysched.scop.scop import Scop, Storage
 
 

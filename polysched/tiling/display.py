@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polysched.scheduling.display import order_html
 from polysched.scheduling.picture import draw_tiles, draw_tree
-from polysched.scheduling.tree_text import tree_text
+from polysched.scheduling.tree.tree_text import tree_text
 from polysched.scop.display import picture_or_reason
 from polysched.scop.html import beside, card, drawing, folded, paragraph, preformatted, table
 from polysched.scop.picture import Picture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polysched.scheduling.loop_tree import Band, Node, walk
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree.loop_tree import Band, Node, walk
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
 from polysched.tiling.planning.by_hand import Decided
 from polysched.tiling.tiled_schedule import BandTiling

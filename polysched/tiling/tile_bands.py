@@ -16,7 +16,9 @@ from itertools import chain
 import islpy as isl
 
 from polysched.dependence.legality import check_legal
-from polysched.scheduling.loop_tree import (
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.loop_tree import (
     Band,
     Filter,
     Leaf,
@@ -28,9 +30,7 @@ from polysched.scheduling.loop_tree import (
     to_isl,
     walk,
 )
-from polysched.scheduling.marks import LoopMark, Role
-from polysched.scheduling.promises import check_promises
-from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.promises import check_promises
 from polysched.scop.budget import ANY_NUMBER, in_words, with_budget
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.cost import order_cost

@@ -8,9 +8,9 @@ import pytest
 import polysched
 
 ROOT = Path(polysched.__file__).parent
-ORDER = ["version", "errors", "target", "scop", "dependence", "scheduling", "tiling", "tensorize", "emit_c",
-         "measure", "search", "graph", "mesh", "runtime", "pipeline_options", "detected_regions", "pipeline",
-         "stage_texts", "fuzz", "kernel", "experiment", "report", "notebook", "demo", "cli", "__main__", "__init__"]
+ORDER = ["version", "errors", "target", "scop", "dependence", "scheduling", "tiling", "tensorize", "distribute", "gpu",
+         "emit_c", "emit_gpu", "measure", "pipeline", "search", "graph", "kernel", "model", "mesh", "runtime", "fuzz",
+         "experiment", "report", "notebook", "demo", "cli", "__main__", "__init__"]
 FILES = sorted(ROOT.rglob("*.py"))
 
 

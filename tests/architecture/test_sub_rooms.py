@@ -9,14 +9,16 @@ import polysched
 
 ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
+    "scheduling": ["tree", "primitives", "solving", "fusion"],
     "tiling": ["tree", "footprints", "shapes", "planning", "rewriting"],
     "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "conformance",
                   "emission"],
     "emit_c": ["loop_ir", "generation", "bodies", "scalar_code", "register_tiles", "nests", "vector_math",
                "vector_code", "alternatives"],
+    "measure": ["processes", "programs", "timing"],
 }
 MOST_MODULES = 25
-LARGER_STILL = {"scop/c_frontend": 40, "measure": 33, "scheduling": 32}   # this list only shrinks
+LARGER_STILL = {"scop/c_frontend": 35}   # this list only shrinks
 FILES = [(room, path) for room in SUB_ROOMS for path in sorted((ROOT / room).rglob("*.py"))
          if path.relative_to(ROOT / room).parts[0] in SUB_ROOMS[room]]
 

@@ -8,7 +8,7 @@ import pytest
 from polysched.dependence import analyse
 from polysched.dependence.carried_values import substitute_carried
 from polysched.pipeline import optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop

@@ -13,7 +13,7 @@ import pytest
 from polysched.dependence import analyse
 from polysched.dependence.collapsing import collapse_rows
 from polysched.pipeline import optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop

@@ -10,8 +10,8 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.legality import check_legal
 from polysched.scheduling import original
-from polysched.scheduling.loop_tree import from_isl, to_isl
 from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.tree.loop_tree import from_isl, to_isl
 from polysched.scop.scop import Scop
 from polysched.tiling import TilingOptions
 from polysched.tiling.rewriting.copies import with_copies

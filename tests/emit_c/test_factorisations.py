@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polysched.pipeline import transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from tests.emit_c.compiled import load
 
 CHOLESKY = """#include <math.h>

@@ -12,7 +12,7 @@ import pytest
 from polysched.emit_c.alternatives import memory_ranges
 from polysched.emit_c.alternatives.memory_ranges import memory_of
 from polysched.pipeline import transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 

@@ -9,7 +9,7 @@ import pytest
 
 from polysched.emit_c.teams import teams
 from polysched.pipeline import Optimized, optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 
 KERNELS = Path(__file__).parents[1] / "kernels"

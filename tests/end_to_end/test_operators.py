@@ -11,7 +11,7 @@ import pytest
 
 from polysched.emit_c import emit_function, splice
 from polysched.pipeline import Optimized, optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.expression import build, placeholder
 from polysched.scop.expression.operators import layer_norm, softmax

@@ -9,7 +9,7 @@ import pytest
 from polysched.experiment import Case, Settings, cluster
 from polysched.experiment.case_run import CaseRequest
 from polysched.experiment.record import Record, make_record, read
-from polysched.measure.isolation import Limits
+from polysched.measure.processes.isolation import Limits
 from tests.cli.command import RUN_FAILED, is_refusal, polysched
 from tests.experiment.toy import write_toy
 

@@ -18,10 +18,10 @@ from polysched.experiment.contest import WARM_PART, MissingToolError, difference
 from polysched.experiment.contestant import program, timed
 from polysched.experiment.conversation import Conversation, EndedError, SilentError, read_arrays
 from polysched.experiment.standings import Status
-from polysched.measure.cold_cache import Flush, FlushMemory, flush_for, flush_from
-from polysched.measure.machine import available_cores
-from polysched.measure.perf_counters import PerfCounters
-from polysched.measure.threads import usable_processors
+from polysched.measure.processes.perf_counters import PerfCounters
+from polysched.measure.processes.threads import usable_processors
+from polysched.measure.timing.cold_cache import Flush, FlushMemory, flush_for, flush_from
+from polysched.measure.timing.machine import available_cores
 
 PLAYERS = Path(__file__).parent / "players.py"
 

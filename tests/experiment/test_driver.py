@@ -14,7 +14,7 @@ import pytest
 
 import polysched as package
 from polysched.experiment.record import read
-from polysched.measure.machine import available_cores, git_revision
+from polysched.measure.timing.machine import available_cores, git_revision
 from tests.cli.command import REFUSED, RUN_FAILED, WRONG_RESULT, is_refusal, polysched
 from tests.experiment.toy import write_toy
 

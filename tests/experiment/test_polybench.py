@@ -16,8 +16,8 @@ from polysched.experiment.folders import load_module
 from polysched.experiment.listings import unpack
 from polysched.experiment.record import read
 from polysched.experiment.standings import Standings, Status, VariantTimes
-from polysched.measure.perf_counters import specification
-from polysched.measure.statistics import Sample
+from polysched.measure.processes.perf_counters import specification
+from polysched.measure.timing.statistics import Sample
 from tests.cli.command import polysched
 
 EXPERIMENT = Path(__file__).parents[2] / "experiments" / "polybench"

@@ -89,7 +89,7 @@ TABLE = """
 import run
 from polysched.experiment import Record
 from polysched.experiment.standings import Standings, Status, VariantTimes
-from polysched.measure.statistics import Sample
+from polysched.measure.timing.statistics import Sample
 
 def variant(name, *seconds, status=Status.VERIFIED):
     rounds = {i: (Sample(wall_seconds=s, thread_cpu_seconds=s, process_cpu_seconds=s, involuntary_switches=0),)

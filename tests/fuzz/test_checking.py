@@ -20,7 +20,7 @@ from polysched.fuzz.program import Layout
 from polysched.fuzz.python_check import python_variant
 from polysched.fuzz.python_text import python_text
 from polysched.fuzz.shrinking import smaller
-from polysched.measure.instance_trace import traced_function
+from polysched.measure.programs.instance_trace import traced_function
 from polysched.scheduling import ALGORITHMS
 from polysched.scheduling.options import FUSION_POLICIES
 from polysched.target import find_compiler

@@ -18,7 +18,7 @@ from polysched.fuzz.instruction_drawing import contraction_configurations, suita
 from polysched.fuzz.kinds import CONTRACTIONS, PROGRAM_KINDS
 from polysched.fuzz.program import Loop, Program, Statement, references, walk
 from polysched.fuzz.shrinking import smaller
-from polysched.measure.inputs import WHOLE, fill
+from polysched.measure.programs.inputs import WHOLE, fill
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
 

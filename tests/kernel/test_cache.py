@@ -1,6 +1,7 @@
 """The cache: what names an entry, that it is found again, and that processes do not disturb each other."""
 
 import os
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,8 +12,8 @@ import pytest
 
 import polysched
 from polysched.errors import OutputError
-from polysched.kernel.cache import cache_folder, entry_key, find_or_build
 from polysched.target import find_compiler
+from polysched.target.build_cache import cache_folder, entry_key, find_or_build, found
 
 PROGRAM = """
 import numpy as np, polysched
@@ -114,3 +115,40 @@ def test_a_cache_that_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPat
 def test_the_compiler_is_part_of_the_key() -> None:
     compiler = find_compiler()
     assert entry_key({}, compiler) != entry_key({}, replace(compiler, version="another"))
+
+
+def test_the_folder_is_its_users_alone(cache: Path) -> None:
+    cache.mkdir(mode=0o777)
+    cache.chmod(0o777)
+    find_or_build("key", lambda folder: None)
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    assert stat.S_IMODE((cache / "key").stat().st_mode) == 0o700
+
+
+def test_an_entry_that_others_could_have_written_is_built_again(cache: Path) -> None:
+    def build(folder: Path) -> None:
+        (folder / "own").write_text("")
+    find_or_build("key", build)
+    (cache / "key" / "theirs").write_text("")
+    assert found("key") == cache / "key"
+    (cache / "key").chmod(0o770)
+    assert found("key") is None
+    assert [p.name for p in find_or_build("key", build).iterdir()] == ["own"]
+
+
+def test_a_link_is_no_entry(cache: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    cache.mkdir(mode=0o700)
+    (cache / "key").symlink_to(elsewhere)
+    assert found("key") is None
+    assert not find_or_build("key", lambda folder: None).is_symlink()
+    assert elsewhere.is_dir()
+
+
+def test_an_entry_of_another_user_is_not_loaded(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_or_build("key", lambda folder: None)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert found("key") is None
+    with pytest.raises(OutputError, match="the folder belongs to user"):
+        find_or_build("key", lambda folder: None)

@@ -7,7 +7,7 @@ import pytest
 from polysched.errors import UsageError
 from polysched.measure.compare_results import Change, Verdict, compare_results
 from polysched.measure.measurement import Measurement
-from polysched.measure.statistics import Sample, Timing
+from polysched.measure.timing.statistics import Sample, Timing
 from tests.measure.test_results import MEASUREMENT
 
 

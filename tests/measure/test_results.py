@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from polysched.errors import OutputError, UsageError
-from polysched.measure.comparison import ArrayComparison
-from polysched.measure.machine import Conditions, Machine, describe_machine, versions
 from polysched.measure.measurement import Build, Listing, Measurement, Verification, Work
-from polysched.measure.peak import Peaks
+from polysched.measure.programs.comparison import ArrayComparison
 from polysched.measure.results import append, measurement_from_json, measurement_to_json, read
-from polysched.measure.statistics import Sample, Timing
+from polysched.measure.timing.machine import Conditions, Machine, describe_machine, versions
+from polysched.measure.timing.peak import Peaks
+from polysched.measure.timing.statistics import Sample, Timing
 
 SAMPLE = Sample(wall_seconds=0.25, thread_cpu_seconds=0.25, process_cpu_seconds=0.5, involuntary_switches=1,
                 counters={"cycles": 10**9})

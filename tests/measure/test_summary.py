@@ -3,8 +3,8 @@
 import dataclasses
 import xml.etree.ElementTree as ElementTree
 
-from polysched.measure.statistics import Sample, Timing
 from polysched.measure.summary import measurement_html, measurement_text, ratio_line, times_svg, verification_line
+from polysched.measure.timing.statistics import Sample, Timing
 from tests.html_reader import Page
 from tests.measure.test_results import MEASUREMENT
 

@@ -10,7 +10,7 @@ from polysched.errors import UsageError
 from polysched.notebook import compare
 from polysched.notebook.loop_nest import loop_nest
 from polysched.pipeline import optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import steps
 from polysched.scheduling.primitives import Interchange, Parallel, Tile
 from polysched.scheduling.schedule import Schedule

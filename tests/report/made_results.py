@@ -8,10 +8,10 @@ from typing import Any
 
 from polysched.experiment.record import Record
 from polysched.experiment.standings import Standings, Status, VariantTimes
-from polysched.measure.machine import Machine
 from polysched.measure.measurement import Listing, Measurement, Work
-from polysched.measure.peak import Peaks
-from polysched.measure.statistics import Sample, Timing
+from polysched.measure.timing.machine import Machine
+from polysched.measure.timing.peak import Peaks
+from polysched.measure.timing.statistics import Sample, Timing
 from tests.measure.test_results import MEASUREMENT
 
 PEAKS = Peaks(one_core={"float64": 40e9, "float32": 80e9}, all_cores={"float64": 80e9, "float32": 160e9},

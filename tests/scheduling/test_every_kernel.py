@@ -11,8 +11,8 @@ from polysched.dependence import Dependences, analyse, violation
 from polysched.dependence.legality import active_below, all_active, judge_band
 from polysched.emit_c import scan
 from polysched.emit_c.generation.loop_run import compile_loops
-from polysched.measure.execution_order import check_order, execution_of
-from polysched.measure.instance_trace import small_sizes
+from polysched.measure.programs.execution_order import check_order, execution_of
+from polysched.measure.programs.instance_trace import small_sizes
 from polysched.scheduling import STRATEGIES, Schedule, SchedulerOptions, by_strategy, feautrier, isl_schedule, pluto
 from polysched.scheduling.schedule import Schedule as ScheduleValue
 from polysched.scop import from_c_file

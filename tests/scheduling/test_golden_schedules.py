@@ -19,7 +19,7 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.scheduling import pluto
-from polysched.scheduling.tree_text import tree_text
+from polysched.scheduling.tree.tree_text import tree_text
 from polysched.scop import from_c_file
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 

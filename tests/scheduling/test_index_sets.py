@@ -11,7 +11,7 @@ import pytest
 from polysched.dependence import Dependences, analyse, violation
 from polysched.emit_c import EmitOptions
 from polysched.emit_c.function import emit_function
-from polysched.measure.instance_trace import verify_order
+from polysched.measure.programs.instance_trace import verify_order
 from polysched.scheduling import (
     STRATEGIES,
     Schedule,
@@ -24,7 +24,7 @@ from polysched.scheduling import (
 )
 from polysched.scheduling.index_sets import Cut, find_cuts, outer_depths
 from polysched.scheduling.strategy import Dimension
-from polysched.scheduling.tree_text import tree_text
+from polysched.scheduling.tree.tree_text import tree_text
 from polysched.scop import from_c_file, from_c_text
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load

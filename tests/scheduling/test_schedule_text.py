@@ -9,7 +9,7 @@ from polysched.dependence import analyse
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling import Schedule, original, pluto, steps
 from polysched.scheduling.primitives import ComputeAt, Interchange
-from polysched.scheduling.tree_text import tree_text
+from polysched.scheduling.tree.tree_text import tree_text
 from polysched.scop import from_c_text
 
 PRODUCT = """void product(int n, double A[n][n], double B[n][n], double C[n][n]) {

@@ -7,7 +7,8 @@ import pytest
 
 from polysched.dependence import analyse, violation
 from polysched.errors import UsageError
-from polysched.scheduling import ALGORITHMS, SchedulerOptions, pluto, problem
+from polysched.scheduling import ALGORITHMS, SchedulerOptions, pluto
+from polysched.scheduling.solving import problem
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from tests.scop_builder import build_scop

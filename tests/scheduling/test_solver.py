@@ -6,10 +6,17 @@ from itertools import pairwise, product
 import islpy as isl
 import pytest
 
-from polysched.scheduling.components import ordered_components
-from polysched.scheduling.farkas import cones
-from polysched.scheduling.integer_program import Infeasible, IntegerProgram, OutOfBudget, SolveCount, Solved, solve
-from polysched.scheduling.linear_algebra import null_space, rank
+from polysched.scheduling.fusion.components import ordered_components
+from polysched.scheduling.solving.farkas import cones
+from polysched.scheduling.solving.integer_program import (
+    Infeasible,
+    IntegerProgram,
+    OutOfBudget,
+    SolveCount,
+    Solved,
+    solve,
+)
+from polysched.scheduling.solving.linear_algebra import null_space, rank
 
 
 def enumerate_optimum(program: IntegerProgram) -> tuple[int, ...] | None:

@@ -11,7 +11,7 @@ from polysched.dependence import Dependences, analyse, violation
 from polysched.errors import UsageError
 from polysched.scheduling import STRATEGIES, SchedulerOptions, Strategy, by_strategy, feautrier, pluto
 from polysched.scheduling.strategy import Dimension
-from polysched.scheduling.tree_text import tree_text
+from polysched.scheduling.tree.tree_text import tree_text
 from polysched.scop import from_c_file, from_c_text
 
 KERNELS = Path(__file__).parent.parent / "kernels"

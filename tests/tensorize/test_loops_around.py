@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polysched.pipeline import transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute
 from polysched.target import find_compiler, host

@@ -92,6 +92,11 @@ EQUAL: list[tuple[str, str, str, str, Term]] = [
     ("$C += $A * ($B - 300);", "uint8_t", "uint8_t", "vpdpbusd", lambda a, b: a * (b - 300)),
     ("$C += ($A - 70000) * ($B + 3);", "uint16_t", "int16_t", "vpdpwssd", lambda a, b: (a - 70000) * (b + 3)),
     ("$C += $A * $B - 3 * $A - 7 * $B + 21;", "uint8_t", "uint8_t", "vpdpbusd", lambda a, b: (a - 7) * (b - 3)),
+    # operands of one sign: one is moved by half of its range
+    ("$C += $A * $B;", "int8_t", "int8_t", "vpdpbusd", lambda a, b: a * b),
+    ("$C += $A * $B;", "uint8_t", "uint8_t", "vpdpbusd", lambda a, b: a * b),
+    ("$C = (int32_t)((uint32_t)$C + (uint32_t)($A * $B));", "int8_t", "int8_t", "vpdpbusd", lambda a, b: a * b),
+    ("$C += ($A / 257) * $B;", "uint16_t", "uint8_t", "vpdpbusd", lambda a, b: a // 257 * b),
 ]
 
 
@@ -161,9 +166,8 @@ ALMOST = [
      "has not the form"),
     ("$C += ($A % 300) * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd", "wants uint8: A[i][k] % 300"),
     ("$C += ($A % 7) * (int8_t)$B;", "int16_t", "int16_t", "vpdpbusd", "wants uint8: A[i][k] % 7"),   # -6 to 6
-    ("$C += ($A / 257) * $B;", "uint16_t", "uint8_t", "vpdpbusd", "wants int8: A[i][k] / 257"),
     ("$C += ($A * $B) >> 1;", "uint8_t", "int8_t", "vpdpbusd", "wants"),
-    ("$C += (60 * i) * $B;", "uint8_t", "uint8_t", "vpdpbusd", "wants int8: 60 * i"),   # up to 240
+    ("$C += (70 * i) * $B;", "uint8_t", "uint8_t", "vpdpbusd", "wants int8: 70 * i"),   # up to 280
     ("$C += $A * (uint8_t)($B + 1);", "uint8_t", "int8_t", "vpdpbusd", "wants int8: B[k][j] + 1"),   # not its bits
 ]
 

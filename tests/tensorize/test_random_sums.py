@@ -16,7 +16,7 @@ import pytest
 from polysched.emit_c import splice
 from polysched.fuzz.batch import Version, batch_text
 from polysched.pipeline import optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
 from polysched.tensorize.decision import TensorizeOptions

@@ -10,7 +10,7 @@ import pytest
 
 from polysched.emit_c import splice
 from polysched.pipeline import optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Scop

@@ -11,7 +11,7 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.fuzz.checking import Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration
-from polysched.measure.inputs import WHOLE
+from polysched.measure.programs.inputs import WHOLE
 from polysched.pipeline import analysed
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop

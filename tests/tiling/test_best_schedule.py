@@ -8,7 +8,7 @@ import pytest
 from polysched import PipelineOptions, optimize
 from polysched.dependence import Dependences, analyse, violation
 from polysched.errors import BudgetExceededError, PolyschedError
-from polysched.measure.instance_trace import verify_order
+from polysched.measure.programs.instance_trace import verify_order
 from polysched.scheduling import ALGORITHMS, SchedulerOptions
 from polysched.scop import from_c_file
 from polysched.target import Target

@@ -9,11 +9,11 @@ import pytest
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
 from polysched.errors import IllegalScheduleError, UsageError
-from polysched.measure.instance_trace import verify_order
+from polysched.measure.programs.instance_trace import verify_order
 from polysched.scheduling import SchedulerOptions, pluto
-from polysched.scheduling.loop_tree import Band, from_isl, walk
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop import from_c_file, from_c_text
 from polysched.tiling import TiledSchedule, TilingOptions, tile, tile_bands
 from tests.tiling import kernels

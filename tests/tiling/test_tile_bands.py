@@ -8,13 +8,13 @@ import pytest
 from polysched.dependence.analysis import analyse
 from polysched.dependence.legality import violation
 from polysched.errors import IllegalScheduleError, UsageError
-from polysched.scheduling.loop_tree import Band, children, from_isl, walk, with_children
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.original import original
 from polysched.scheduling.pluto_scheduler import pluto
 from polysched.scheduling.primitives import Parallel
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.steps import apply
+from polysched.scheduling.tree.loop_tree import Band, children, from_isl, walk, with_children
 from polysched.scop import from_c_text
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target

@@ -5,7 +5,7 @@
                                        initialisation
                 HARNESS_FILL=random    replace the floating-point inputs by random numbers in [-0.5, 0.5]
                 HARNESS_EVENTS=EVENT...  count these: NAME:TYPE:CONFIG:FLAGS, fields of struct perf_event_attr
-                                       (polysched.measure.perf_counters.specification); what is refused is left out */
+                                       (polysched.measure.processes.perf_counters.specification); what is refused is left out */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <sched.h>

@@ -22,8 +22,8 @@ from polysched.emit_c.c_source import CSource
 from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
 from polysched.emit_c.scalar_code.size_text import size_text
-from polysched.scheduling.loop_tree import Band, from_isl, walk
 from polysched.scheduling.marks import Gaps, LoopMark, Role
+from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop.body import Call, statement_expressions
 from polysched.scop.body import walk as expression_parts
 from polysched.scop.budget import with_budget

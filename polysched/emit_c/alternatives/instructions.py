@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES, Memory
 from polysched.emit_c.scalar_code.original_code import inside
@@ -28,7 +29,8 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
                      name: str, parallel: bool, emulated: bool = False) -> CSource:
     """The region with one statement computed by an instruction.
 
-    Rewrite:  REGION  ->  if (sizes) { BEFORE name(arrays); AFTER } else { REGION }; without parameters no condition.
+    Rewrite:  REGION  ->  if (instruction is there && sizes) { BEFORE name(arrays); AFTER } else { REGION };
+              no condition without parameters for plain C (emulators, library calls).
               Loops that stay around: for (t) { BEFORE name(arrays, t); AFTER }, what is packed once ahead of them.
 
     Parameters
@@ -39,15 +41,18 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     emulated : plain C stands for the instruction.
     """
     scop, memories = program.match.fragment.scop, list(shared_memories(program))
-    if program.match.intrinsic.library:
+    library = program.match.intrinsic.library
+    found = Dispatch() if emulated or library else dispatch(program.match.intrinsic.isa)
+    if library:
         arrays, own = _library(program, name)
         prologue: list[tuple[int, str]] = []
     else:
         emitted = emit_match(program.match, name, EmissionOptions(
             parallel=parallel and program.worth_a_team, zero=program.zero, emulated=emulated, choice=program.choice,
             keep=tuple(program.preparations)))
-        arrays, own = emitted.arrays, preamble(emitted)
-        prologue = list(_preparations(program, emitted))
+        arrays, own = emitted.arrays, preamble(emitted, found)
+        asked = f"if ({found.condition}) " if found.condition else ""
+        prologue = [(at, asked + call) for at, call in _preparations(program, emitted)]
     prologue += [line for part in parts for line in part.prologue]
     folded = f", {program.scale.statement} as its {program.match.intrinsic.contraction.scale}" if program.scale else ""
     lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name}{folded} */"]
@@ -55,16 +60,25 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_nested(program, parts, call, prologue),
               *(f"free({m.name});" for m in memories)]
     sizes = program.match.fragment.sizes
-    tests = [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
-    if memories and (not tests or program.outside):   # a variable of the same name may be declared ahead
+    tests = [found.condition] if found.condition else []
+    if not program.outside:   # else what is around has asked
+        tests += [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
+    if memories and not tests:   # a variable of the same name may be declared ahead
         lines = ["{", *map(inside, lines), "}"]
-    if tests and not program.outside:   # what is around has asked
-        lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
-                 *map(inside, ordinary.text.splitlines()), "}"]
+    if tests:
+        lines = _chosen(tests, lines, ordinary.text.splitlines(), "" if program.outside else found.machine)
     preambles = ["#include <stdlib.h>\n"] * bool(memories)
     preambles += [part.preamble for part in parts]
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, own]),
                    prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
+
+
+def _chosen(tests: Sequence[str], lines: Sequence[str], otherwise: Sequence[str], machine: str) -> list[str]:
+    """`if (tests) { lines } else { otherwise }`, the first only where the preprocessor finds the machine."""
+    head, end = [f"if ({' && '.join(tests)}) {{"], ["} else {"]
+    if machine:
+        head, end = [f"#if {machine}", *head], ["} else", "#endif", "{"]
+    return [*head, *map(inside, lines), *end, *map(inside, otherwise), "}"]
 
 
 def _nested(program: TensorizedProgram, parts: Sequence[CSource], call: str,
@@ -176,19 +190,19 @@ def _call(scop: Scop, name: str, arrays: Sequence[str], values: Iterable[str],
     return f"{name}({', '.join([*arguments, *values])});"
 
 
-def preamble(emitted: Emitted) -> str:
+def preamble(emitted: Emitted, found: Dispatch) -> str:
     """Headers, helpers and the function itself, for the top of a file."""
     shared, own = emitted.shared, emitted.text
     headers = [line for line in shared.splitlines(keepends=True) if line.startswith("#include")]
-    helpers = [line for line in shared.splitlines(keepends=True) if not line.startswith("#include")]
-    features = ",".join(sorted({f.removeprefix("-m") for f in emitted.flags if f.startswith("-m")}))
-    pushed, popped = _enabled(features)
+    helpers = "".join(line for line in shared.splitlines(keepends=True) if not line.startswith("#include"))
+    helpers = helpers.replace("static inline ", "static inline __attribute__((unused)) ")
     for p in emitted.plan.places:
         public = f"void {emitted.name}_prepare_{p.operand}("
         own = own.replace(public, f"static {public}")
-    public = f"void {emitted.name}("
-    return "".join([*headers, "#ifndef POLYSCHED_EXACT_ARITHMETIC\n#define POLYSCHED_EXACT_ARITHMETIC\n", *helpers,
-                    "#endif\n", *_emulator(emitted), *pushed, own.replace(public, f"static {public}"), *popped])
+    own = own.replace(f"void {emitted.name}(", f"static void {emitted.name}(")
+    return found.only_there("".join([
+        *headers, "#ifndef POLYSCHED_EXACT_ARITHMETIC\n#define POLYSCHED_EXACT_ARITHMETIC\n", helpers, "#endif\n",
+        *_emulator(emitted), found.helper, found.compiled_for(own)]))
 
 
 def _emulator(emitted: Emitted) -> Iterable[str]:
@@ -197,13 +211,3 @@ def _emulator(emitted: Emitted) -> Iterable[str]:
         return ()
     guard = f"POLYSCHED_EMULATED_{emitted.plan.match.intrinsic.name.upper()}"
     return (f"#ifndef {guard}\n#define {guard}\n", emitted.emulator, "#endif\n")
-
-
-def _enabled(features: str) -> tuple[Iterable[str], Iterable[str]]:
-    """Pragmas around a function that uses an instruction set that the file's flags may not enable."""
-    if not features:
-        return (), ()
-    clang = f'#pragma clang attribute push(__attribute__((target("{features}"))), apply_to = function)\n'
-    gcc = f'#pragma GCC push_options\n#pragma GCC target("{features}")\n'
-    return (("#ifdef __clang__\n", clang, "#else\n", gcc, "#endif\n"),
-            ("#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n",))

@@ -18,8 +18,8 @@ from polysched.emit_c.generation.piece_loops import ends_of_pieces, with_width
 from polysched.emit_c.generation.scan_check import visits_every_instance
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.errors import BudgetExceededError, UnsupportedScopError
-from polysched.scheduling import loop_tree
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree import loop_tree
 from polysched.scop.budget import with_budget
 from polysched.tiling.shapes.split_tiles import Pieces
 from polysched.tiling.tile_bands import tile

@@ -9,9 +9,9 @@ from typing import ClassVar
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.scheduling.loop_tree import LoopTree, replace_node
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
+from polysched.scheduling.tree.loop_tree import LoopTree, replace_node
 
 
 def _change(tree: LoopTree, loop: Loop, change: Callable[[isl.UnionPwAff], isl.UnionPwAff]) -> LoopTree:

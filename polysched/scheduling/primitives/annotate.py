@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from polysched.errors import UsageError
-from polysched.scheduling.loop_tree import Band, LoopTree, Node, replace_node, walk
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.primitives.tile import numbered, tile_loop
+from polysched.scheduling.tree.loop_tree import Band, LoopTree, Node, replace_node, walk
 
 UNROLL_OPTION = "{ unroll[i0] }"
 """isl's AST build option that unrolls the only member of a band completely."""

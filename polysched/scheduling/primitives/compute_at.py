@@ -9,7 +9,10 @@ import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.errors import UsageError
-from polysched.scheduling.loop_tree import (
+from polysched.scheduling.marks import LoopMark
+from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop, loops
+from polysched.scheduling.primitives.step import ProgramStep
+from polysched.scheduling.tree.loop_tree import (
     Band,
     Filter,
     Leaf,
@@ -20,9 +23,6 @@ from polysched.scheduling.loop_tree import (
     multi_union_pw_aff,
     to_isl,
 )
-from polysched.scheduling.marks import LoopMark
-from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop, loops
-from polysched.scheduling.primitives.step import ProgramStep
 from polysched.scop.scop import Access, Scop, Statement, union_map
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.scheduling.loop_tree import Band, LoopTree, Node, Sequence, replace_node
 from polysched.scheduling.primitives.loops import LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
+from polysched.scheduling.tree.loop_tree import Band, LoopTree, Node, Sequence, replace_node
 
 
 @dataclass(frozen=True, kw_only=True)

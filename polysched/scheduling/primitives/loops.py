@@ -16,7 +16,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.scheduling.loop_tree import Band, Filter, LoopTree, Mark, Node, Sequence
+from polysched.scheduling.tree.loop_tree import Band, Filter, LoopTree, Mark, Node, Sequence
 
 LoopRef: TypeAlias = int | str
 

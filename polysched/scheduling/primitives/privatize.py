@@ -9,9 +9,9 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, UsageError
-from polysched.scheduling.loop_tree import LoopTree, to_isl
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.primitives.step import ProgramStep
+from polysched.scheduling.tree.loop_tree import LoopTree, to_isl
 from polysched.scop.body import IteratorRef
 from polysched.scop.dtypes import INT64
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage

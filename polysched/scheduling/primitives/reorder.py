@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from polysched.scheduling.loop_tree import LoopTree, Node, replace_node
 from polysched.scheduling.primitives.loops import LoopRef, chain, find_loop
 from polysched.scheduling.primitives.step import Step
+from polysched.scheduling.tree.loop_tree import LoopTree, Node, replace_node
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,10 @@ from typing import ClassVar
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.scheduling.loop_tree import Band, LoopTree, Sequence, multi_union_pw_aff, replace_node
 from polysched.scheduling.primitives.affine import parametric
 from polysched.scheduling.primitives.loops import Loop, LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
+from polysched.scheduling.tree.loop_tree import Band, LoopTree, Sequence, multi_union_pw_aff, replace_node
 
 
 def _instances(tree: LoopTree, loop: Loop) -> isl.UnionSet:

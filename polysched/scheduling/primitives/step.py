@@ -8,7 +8,7 @@ from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from polysched.dependence.dependences import Dependences
 from polysched.errors import UsageError
-from polysched.scheduling.loop_tree import LoopTree
+from polysched.scheduling.tree.loop_tree import LoopTree
 from polysched.scop.scop import Scop
 
 LARGEST = 2**31 - 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from polysched.scheduling.loop_tree import LoopTree, replace_node
 from polysched.scheduling.marks import Role
 from polysched.scheduling.primitives.loops import LoopRef, find_loop
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.primitives.tile import numbered, tile_loop
+from polysched.scheduling.tree.loop_tree import LoopTree, replace_node
 
 
 @dataclass(frozen=True, kw_only=True)

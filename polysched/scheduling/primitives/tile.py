@@ -8,10 +8,10 @@ from typing import ClassVar
 import islpy as isl
 
 from polysched.errors import UsageError
-from polysched.scheduling.loop_tree import Band, LoopTree, Node, replace_node
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.primitives.loops import Loop, LoopRef, chain, find_loop
 from polysched.scheduling.primitives.step import Step
+from polysched.scheduling.tree.loop_tree import Band, LoopTree, Node, replace_node
 
 
 @dataclass(frozen=True, kw_only=True)

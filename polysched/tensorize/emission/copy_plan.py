@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polysched.scop.body import Load
+from polysched.tensorize.description.semantics import Affine
 from polysched.tensorize.emission.nest import NestLoop, first_element, group_step, moving_terms, tile_loop
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.proofs.contents import places_of
+from polysched.tensorize.proofs.correspondence import is_shared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,16 +195,23 @@ def _range(match: Match, held: Load, at: int) -> tuple[int, int, int]:
 
 
 def operand_subscripts(match: Match, operand: str) -> list[tuple[str, int]] | None:
-    """Per subscript of an operand its dimension and extent, "" for a constant 0; None when one mixes several."""
-    element = next(x for x in (match.intrinsic.contraction.output, *match.intrinsic.contraction.inputs)
-                   if x.array == operand)
+    """Per subscript of an operand its dimension and extent, "" for a constant 0; None when one is anything else.
+
+    Subscripts that are another function of the dimensions, leave elements out or repeat a dimension have no dense copy,
+    nor have operands with elements that several instances access.
+    """
+    if is_shared(match.intrinsic, operand):
+        return None
+    element, = places_of(match.intrinsic.contraction, operand)
     shape = match.intrinsic.parsed.operand(operand).shape
-    found = []
+    extents = {d.name: d.extent for d in match.intrinsic.contraction.dimensions}
+    found: list[tuple[str, int]] = []
     for subscript, extent in zip(element.subscripts, shape, strict=True):
-        if len(subscript.terms) > 1 or subscript.constant or any(c != 1 for _, c in subscript.terms) \
-                or (not subscript.terms and extent != 1):
+        name = subscript.terms[0][0] if subscript.terms else ""
+        counts = subscript == Affine(((name, 1),)) and extents[name] == extent and (name, extent) not in found
+        if not counts and (subscript != Affine() or extent != 1):
             return None
-        found.append((subscript.terms[0][0] if subscript.terms else "", int(extent)))
+        found.append((name, int(extent)))
     return found
 
 

@@ -9,8 +9,10 @@ from polysched.scop.body import Expr, Load, walk
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
-from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES, Match
 from polysched.tensorize.software.zero_points import Correction, reduction_loops
+
+STRIP = 256   # sums that are added to while a row of memory is read: a kilobyte of them, which the first cache holds
 
 
 def correction_arrays(match: Match) -> list[str]:
@@ -41,12 +43,26 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
         both = [f"({kind}){value_c(match, e, dtype)}" for e in (correction.left_offset, correction.right_offset)]
         terms.append(" * ".join([f"({kind}){count}u", *both]))
     element = element_c(match, match.result)
-    written = [n for n in _inner(match) if n not in reduction_loops(fragment)]
-    lines += ["#pragma omp parallel for"] if parallel and written else []
-    lines += _nest(match, written, f"{element} = ({C_NAMES[dtype.name]})(({kind}){element} + {' + '.join(terms)});")
+    written = _near_last(match, match.result, [n for n in _inner(match) if n not in reduction_loops(fragment)])
+    body = f"{element} = ({C_NAMES[dtype.name]})(({kind}){element} + {' + '.join(terms)});"
+    apart = not match.overlapping   # else several iterations add to one element
+    lines += ["#pragma omp parallel for"] if parallel and len(written) > 1 and apart else []
+    lines += _nest(match, written, body, lanes="#pragma omp simd" if apart else "")
     lines += [f"free(ps_{label});" for label, offset in (("left", correction.right_offset),
                                                          ("right", correction.left_offset)) if offset is not None]
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in lines), "}", ""])
+
+
+def correction_cycles(match: Match) -> float:
+    """Cycles of one core for the sums, each element of an operand once, and for the pass of the result."""
+    correction, fragment = match.assignment.correction, match.fragment
+    if correction is None:
+        return 0.0
+    summed = [value for value, offset in ((correction.left, correction.right_offset),
+                                          (correction.right, correction.left_offset)) if offset is not None]
+    added = sum(math.prod(fragment.loop(n).extent for n in _loops_of_sum(match, value)) for value in summed)
+    written = math.prod(fragment.loop(n).extent for n in _inner(match) if n not in reduction_loops(fragment))
+    return COPIED_ELEMENT_CYCLES * (added + 2 * written)
 
 
 def _inner(match: Match) -> list[str]:
@@ -60,16 +76,58 @@ def _kept(match: Match, value: Expr) -> list[str]:
     return [n for n in _inner(match) if n in mine]
 
 
-def _sums(match: Match, label: str, value: Expr, kind: str, *, parallel: bool) -> Iterator[str]:
-    """An array with the sum of a value over the reduction, per iteration of the other loops that it knows."""
-    kept = _kept(match, value)
+def _loops_of_sum(match: Match, value: Expr) -> list[str]:
+    """The loops that a value is summed over or kept apart by, the one along memory innermost."""
     inside = [n for n in _inner(match) if n in reduction_loops(match.fragment)]
+    return _near_last(match, value, [*_kept(match, value), *inside])
+
+
+def _near_last(match: Match, value: Expr, loops: list[str]) -> list[str]:
+    """Loops in the order of the steps that an expression's elements lie apart, the smallest step innermost."""
+    steps = [known for e in walk(value) if isinstance(e, Load)
+             and (known := match.fragment.memory_steps[e.reference]) is not None]
+
+    def step(name: str) -> int:
+        return max((abs(known.get(name, 0)) for known in steps), default=0) or 1 << 62   # without one: outermost
+
+    return sorted(loops, key=step, reverse=True)
+
+
+def _sums(match: Match, label: str, value: Expr, kind: str, *, parallel: bool) -> Iterator[str]:
+    """An array with the sum of a value over the reduction, per iteration of the other loops that it knows.
+
+    Elements are read as they lie: where rows of memory hold elements of different sums, `STRIP` sums are added to at a
+    time.  Threads have sums of their own: what distinguishes them is outermost.
+    """
+    kept, loops = _kept(match, value), _loops_of_sum(match, value)
     elements = math.prod(match.fragment.loop(n).extent for n in kept)
-    yield f"{kind} *ps_{label} = ps_zeros({elements} * sizeof({kind}), {int(parallel)});"
-    if parallel and kept:
-        yield "#pragma omp parallel for"
-    add = f"ps_{label}[{_position(match, kept)}] += ({kind}){value_c(match, value, match.fragment.update.dtype)};"
-    yield from _nest(match, [*kept, *inside], add)
+    yield f"{kind} *restrict ps_{label} = ps_zeros({elements} * sizeof({kind}), {int(parallel)});"
+    added = f"({kind}){value_c(match, value, match.fragment.update.dtype)}"
+    team = ["#pragma omp parallel for"] if parallel and kept else []
+    if loops and loops[-1] in kept:
+        yield from _strips(match, label, loops, kept, added, team)
+        return
+    inner = [n for n in loops if n not in kept]
+    yield from team
+    yield from _nest(match, [n for n in loops if n in kept], "{")
+    yield f"    {kind} ps_sum = 0;"
+    yield from _nest(match, inner, f"ps_sum += {added};", lanes="#pragma omp simd reduction(+:ps_sum)")
+    yield f"    ps_{label}[{_position(match, kept)}] += ps_sum;"
+    yield "}"
+
+
+def _strips(match: Match, label: str, loops: list[str], kept: list[str], added: str, team: list[str]) -> Iterator[str]:
+    """Sums whose elements lie side by side, a strip of them at a time."""
+    last = match.fragment.loop(loops[-1])
+    end = last.lower + last.extent
+    yield from team
+    yield f"for (long ps_strip = {last.lower}; ps_strip < {end}; ps_strip += {STRIP}) {{"
+    yield f"    const long ps_end = ps_strip + {STRIP} < {end} ? ps_strip + {STRIP} : {end};"
+    yield from _nest(match, loops[:-1], "{")
+    yield "#pragma omp simd"
+    yield f"for (long {last.name} = ps_strip; {last.name} < ps_end; {last.name}++)"
+    yield f"    ps_{label}[{_position(match, kept)}] += {added};"
+    yield "} }"
 
 
 def _position(match: Match, loops: Iterable[str]) -> str:
@@ -80,9 +138,17 @@ def _position(match: Match, loops: Iterable[str]) -> str:
     return text
 
 
-def _nest(match: Match, loops: Iterable[str], body: str) -> Iterator[str]:
-    depth = 0
-    for depth, name in enumerate(loops, 1):
+def _nest(match: Match, loops: Iterable[str], body: str, *, lanes: str = "") -> Iterator[str]:
+    """Loops around a line of C.
+
+    Parameters
+    ----------
+    lanes : a pragma for the innermost loop.
+    """
+    names = list(loops)
+    for depth, name in enumerate(names):
         loop = match.fragment.loop(name)
-        yield "    " * (depth - 1) + f"for (long {name} = {loop.lower}; {name} < {loop.lower + loop.extent}; {name}++)"
-    yield "    " * depth + body
+        if lanes and name == names[-1]:
+            yield lanes
+        yield "    " * depth + f"for (long {name} = {loop.lower}; {name} < {loop.lower + loop.extent}; {name}++)"
+    yield "    " * len(names) + body

@@ -7,6 +7,7 @@ import math
 from polysched.target import Target
 from polysched.tensorize.emission.blocking import pressure, transfer_seconds
 from polysched.tensorize.emission.copy_c import is_turned
+from polysched.tensorize.emission.correction import correction_cycles
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES
@@ -25,7 +26,7 @@ def plan_cycles(plan: Plan, target: Target) -> float:
     busy = max(match.intrinsic.cost.issue_cycles * starved, loads * vector / target.ports.loads_per_cycle)
     copies = sum(copy_cycles(plan, p) for p in plan.places if p.packed)
     moved = transfer_seconds(match, plan.loops, target) * target.frequency_hz
-    return executions * busy + copies + moved + match.intrinsic.cost.latency_cycles
+    return executions * busy + copies + moved + correction_cycles(match) + match.intrinsic.cost.latency_cycles
 
 
 def copy_cycles(plan: Plan, place: Place) -> float:

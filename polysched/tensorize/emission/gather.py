@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.scop.body import Load
-from polysched.tensorize.description.semantics import Affine
+from polysched.tensorize.description.semantics import Affine, Element
 from polysched.tensorize.emission.nest import NestLoop, first_element, moving_terms, uses
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.proofs.contents import places_of
 
 OUTSIDE = "-(1L << 60)"
 PARALLEL_ELEMENTS = 1 << 16
@@ -28,6 +29,7 @@ def separable(match: Match, held: Load) -> bool:
 def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
     """Loops over the buffer; `copy` sees `ps_at`, `ps_from_at` and `ps_inside`."""
     match, place = plan.match, plan.place(operand)
+    element, = places_of(match.intrinsic.contraction, operand)
     steps = match.fragment.memory_steps[held.reference] or {}
     mine = [loop for loop in plan.loops if uses(match, operand, loop)]
     groups = [g for g, part in enumerate(match.groups) if operand in part.indexes]
@@ -54,7 +56,7 @@ def gather(plan: Plan, operand: str, held: Load, *, copy: str) -> Iterator[str]:
         depth += 1
         yield line(f"long ps_g{g} = ps_table{g}[{at}];")
         terms.append(f"ps_g{g}")
-    for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, operand, mine, place)};",
+    for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, element, mine, place)};",
                  f"long ps_from_at = {' + '.join(terms)};", f"int ps_inside = ps_from_at > {OUTSIDE} / 2;", copy):
         yield line(text)
     while depth:
@@ -95,8 +97,8 @@ def digits(match: Match, groups: list[int]) -> Iterator[str]:
             rest = f"{rest} / {extent}"
 
 
-def operand_offset(match: Match, operand: str, mine: list[NestLoop], place: Place) -> str:
-    """Position in an operand's buffer, over loop variables and instruction dimensions."""
+def operand_offset(match: Match, element: Element, mine: list[NestLoop], place: Place) -> str:
+    """Position of an element in its operand's buffer, over loop variables and instruction dimensions."""
     terms = []
     for loop in mine:
         if loop.unroll > 1:
@@ -104,9 +106,7 @@ def operand_offset(match: Match, operand: str, mine: list[NestLoop], place: Plac
             terms.append(f"{loop.name} % {loop.unroll} * {place.unrolled_strides[loop.name]}")
         else:
             terms.append(f"{loop.name} * {place.block_strides[loop.name]}")
-    variable = match.intrinsic.parsed.operand(operand)
-    element = next(x for x in (match.intrinsic.contraction.output, *match.intrinsic.contraction.inputs)
-                   if x.array == operand)
+    variable = match.intrinsic.parsed.operand(element.array)
     size = 1
     for subscript, extent in reversed(list(zip(element.subscripts, variable.shape, strict=True))):
         terms.append(f"({_affine_c(subscript)}) * {size}")

@@ -21,29 +21,74 @@ FAR_ROWS_BYTES = 256
 def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool) -> str:
     """A static function of the operands' addresses that runs the whole nest.
 
+    What threads execute of the loop that they share is a function of its own: clang's outlined parallel regions have
+    none of the instruction sets that the function around them is compiled for.
+
     Parameters
     ----------
     zero : results start at zero; what memory holds does not count.
     """
     intrinsic = plan.match.intrinsic
-    parameters = ", ".join(f"{'' if p.operand == intrinsic.output.name else 'const '}{operand_type(plan, p.operand)} "
-                           f"*restrict {p.operand}" for p in plan.places)
-    writer = _Lines()
-    spatial = [loop for loop in plan.loops if not loop.reduction and loop.blocks > 1]
-    reductions = [loop for loop in plan.loops if loop.reduction]
-    if parallel and spatial:
+    operands = [f"{'' if p.operand == intrinsic.output.name else 'const '}{operand_type(plan, p.operand)} "
+                f"*restrict {p.operand}" for p in plan.places]
+    heads = [*_tile_heads(plan), *_spatial_heads(plan)]
+    first = 0 if plan.handed_out else sum(loop.tiles > 1 for loop in plan.loops)
+    shared = heads[:first + 1] if parallel and len(heads) > len([*_tile_heads(plan)]) else []
+    writer, part = _Lines(), _Lines()
+    configure = intrinsic.configure if not emulated else ""
+    finish = intrinsic.finish if not emulated else ""
+    helpers = list(_own_function(f"{name}_configure", configure)) if shared else []
+    helpers += list(_own_function(f"{name}_finish", finish)) if shared else []
+    if shared:
         writer.open("#pragma omp parallel", "{")
-    if intrinsic.configure and not emulated:
-        writer.put(*intrinsic.configure.splitlines())
+        writer.put(*([f"{name}_configure();"] if configure else []))
+        for at, (_, head) in enumerate(shared):   # nobody has to wait: the same thread gets the same iterations
+            how = "schedule(dynamic)" if plan.handed_out else "schedule(static)"
+            writer.put(*([f"#pragma omp for {how} nowait"] if at == first else []))
+            writer.open(head)
+        words = ", ".join([*(p.operand for p in plan.places), *(variable for variable, _ in shared)])
+        writer.put(f"{name}_part({words});")
+        writer.close(len(shared))
+        writer.put(*([f"{name}_finish();"] if finish else []))
+        writer.close_all()
+    own = part if shared else writer
+    own.put(*(configure.splitlines() if not shared else []))
+    _block_c(own, plan, [head for _, head in heads[len(shared):]], emulated=emulated, zero=zero)
+    own.put(*([finish] if finish and not shared else []))
+    own.close_all()
+    ragged = [] if emulated else _ragged_helpers([case for _, case in block_cases(plan)], name)
+    parameters = ", ".join(operands)
+    if shared:
+        helpers += [f"static void {name}_part({', '.join([*operands, *(f'long {v}' for v, _ in shared)])})", "{",
+                    *part.lines, "}", ""]
+    return "\n".join([*ragged, *helpers, f"static void {name}_nest({parameters})", "{", *writer.lines, "}",
+                      ""]).replace("{function}", name)
+
+
+def _tile_heads(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Variable and head of every loop over tiles."""
     for loop in plan.loops:
         if loop.tiles > 1:
-            if parallel and plan.handed_out and loop is plan.loops[0]:
-                writer.put("#pragma omp for schedule(dynamic) nowait")
-            writer.open(f"for (long b_{loop.name} = 0; b_{loop.name} < {loop.tiles}; b_{loop.name}++) {{")
-    for position, loop in enumerate(spatial):
-        if position == 0 and parallel and not plan.handed_out:   # nobody has to wait: the same thread gets the same
-            writer.put("#pragma omp for schedule(static) nowait")   # iterations every time
-        writer.open(_for(loop))
+            yield f"b_{loop.name}", f"for (long b_{loop.name} = 0; b_{loop.name} < {loop.tiles}; b_{loop.name}++) {{"
+
+
+def _spatial_heads(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Variable and head of every loop over blocks of results."""
+    for loop in plan.loops:
+        if not loop.reduction and loop.blocks > 1:
+            yield loop.name, _for(loop)
+
+
+def _own_function(name: str, text: str) -> Iterator[str]:
+    if text:
+        yield from (f"static void {name}(void)", "{", *(f"    {line}" for line in text.splitlines()), "}", "")
+
+
+def _block_c(writer: _Lines, plan: Plan, heads: Sequence[str], *, emulated: bool, zero: bool) -> None:
+    """The loops that threads do not share, around the reductions and what is executed."""
+    for head in heads:
+        writer.open(head)
+    reductions = [loop for loop in plan.loops if loop.reduction]
     cases = [("", plan)] if emulated else block_cases(plan)
     for condition, case in cases:
         writer.case(condition, first=case is cases[0][1], last=case is cases[-1][1])
@@ -54,13 +99,7 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
         writer.put(*body)
         writer.close(len(reductions))
         writer.put(*after)
-    writer.close((len(cases) > 1) + len(spatial) + sum(loop.tiles > 1 for loop in plan.loops))
-    if intrinsic.finish and not emulated:
-        writer.put(intrinsic.finish)
-    writer.close_all()
-    ragged = [] if emulated else _ragged_helpers([case for _, case in cases], name)
-    return "\n".join([*ragged, f"static void {name}_nest({parameters})", "{", *writer.lines, "}", ""]).replace(
-        "{function}", name)
+    writer.close((len(cases) > 1) + len(heads))
 
 
 class _Lines:

@@ -16,7 +16,7 @@ from polysched.scop.body import Cast, Expr, IteratorRef, Literal, Load, Paramete
 from polysched.scop.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
 from polysched.scop.plain_c import expression_in_c
 from polysched.tensorize.description.emulator import expression_c
-from polysched.tensorize.description.semantics import C_NAMES
+from polysched.tensorize.description.semantics import C_NAMES, Element
 from polysched.tensorize.emission.copy_c import copy_loops
 from polysched.tensorize.emission.gather import digits, gather, operand_offset, separable
 from polysched.tensorize.emission.nest import (
@@ -29,6 +29,8 @@ from polysched.tensorize.emission.nest import (
 )
 from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.proofs.contents import parts_of, places_of
+from polysched.tensorize.proofs.correspondence import is_shared
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
 
@@ -57,12 +59,31 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
         body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel,
                                value=value))
     elif source is not None and separable(plan.match, source):
-        body = list(gather(plan, operand, source,
-                           copy=f"ps_to[ps_at] = ps_inside ? {value(f'{arrays[0]}[ps_from_at]')} : 0;"))
+        loaded = value(f"{arrays[0]}[ps_from_at]")
+        copy_c = f"if (ps_inside) ps_to[ps_at] = {loaded};" if is_shared(plan.match.intrinsic, operand) else \
+            f"ps_to[ps_at] = ps_inside ? {loaded} : 0;"
+        body = [*_cleared(plan, operand), *gather(plan, operand, source, copy=copy_c)]
     else:
-        inside = f"ps_to[ps_at] = {value_c(plan.match, held, variable.dtype)};"
-        body = _for_each(plan, operand, inside=inside, outside="ps_to[ps_at] = 0;", once=once)
+        body = [*_cleared(plan, operand), *_packed_by_element(plan, operand, once=once)]
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
+
+
+def _cleared(plan: Plan, operand: str) -> list[str]:
+    """An element that several instances access is written where one of them exists: what is left is zero first."""
+    return [f"memset(ps_to, 0, {plan.place(operand).elements} * sizeof *ps_to);"] \
+        if is_shared(plan.match.intrinsic, operand) else []
+
+
+def _packed_by_element(plan: Plan, operand: str, *, once: bool) -> list[str]:
+    """Loops over all instances that fill what each of them reads; the places of the text one after the other."""
+    match, lines = plan.match, []
+    dtype = match.intrinsic.parsed.operand(operand).dtype
+    outside = "" if is_shared(match.intrinsic, operand) else "ps_to[ps_at] = 0;"
+    places = places_of(match.intrinsic.contraction, operand)
+    for element, part in zip(places, parts_of(content_of(match, operand)), strict=True):
+        inside = f"ps_to[ps_at] = {value_c(match, part, dtype)};"
+        lines += _for_each(plan, element, inside=inside, outside=outside, once=once)
+    return lines
 
 
 def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
@@ -85,7 +106,8 @@ def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
         body = list(gather(plan, output.name, held, copy=copy))
     else:
         body = _stored_c(plan, held, zero=zero)
-    parameters = [f"{_c(plan.match, array)} *restrict {array}", f"const {c_type} *restrict ps_from",
+    buffer = "" if is_shared(plan.match.intrinsic, output.name) else "const "
+    parameters = [f"{_c(plan.match, array)} *restrict {array}", f"{buffer}{c_type} *restrict ps_from",
                   *kept_parameters(plan.match)]
     head = f"static void {name}({', '.join(parameters)})"
     return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
@@ -93,26 +115,28 @@ def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
 
 def _stored_c(plan: Plan, held: Load, *, zero: bool) -> list[str]:
     """Loops that store every element of the result's buffer, or add it where several belong to one element."""
-    output = plan.match.intrinsic.output
+    output, spelt = plan.match.intrinsic.output, plan.match.intrinsic.contraction.output
     element, partial = element_c(plan.match, held), _partial_groups(plan.match, output.name)
     c_type = C_NAMES[output.dtype.name]
     through = f"uint{output.dtype.bits}_t" if output.dtype.is_integer else c_type
     added = f"({c_type})(({through}){element} + ({through})ps_from[ps_at])"
     if plan.match.overlapping:
-        clear = _for_each(plan, output.name, inside=f"{element} = 0;", outside="") if zero else []
-        return [*clear, *_for_each(plan, output.name, inside=f"{element} = {added};", outside="")]
+        clear = _for_each(plan, spelt, inside=f"{element} = 0;", outside="") if zero else []
+        once = " ps_from[ps_at] = 0;" if is_shared(plan.match.intrinsic, output.name) else ""   # instances meet in it
+        return [*clear, *_for_each(plan, spelt, inside=f"{element} = {added};{once}", outside="")]
     if not partial:
-        return _for_each(plan, output.name, inside=f"{element} = ps_from[ps_at];", outside="")
+        return _for_each(plan, spelt, inside=f"{element} = ps_from[ps_at];", outside="")
     first = " && ".join(f"c{g} == 0" for g in partial)
     store = f"{element} = {first} ? ps_from[ps_at] : {added};" if zero else f"{element} = {added};"
-    return _for_each(plan, output.name, inside=store, outside="")
+    return _for_each(plan, spelt, inside=store, outside="")
 
 
 def _c(match: Match, array: str) -> str:
     return C_NAMES[match.fragment.scop.array(array).dtype.name]
 
 
-def _for_each(plan: Plan, operand: str, *, inside: str, outside: str, once: bool = False) -> list[str]:
+def _for_each(plan: Plan, element: Element, *, inside: str, outside: str, once: bool = False) -> list[str]:
+    operand = element.array
     match, place = plan.match, plan.place(operand)
     mine = [loop for loop in plan.loops if uses(match, operand, loop)]
     lines: list[str] = []
@@ -128,7 +152,7 @@ def _for_each(plan: Plan, operand: str, *, inside: str, outside: str, once: bool
     for g in groups:
         put(f"for (long c{g} = 0; c{g} < {match.extent(g)}; c{g}++) {{")
         depth += 1
-    for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, operand, mine, place)};"):
+    for text in (*digits(match, groups), f"long ps_at = {operand_offset(match, element, mine, place)};"):
         put(text)
     conditions = list(_conditions(plan, operand, mine, groups))
     decode = list(_decode(match, mine, [g for g in groups if g not in _partial_groups(match, operand)]))

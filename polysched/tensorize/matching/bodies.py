@@ -8,8 +8,7 @@ which `equality.same_function` has proved.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeGuard
@@ -41,6 +40,7 @@ from polysched.tensorize.matching.facts import (
     numeric_facts,
     witness_text,
 )
+from polysched.tensorize.matching.products import products
 from polysched.tensorize.proofs.body_proofs import (
     agree_on_small_numbers,
     fits,
@@ -51,6 +51,7 @@ from polysched.tensorize.proofs.body_proofs import (
     substituted,
     wide,
 )
+from polysched.tensorize.proofs.contents import by_operand, is_one
 from polysched.tensorize.proofs.ideal import accumulates_sum, ideal_form, ideal_text, multiplies
 from polysched.tensorize.software.clamps import Clamp, without_clamp
 from polysched.tensorize.software.fragment import Fragment
@@ -93,7 +94,7 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     if not multiplies(intrinsic):
         return found
     folded = _folded(fragment, intrinsic, numerics, found)
-    several = any(isinstance(e, Literal) for a in found for n, e in a.operands
+    several = any(is_one(e) for a in found for n, e in a.operands
                   if intrinsic.operand(n).mode is not LoadMode.VALUE)
     update, _ = without_clamp(without_fusion(fragment.update, fragment.target).update)
     several = several and _products_added(update, fragment.target) > 1
@@ -105,24 +106,15 @@ def _unfolded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> t
     contraction = intrinsic.contraction
     unfused = without_fusion(fragment.update, fragment.target)
     update, clamp = without_clamp(unfused.update)
-    names = [e.array for e in contraction.inputs]
+    names = [str(e) for e in contraction.inputs]
     candidates = candidate_operands(update, fragment.target)
-    wanted = ideal_text(contraction.update, {})
-    if wanted is None:
+    if ideal_text(contraction.update, {}) is None:
         return ()
     if not multiplies(intrinsic):
         return _assignments_by_function(fragment, intrinsic, numerics, candidates)
-    goal = ideal_text(update, {})
-    possible = _same_variables(intrinsic, update, fragment.target)
     found: list[tuple[Expr, ...]] = []
     for pool in pools(intrinsic, update, fragment.target, candidates):
-        for chosen in itertools.product(*pool):
-            if all(isinstance(c, Literal) for c in chosen) or not possible(chosen):
-                continue
-            given = {str(e): c for e, c in zip(contraction.inputs, chosen, strict=True)}
-            given[str(contraction.output)] = Load(fragment.target, contraction.output_dtype)
-            if ideal_text(contraction.update, given) == goal:
-                found.append(chosen)
+        found = list(products(intrinsic, update, fragment.target, pool))
         if found:
             break
     found = _least_varying(fragment, intrinsic, found)
@@ -140,7 +132,7 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
     """
     if fragment.update.dtype.is_float != intrinsic.contraction.output_dtype.is_float:
         return ()
-    names = [e.array for e in intrinsic.contraction.inputs]
+    names = [str(e) for e in intrinsic.contraction.inputs]
     wanted = references(fragment.update) - {fragment.target}
     loads: list[Expr] = [e for e in candidates if isinstance(e, Load)]
     numbers: list[Expr] = [e for e in walk(fragment.update) if isinstance(e, Literal) and e.dtype.is_integer]
@@ -185,52 +177,6 @@ def _other_accumulator(have: DType, wanted: DType) -> str:
     return f"accumulate in {wanted}{sure}, and convert afterwards"
 
 
-def _same_variables(intrinsic: Intrinsic, update: Expr, target: str) -> Callable[[tuple[Expr, ...]], bool]:
-    """A quick test that operands can multiply to the update.
-
-    A product has the variables of its factors, no fewer, the sums of their least and greatest degrees, and no more
-    terms than theirs multiplied.
-    """
-    ideal, goal = ideal_form(intrinsic.contraction.update, {}), ideal_form(update, {})
-    products = [m for m, _ in ideal.terms if m != (str(intrinsic.contraction.output),)] if ideal is not None else []
-    if goal is None or len(products) != 1 or sorted(products[0]) != sorted(map(str, intrinsic.contraction.inputs)):
-        return lambda chosen: True
-    wanted = _Size.of(m for m, _ in goal.terms if m != (target,))
-    known: dict[int, tuple[Expr, _Size | None]] = {}   # by identity: every operand is tried with many others
-
-    def size(e: Expr) -> _Size | None:
-        if id(e) not in known:
-            form = ideal_form(e, {})
-            known[id(e)] = e, None if form is None else _Size.of(m for m, _ in form.terms)
-        return known[id(e)][1]
-
-    def possible(chosen: tuple[Expr, ...]) -> bool:
-        parts = [size(e) for e in chosen]
-        sure = [p for p in parts if p is not None]
-        return len(sure) < len(parts) or (
-            frozenset().union(*(p.variables for p in sure)) - {target} == wanted.variables - {target}
-            and math.prod(p.terms for p in sure) >= wanted.terms
-            and (sum(p.least for p in sure), sum(p.most for p in sure)) == (wanted.least, wanted.most))
-
-    return possible
-
-
-@dataclass(frozen=True)
-class _Size:
-    """Of a polynomial: its variables, terms, and least and greatest degree."""
-
-    variables: frozenset[str]
-    terms: int
-    least: int
-    most: int
-
-    @classmethod
-    def of(cls, monomials: Iterable[tuple[str, ...]]) -> _Size:
-        found = list(monomials)
-        degrees = [len(m) for m in found] or [0]
-        return cls(frozenset(atom for m in found for atom in m), len(found), min(degrees), max(degrees))
-
-
 def _products_added(update: Expr, target: str) -> int:
     """Terms of the update besides the old value, multiplied out."""
     form = ideal_form(update, {})
@@ -256,11 +202,11 @@ def _folded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
 def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, clamp: Clamp | None,
                 update: Expr, chosen: Mapping[str, Expr], *, fusion: Fusion) -> Assignment:
     contraction, fused, facts = intrinsic.contraction, fusion is Fusion.OWN, []
-    operands = {}
+    operands: dict[str, Expr] = {}   # by reference: the instruction may read one operand in several places
     for element, wanted in zip(contraction.inputs, contraction.input_dtypes, strict=True):
-        e = chosen[element.array]
+        e = chosen[str(element)]
         by_value = intrinsic.operand(element.array).mode is LoadMode.VALUE
-        operands[element.array] = e if not isinstance(e, Literal) or by_value else Literal(e.text, e.value, wanted)
+        operands[str(element)] = e if not isinstance(e, Literal) or by_value else Literal(e.text, e.value, wanted)
         if intrinsic.library and not by_value and not (isinstance(e, Load) and e.dtype == wanted):
             facts.append(memory_fact(fragment, intrinsic, element.array, e, wanted))
         elif not isinstance(e, Literal) and not _fits(fragment, e, wanted):
@@ -289,7 +235,7 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
                               f"{intrinsic.name} to {dtype} alone",
                               "allow it (contract), or call the function of the type itself (fmaf)"))
     if not facts:
-        given = {str(e): operands[e.array] for e in contraction.inputs}
+        given = operands
         old: Expr = Load(fragment.target, dtype)
         old = old if dtype == contraction.output_dtype else Cast(old, contraction.output_dtype)
         mine = substituted(contraction.update, given, old, str(contraction.output))
@@ -312,9 +258,10 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, cl
                               "compute the product in the accumulator's type"))
     if dtype.is_float and contraction.reductions:
         assumptions.append("float additions may be reordered")
-        numbers = [n for n in operands if intrinsic.operand(n).mode is LoadMode.VALUE]
-        assumptions += [f"the whole sum is multiplied by {n}" for n in numbers if operands[n] != Literal("1", 1, dtype)]
-    return Assignment(tuple(operands.items()), tuple(facts), tuple(dict.fromkeys(assumptions)))
+        numbers = [e for e in contraction.inputs if intrinsic.operand(e.array).mode is LoadMode.VALUE]
+        assumptions += [f"the whole sum is multiplied by {e}" for e in numbers
+                        if operands[str(e)] != Literal("1", 1, dtype)]
+    return Assignment(tuple(by_operand(contraction, operands).items()), tuple(facts), tuple(dict.fromkeys(assumptions)))
 
 
 def _same_bits(dtype: DType, intrinsic: Intrinsic) -> bool:

@@ -24,6 +24,7 @@ from polysched.scop.body import Load, walk
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.matching.bodies import Assignment
 from polysched.tensorize.matching.facts import Fact
+from polysched.tensorize.proofs.correspondence import Grouped, blurred, is_shared
 from polysched.tensorize.software.fragment import Fragment, Index
 
 
@@ -69,18 +70,29 @@ class Choice:
 
 
 def groups(intrinsic: Intrinsic) -> tuple[Group, ...]:
-    """The dimensions of an instruction, merged by what they index."""
+    """The dimensions of an instruction, merged by what they index; those of a window (`X[i + k]`) stay apart."""
     contraction = intrinsic.contraction
-    found: dict[frozenset[str], list[tuple[str, int | str]]] = {}
+    elements = (contraction.output, *contraction.inputs)
+    apart = frozenset().union(*(blurred(intrinsic, e.array) for e in elements))
+    found: dict[tuple[str, ...], list[tuple[str, int | str]]] = {}
     for dimension in contraction.dimensions:
-        found.setdefault(contraction.indexes(dimension.name), []).append((dimension.name, dimension.extent))
+        signature = tuple(str(e) for e in elements if dimension.name in e.names)
+        if dimension.name in apart:   # it meets others in one subscript: no part of a longer loop
+            signature = (*signature, dimension.name)
+        found.setdefault(signature, []).append((dimension.name, dimension.extent))
     result = []
-    for indexes, members in found.items():
+    for members in found.values():
         total: int | None = 1
         for _, extent in members:
             total = None if total is None or isinstance(extent, str) else total * extent
-        result.append(Group(tuple(n for n, _ in members), total, indexes))
+        result.append(Group(tuple(n for n, _ in members), total, contraction.indexes(members[0][0])))
     return tuple(result)
+
+
+def grouped(intrinsic: Intrinsic, parts: Sequence[Group]) -> tuple[Grouped, ...]:
+    """The groups of an instruction whose extents are numbers, as the correspondence of elements reads them."""
+    extents = {d.name: int(d.extent) for d in intrinsic.contraction.dimensions}
+    return tuple(Grouped(g.dimensions, tuple(extents[n] for n in g.dimensions)) for g in parts)
 
 
 @dataclass
@@ -150,7 +162,8 @@ class Encoding:
         if not indexed or not indexed <= group.indexes:
             return False
         if output in group.indexes and output not in indexed and not (
-                self.partial_sums and self.intrinsic.contraction.finish is None):
+                self.partial_sums and self.intrinsic.contraction.finish is None
+                and not is_shared(self.intrinsic, output)):
             return False
         extent = self.fragment.loop(loop).extent
         return output in indexed or self.intrinsic.contraction.finish is None or extent == 1
@@ -272,10 +285,19 @@ class Encoding:
         """Loop and group of every variable, from the first."""
         return list(self.x)
 
-    def learn(self, choice: Choice, loops: frozenset[str]) -> None:
-        """isl refused: these loops, in these groups, never again (supersets included)."""
-        self.learned.append([-self.x[loop, g] for g, members in enumerate(choice.loops) for loop in members
-                             if loop in loops])
+    def learn(self, choice: Choice, loops: frozenset[str], exactly: Sequence[int] = ()) -> None:
+        """isl refused: these loops, in these groups, never again (supersets included).
+
+        Parameters
+        ----------
+        exactly : groups whose loops are to blame as they are, for this assignment; one more could help.
+        """
+        if not exactly:
+            self.learned.append([-self.x[loop, g] for g, members in enumerate(choice.loops) for loop in members
+                                 if loop in loops])
+            return
+        self.learned.append([-self.chosen[choice.assignment], *(
+            -self.x[loop, g] if loop in choice.loops[g] else self.x[loop, g] for g in exactly for loop in self.loops)])
 
     def core(self) -> tuple[Fact, ...]:
         """The facts that together exclude every solution; empty when there is one, or when none is needed."""

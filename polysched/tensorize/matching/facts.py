@@ -121,7 +121,7 @@ def limit_facts(fragment: Fragment, intrinsic: Intrinsic, operands: Mapping[str,
     contraction, facts = intrinsic.contraction, []
     ranges: dict[str, tuple[int, int]] = {}
     for element, wanted in zip(contraction.inputs, contraction.input_dtypes, strict=True):
-        form, (low, high) = Normaliser(fragment.ranges).form(operands[element.array]), wanted.value_range()
+        form, (low, high) = Normaliser(fragment.ranges).form(operands[str(element)]), wanted.value_range()
         if form.low is not None and form.high is not None:
             low, high = max(low, form.low), min(high, form.high)
         ranges[str(element)] = min(low, 0), max(high, 0)   # padding is zero
@@ -130,12 +130,12 @@ def limit_facts(fragment: Fragment, intrinsic: Intrinsic, operands: Mapping[str,
             limit.addend, dict(zip(ranges, chosen, strict=True)))) is not None]
         for worst, chosen in (min(corners), max(corners)):
             if not limit.low <= worst * limit.addends <= limit.high:
-                held = {e.array: expression_text(fragment.scop, fragment.statement, operands[e.array])
-                        for e in contraction.inputs}
-                values = " and ".join(f"{held[e.array]} = {v}" for e, v in zip(contraction.inputs, chosen, strict=True))
+                held = [expression_text(fragment.scop, fragment.statement, operands[str(e)])
+                        for e in contraction.inputs]
+                values = " and ".join(f"{text} = {v}" for text, v in zip(held, chosen, strict=True))
                 facts.append(Fact(
-                    "saturation", f"{intrinsic.name} cuts the sum of {limit.addends} products to {limit.low} to "
-                    f"{limit.high}: {values} make {worst * limit.addends}",
+                    "saturation", f"{intrinsic.name} {'wraps' if limit.wraps else 'cuts'} the sum of {limit.addends} "
+                    f"products to {limit.low} to {limit.high}: {values} make {worst * limit.addends}",
                     "bound a factor where it is read, for instance by `& 127`, if its values are known to be smaller"))
                 break
     return facts

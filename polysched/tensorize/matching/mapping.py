@@ -14,6 +14,7 @@ from polysched.tensorize.description.library_operands import LibraryOperand, lib
 from polysched.tensorize.matching.bodies import Assignment
 from polysched.tensorize.matching.encoding import Group
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
+from polysched.tensorize.proofs.correspondence import blurred
 from polysched.tensorize.proofs.ideal import vanishes
 from polysched.tensorize.software.fragment import Fragment
 
@@ -130,9 +131,9 @@ class Match:
     def _padding_of(self, group: int) -> str:
         """The same for the places of one group, which follows from its loops."""
         part, output = self.groups[group], self.intrinsic.output.name
-        shown = output in part.indexes and not self.is_partial(group)   # else results that nobody stores
-        if shown or self.fused_extent(group) % self.extent(group) == 0 \
-                or vanishes(self.intrinsic, part.indexes - {output}):
+        apart = frozenset(o for o in part.indexes if not blurred(self.intrinsic, o) & {*part.dimensions})
+        shown = output in apart and not self.is_partial(group)   # else results that nobody stores
+        if shown or self.fused_extent(group) % self.extent(group) == 0 or vanishes(self.intrinsic, apart - {output}):
             return ""
         return (f"dimension {part.name} takes {self.extent(group)} iterations, and what {self.intrinsic.name} "
                 "computes of zeros in the place of missing ones counts")

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
-from polysched.scop.body import Literal
+from polysched.errors import BudgetExceededError
 from polysched.scop.scop import Scop
+from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
-from polysched.tensorize.matching.bodies import assignments
-from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule
-from polysched.tensorize.matching.explanation import Explanation, explain, unread
+from polysched.tensorize.matching.bodies import Assignment, assignments
+from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
+from polysched.tensorize.matching.explanation import Explanation, explain, not_handled, unread
 from polysched.tensorize.matching.facts import Fact, Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.matching.splitting import split_fragments, whole_fragments
-from polysched.tensorize.matching.symmetry import mirror_images, up_to_symmetry, with_images
+from polysched.tensorize.matching.symmetry import Images, mirror_images, up_to_symmetry, with_images
 from polysched.tensorize.preparing.ordering import (
     loops_kept_outside,
     order_that_is_lost,
@@ -28,10 +29,15 @@ from polysched.tensorize.preparing.ordering import (
     same_tile_dependence,
 )
 from polysched.tensorize.preparing.separating import separated
+from polysched.tensorize.proofs.contents import is_one
+from polysched.tensorize.proofs.correspondence import Correspondence, is_shared
 from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, vanishes
 from polysched.tensorize.proofs.isl_check import IslCheck
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
+
+MATCHED_KINDS = frozenset({Kind.READ_TWICE})
+"""Kinds of contractions that are compared with programs beside one sum of products; the others are refused."""
 
 
 @dataclass(frozen=True)
@@ -120,14 +126,17 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
     known = {f.statement.name for f in read}
     explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
+    if strange := intrinsic.contraction.kinds - MATCHED_KINDS:
+        explanations += [not_handled(f.statement.name, intrinsic, strange) for f in read]
+        read = ()
     for fragment in read:
-        mine = list(_of_fragment(fragment, intrinsic, chosen, dependences, refused, explanations))
-        if chosen.split and chosen.rule is Rule.EXACT:
-            mine += _of_halves(fragment, intrinsic, chosen, dependences, refused)
-        if chosen.remainder and chosen.rule is Rule.EXACT and not intrinsic.library:
-            mine += list(_of_whole(fragment, intrinsic, chosen, dependences, refused, mine))
-        if chosen.rule is Rule.EXACT and not any(map(_of_one_product, mine)):
-            mine += _of_products(fragment, intrinsic, chosen, dependences, refused)
+        mine: list[Match] = []
+        try:
+            for ways in _ways(fragment, intrinsic, chosen, dependences, refused, explanations, mine):
+                mine += ways
+        except BudgetExceededError as error:   # what was found until then is as good as ever
+            explanations.append(Explanation(statement=fragment.statement.name, intrinsic=intrinsic.name, conflicts=(
+                f"{error.problem}; {error.hint}" if error.hint else error.problem,)))
         if mine:
             explanations = [e for e in explanations if e.statement != fragment.statement.name]
         found += mine
@@ -137,9 +146,27 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
                    milliseconds=1000 * (time.perf_counter() - started))
 
 
+def _ways(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
+          refused: list[str], explanations: list[Explanation], found: list[Match]) -> Iterator[Iterable[Match]]:
+    """The statement as it stands, then cut in every way that the options allow.
+
+    Parameters
+    ----------
+    found : the matches so far, which the caller adds to.
+    """
+    yield _of_fragment(fragment, intrinsic, options, dependences, refused, explanations)
+    exact = options.rule is Rule.EXACT
+    if options.split and exact:
+        yield _of_halves(fragment, intrinsic, options, dependences, refused)
+    if options.remainder and exact and not intrinsic.library:
+        yield _of_whole(fragment, intrinsic, options, dependences, refused, list(found))
+    if exact and not any(map(_of_one_product, found)):
+        yield _of_products(fragment, intrinsic, options, dependences, refused)
+
+
 def _of_one_product(m: Match) -> bool:
     """No factor of the product is the number one."""
-    return not any(isinstance(e, Literal) for name, e in m.assignment.operands
+    return not any(is_one(e) for name, e in m.assignment.operands
                    if m.intrinsic.operand(name).mode is not LoadMode.VALUE)
 
 
@@ -195,6 +222,52 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
                  refused: list[str], explanations: list[Explanation],
                  halves: tuple[str, str] | None = None, *, apart: bool = False) -> Iterator[Match]:
     """Matches of one statement; `apart` where its sum is known to be added to behind those of other statements."""
+    problem = _problem(fragment, intrinsic, options, dependences, apart=apart)
+    images = mirror_images(problem.table, intrinsic)
+    encoding = Encoding(problem.fragment, intrinsic, problem.table, options.rule, options.extents, problem.outside,
+                        partial_sums=options.partial_sums and accumulates_sum(intrinsic) and (
+                            fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves,
+                        mirrored=frozenset(at for found in images.values() for at, _ in found))
+    before, count = len(refused), 0
+    impossible = problem.impossible
+    if problem.table and not impossible:
+        for candidate in _checked(problem, encoding, images, dependences, refused):
+            yield candidate
+            count += 1
+            if options.limit is not None and count >= options.limit:
+                break
+    if not count:
+        whole = replace(encoding, mirrored=frozenset())   # for the explanation every assignment counts
+        explanations.append(explain(whole, impossible=impossible, refused=tuple(refused[before:])))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Problem:
+    """One statement and one instruction, ahead of the search.
+
+    Parameters
+    ----------
+    fragment : with the loops that stay outside in any case taken away.
+    table : the assignments of operands.
+    outside : loops that have to stay around the instruction, with the reason.
+    impossible : why there is no match, whatever goes where; "" where one may exist.
+    ordered, apart, overlapping : as in `Match`.
+    """
+
+    fragment: Fragment
+    intrinsic: Intrinsic
+    table: tuple[Assignment, ...]
+    outside: dict[str, str]
+    impossible: str
+    ordered: bool
+    apart: bool
+    overlapping: bool
+    checker: IslCheck
+
+
+def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences, *,
+             apart: bool) -> _Problem:
+    """What dependences and shapes leave of a statement, for every mapping alike."""
     table = assignments(fragment, intrinsic, options.numerics)
     ordered = intrinsic.contraction.finish is not None or not accumulates_sum(intrinsic) or (
         fragment.update.dtype.is_float and not options.numerics.reassociate)
@@ -205,52 +278,61 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
         fragment = fragment.inside(len(fragment.kept) + len(outside))
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
-    checker = IslCheck(fragment)
+    elements = (intrinsic.contraction.output, *intrinsic.contraction.inputs)
+    checker = IslCheck(fragment, shared=frozenset(e.array for e in elements if is_shared(intrinsic, e.array)))
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
-    if intrinsic.library and not fragment.is_box:
-        impossible = impossible or (f"{intrinsic.name} computes whole rectangles of iterations, and those of "
-                                    f"{fragment.statement.name} have another shape")
+    impossible = impossible or _shape_forbids(fragment, intrinsic, checker)
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
-    if not fragment.is_box and not all(vanishes(intrinsic, frozenset({e.array})) for e in intrinsic.contraction.inputs):
-        impossible = impossible or (f"the iterations of {fragment.statement.name} are no box, and one operand of "
-                                    f"{intrinsic.name} that is zero does not hide what padding would add")
     if overlapping and ordered:
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
-    images = mirror_images(table, intrinsic)
-    encoding = Encoding(fragment, intrinsic, table, options.rule, options.extents, outside,
-                        partial_sums=options.partial_sums and accumulates_sum(intrinsic) and (
-                            fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves,
-                        mirrored=frozenset(at for found in images.values() for at, _ in found))
-    extents = [g.extent for g in encoding.groups]
-    indexes = [g.indexes for g in encoding.groups]
-    count = 0
-    before = len(refused)
+    return _Problem(fragment=fragment, intrinsic=intrinsic, table=table, outside=outside, impossible=impossible,
+                    ordered=ordered, apart=apart, overlapping=overlapping, checker=checker)
+
+
+def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:
+    """Why the shape of the statement's iterations, or of the operands, suits no mapping; "" where it may."""
+    name = fragment.statement.name
+    if intrinsic.library and checker.shared:
+        return (f"several iterations of {intrinsic.name} read one element of its operand {min(checker.shared)}, and "
+                "functions read arrays in place")
+    if fragment.is_box:
+        return ""
+    if intrinsic.library:
+        return f"{intrinsic.name} computes whole rectangles of iterations, and those of {name} have another shape"
+    if all(vanishes(intrinsic, frozenset({e.array})) for e in intrinsic.contraction.inputs):
+        return ""
+    return (f"the iterations of {name} are no box, and one operand of {intrinsic.name} that is zero does not hide "
+            "what padding would add")
+
+
+def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences: Dependences,
+             refused: list[str]) -> Iterator[Match]:
+    """The solutions of an encoding that isl and the instruction's shape admit; what isl refuses is learned."""
+    fragment, intrinsic, checker = problem.fragment, problem.intrinsic, problem.checker
+    extents, indexes = [g.extent for g in encoding.groups], [g.indexes for g in encoding.groups]
     layouts = LayoutTable(fragment, intrinsic, encoding.groups)
-    own = own_dependences(fragment, dependences, ordered=ordered) if table else []
+    own = own_dependences(fragment, dependences, ordered=problem.ordered)
+    relations = Correspondence(fragment, intrinsic, grouped(intrinsic, encoding.groups), adds_up=problem.overlapping) \
+        if checker.shared else None
     output = intrinsic.output.name
-    for choice in with_images(encoding.solutions(), images) if table and not impossible else ():
+    for choice in with_images(encoding.solutions(), images):
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
-                          assignment=table[choice.assignment], table=layouts, overlapping=overlapping, ordered=ordered,
-                          apart=apart)
-        refusal = checker.refusal(candidate.assignment.held, output, indexes, choice.loops) \
+                          assignment=problem.table[choice.assignment], table=layouts, overlapping=problem.overlapping,
+                          ordered=problem.ordered, apart=problem.apart)
+        held = candidate.assignment.held
+        refusal = checker.refusal(held, output, indexes, choice.loops) \
+            or (relations.refusal(held, choice.loops) if relations is not None else None) \
             or same_tile_dependence(fragment, own, extents, choice.loops) \
-            or (checker.written_while_read(candidate.assignment.held, choice.loops) if intrinsic.library else None)
+            or (checker.written_while_read(held, choice.loops) if intrinsic.library else None)
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
-            encoding.learn(choice, refusal.loops)
-            continue
-        if why := candidate.counts_padding() or candidate.cannot_be_called():
+            encoding.learn(choice, refusal.loops, refusal.groups)
+        elif why := candidate.counts_padding() or candidate.cannot_be_called():
             refused.append(f"{candidate}: {why}")
-            continue
-        yield candidate
-        count += 1
-        if options.limit is not None and count >= options.limit:
-            break
-    if not count:
-        whole = replace(encoding, mirrored=frozenset())   # for the explanation every assignment counts
-        explanations.append(explain(whole, impossible=impossible, refused=tuple(refused[before:])))
+        else:
+            yield candidate
 
 
 __all__ = ["Choice", "Fact", "Match", "MatchOptions", "Matches", "match"]

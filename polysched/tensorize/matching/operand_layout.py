@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 
 from polysched.scop.body import Expr, Load
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
-from polysched.tensorize.description.semantics import Element, Variable
+from polysched.tensorize.description.semantics import Affine, Element, Variable
 from polysched.tensorize.matching.encoding import Group
+from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.software.fragment import Fragment
 
 
@@ -229,16 +230,29 @@ class DescribedOperand:
         """Per subscript the group that moves it, and how many steps of the fused index one step of it is."""
         extents = {d.name: d.extent for d in self.table.intrinsic.contraction.dimensions}
         found: list[tuple[int | None, int | None]] = []
-        for subscript in self.element.subscripts:
+        for subscript, size in zip(self.element.subscripts, self.variable.shape, strict=True):
             group = next((g for g, part in enumerate(self.table.groups) if subscript.names & set(part.dimensions)),
                          None)
-            if group is None or len(subscript.names) > 1:
+            if group is None or self.shared or not self._counts_through(subscript, size):
                 found.append((group, None))
                 continue
             part = self.table.groups[group].dimensions
             inner = [extents[n] for n in part[part.index(next(iter(subscript.names))) + 1:]]
             found.append((group, None if any(isinstance(e, str) for e in inner) else math.prod(map(int, inner))))
         return tuple(found)
+
+    @cached_property
+    def shared(self) -> bool:
+        """Several instances access one element; such an operand is always packed."""
+        return is_shared(self.table.intrinsic, self.name)
+
+    def _counts_through(self, subscript: Affine, size: int | str) -> bool:
+        """The subscript is one dimension of that extent and of no other subscript: a step of it is one element."""
+        names = subscript.names
+        alone = sum(bool(names & s.names) for s in self.element.subscripts) == 1
+        extent = next((d.extent for d in self.table.intrinsic.contraction.dimensions if d.name in names), None)
+        return alone and subscript == Affine(((min(names), 1),)) and (
+            isinstance(size, str) or isinstance(extent, str) or extent == size)
 
     @cached_property
     def _ragged(self) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 
 from polysched.dependence.dependences import Dependence, Dependences
-from polysched.scheduling.loop_tree import Band, Sequence, from_isl, replace_node, split_bands, to_isl, walk
+from polysched.scheduling.tree.loop_tree import Band, Sequence, from_isl, replace_node, split_bands, to_isl, walk
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, rebuild
 from polysched.scop.scop import Scop, Statement, union_map, union_set
 from polysched.tensorize.description.intrinsic import Intrinsic

@@ -11,6 +11,7 @@ from polysched.scop.body import Expr, Load, rebuild
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.matching.bodies import Assignment
 from polysched.tensorize.matching.encoding import Choice, groups
+from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.proofs.ideal import ideal_text
 
 if TYPE_CHECKING:
@@ -47,9 +48,15 @@ def with_images(choices: Iterator[Choice], images: Images) -> Iterator[Choice]:
 
 @lru_cache(maxsize=512)
 def automorphisms(intrinsic: Intrinsic) -> list[tuple[dict[str, str], tuple[int, ...]]]:
-    """Exchanges of input operands, with the exchange of groups they force, that leave the instruction as it is."""
+    """Exchanges of input operands, with the exchange of groups they force, that leave the instruction as it is.
+
+    Where instances share elements of an operand, only the one that exchanges nothing: groups index the same operands
+    there without being alike.
+    """
     contraction, parts = intrinsic.contraction, groups(intrinsic)
-    names = [e.array for e in contraction.inputs]
+    names = list(dict.fromkeys(e.array for e in contraction.inputs))
+    if any(is_shared(intrinsic, n) for n in (contraction.output.array, *names)):
+        return [({n: n for n in names}, tuple(range(len(parts))))]
     dtypes = dict(zip(names, contraction.input_dtypes, strict=True))
     found = []
     for image in itertools.permutations(names):

@@ -14,8 +14,8 @@ from dataclasses import replace
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
-from polysched.scheduling.loop_tree import Sequence, from_isl, replace_node, to_isl
-from polysched.scheduling.loop_tree import walk as walk_tree
+from polysched.scheduling.tree.loop_tree import Sequence, from_isl, replace_node, to_isl
+from polysched.scheduling.tree.loop_tree import walk as walk_tree
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Load, walk
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
 from polysched.tensorize.preparing.ordering import order_that_is_lost

@@ -30,8 +30,7 @@ def agree_on_small_numbers(fragment: Fragment, intrinsic: Intrinsic, given: Mapp
     """Whether program and instruction agree wherever types do not matter; a quick test, no proof."""
     contraction = intrinsic.contraction
     old = Load(fragment.target, fragment.update.dtype)
-    mine = substituted(contraction.update, {str(e): given[e.array] for e in contraction.inputs}, old,
-                        str(contraction.output))
+    mine = substituted(contraction.update, given, old, str(contraction.output))
     ranges = dict.fromkeys(references(fragment.update), SMALL)
     return same_function(Cast(fragment.update, INT64), Cast(mine, INT64), ranges=ranges,
                          time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL

@@ -24,10 +24,17 @@ Hiding: TypeAlias = tuple[tuple[tuple[str, tuple[str, ...], tuple[int, ...], dic
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why isl refuses, and the loops whose places are to blame."""
+    """Why isl refuses, and the loops whose places are to blame.
+
+    Parameters
+    ----------
+    groups : not even more loops in other places would help, unless those of these groups change; empty where nothing
+        helps as long as the loops have these places.
+    """
 
     reason: str
     loops: frozenset[str]
+    groups: tuple[int, ...] = ()
 
 
 def fused_index(fragment: Fragment, loops: Sequence[str]) -> str:
@@ -45,9 +52,15 @@ class IslCheck:
 
     Each group's loops must be recoverable from its fused index; given that, an operand must not change with the loops
     of groups that do not index it, and the result's lanes must hold different elements.
+
+    Parameters
+    ----------
+    shared : operands with elements that several instances access; `correspondence` has the whole relation of these,
+        and their places hide no padding.
     """
 
     fragment: Fragment
+    shared: frozenset[str] = frozenset()
     answers: dict[tuple[str, frozenset[str]], bool] = field(default_factory=dict)
     asked: dict[tuple[str, ...], dict[Hidden, bool]] = field(default_factory=dict)
     apart: dict[tuple[tuple[str, ...], ...], bool] = field(default_factory=dict)
@@ -80,15 +93,17 @@ class IslCheck:
             if not agree:
                 return Refusal(f"operand {operand} would need two elements at one place", _together(hidden))
         lanes = tuple([loops[g] for g in shown])
-        if not self.differ(lanes):
+        if output not in self.shared and not self.differ(lanes):
             return Refusal("two places of the result would hold the same element, so one sum is lost",
                            _together(lanes))
         if self.fragment.is_box:
             return None
         kept = frozenset(self.fragment.kept)
         views = [kept | self.fragment.loops_of(e) | _together(
-            tuple(m for m, i in zip(loops, indexes, strict=True) if o in i)) for o, e in operands.items()]
-        return _padding(self.fragment, [*views, self.written | kept], frozenset(names))
+            tuple(m for m, i in zip(loops, indexes, strict=True) if o in i))
+            for o, e in operands.items() if o not in self.shared]
+        views += [] if output in self.shared else [self.written | kept]
+        return _padding(self.fragment, views, frozenset(names))
 
     def written_while_read(self, operands: Mapping[str, Expr], loops: Sequence[tuple[str, ...]]) -> Refusal | None:
         """Refuse calls of a function that would find elements of an input in its result; no such function allows that.
@@ -116,7 +131,7 @@ class IslCheck:
         if id(operands) not in self.hidings:   # the same for all mappings of one assignment
             read = (*((o, (*self.references(e), *self.iterators(e))) for o, e in operands.items()), (output, self.own))
             hiding = tuple((o, used, tuple(g for g, i in enumerate(indexes) if o not in i),
-                            self.asked.setdefault(used, {})) for o, used in read)
+                            self.asked.setdefault(used, {})) for o, used in read if o not in self.shared)
             shown = tuple(g for g, i in enumerate(indexes) if output in i)
             self.hidings[id(operands)] = (operands, (hiding, shown))
         return self.hidings[id(operands)][1]

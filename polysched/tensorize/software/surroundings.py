@@ -13,7 +13,17 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, Filter, LoopTree, Mark, Node, Sequence, from_isl, split_bands, to_isl
+from polysched.scheduling.tree.loop_tree import (
+    Band,
+    Filter,
+    LoopTree,
+    Mark,
+    Node,
+    Sequence,
+    from_isl,
+    split_bands,
+    to_isl,
+)
 from polysched.scop.body import (
     Assign,
     BodyStatement,

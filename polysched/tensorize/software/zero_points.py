@@ -1,6 +1,7 @@
 """Zero points of quantised products, taken out of the product so that narrow operands are left.
 
 Rewrite:  c += (a + x) * (b + y)  ->  c += a * b;  c += y * sum(a) + x * sum(b) + n * x * y   (behind the product)
+          c += a * b (both signed)  ->  c += (a + 128) * b;  c += -128 * sum(b)                 (behind the product)
 
 x and y do not change within the reduction, sums run over it, n is its length.  Integers wrap modulo 2^w, so both sides
 are the same function; `same_function` proves it for one term, linearity gives the sum.
@@ -48,20 +49,20 @@ class Correction:
 
 
 def without_zero_points(fragment: Fragment) -> Iterator[list[tuple[Expr, Correction]]]:
-    """The update with the offsets taken out of its product, and what corrects it; nothing when there are none.
+    """The update with the offsets taken out of its product, and what corrects it; nothing for what is no product.
 
     First with the elements as they are.  Then with one or both moved by half of their range, so that unsigned ones are
-    signed and the other way: `a + x` is `(a - 128) + (x + 128)`, and the pass behind the product is there anyway.
+    signed and the other way: `a + x` is `(a - 128) + (x + 128)`, where x is nothing for a product of plain elements.
     """
     dtype, update = fragment.update.dtype, fragment.update
     old = Load(fragment.target, dtype)
     if not dtype.is_integer or not fragment.is_box:
         return
-    parts = _factored(fragment, old)
+    parts = _factored(fragment, old) or _expanded(fragment)
     if parts is None:
         return
     ways = [[part, *_of_the_other_sign(part)] for part in parts]
-    for moved in range(3):
+    for moved in range(int(_is_plain(parts)), 3):
         found = []
         for pair in itertools.product(*ways):
             if sum(p not in parts for p in pair) == moved and (core := _core(update, old, *pair)) is not None:
@@ -104,7 +105,9 @@ def factored(fragment: Fragment) -> Expr | None:
     Offsets do not change within the reduction.
     """
     dtype, old = fragment.update.dtype, Load(fragment.target, fragment.update.dtype)
-    if not dtype.is_integer or _factored(fragment, old) is not None or (parts := _expanded(fragment)) is None:
+    if not dtype.is_integer or ((found := _factored(fragment, old)) is not None and not _is_plain(found)):
+        return None
+    if (parts := _expanded(fragment)) is None or _is_plain(parts):
         return None
     left, right = (value if offset is None else Binary("+", value, offset, dtype) for value, offset in parts)
     whole = Binary("+", old, Binary("*", left, right, dtype), dtype)
@@ -120,9 +123,14 @@ def _factored(fragment: Fragment, old: Load) -> tuple[Part, Part] | None:
     if not isinstance(product, Binary) or product.op != "*" or product.dtype.bits != dtype.bits:
         return None
     (left, x), (right, y) = (_split(fragment, side) for side in (product.left, product.right))
-    if (x is None and y is None) or any(isinstance(e, Load) and e.reference == fragment.target for e in walk(product)):
+    if any(isinstance(e, Load) and e.reference == fragment.target for e in walk(product)):
         return None
     return (left, x), (right, y)
+
+
+def _is_plain(parts: tuple[Part, Part]) -> bool:
+    """Nothing is added to either factor."""
+    return all(offset is None for _, offset in parts)
 
 
 def _expanded(fragment: Fragment) -> tuple[Part, Part] | None:
@@ -145,7 +153,7 @@ def _expanded(fragment: Fragment) -> tuple[Part, Part] | None:
             return None
         offsets.append(_sum(fragment, loads, terms))
     left, right = (_typed(loads[n], fragment) for n in products[0])
-    return None if offsets == [None, None] else ((left, offsets[0]), (right, offsets[1]))
+    return (left, offsets[0]), (right, offsets[1])
 
 
 def _sum(fragment: Fragment, loads: Mapping[str, Load],

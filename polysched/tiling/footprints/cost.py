@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence
 from polysched.scop.scop import Scop, Statement
 from polysched.tiling.footprints.strides import Stride, advance, kind_of, movements
 from polysched.tiling.tree.distribute import sets_of, statement_names

@@ -20,7 +20,7 @@ from math import prod
 
 import islpy as isl
 
-from polysched.scheduling.linear_algebra import null_space
+from polysched.scheduling.solving.linear_algebra import null_space
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.nest import Nest

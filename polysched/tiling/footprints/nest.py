@@ -9,7 +9,7 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.parameter_sizes import largest_parameters
-from polysched.scheduling.loop_tree import multi_union_pw_aff
+from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters

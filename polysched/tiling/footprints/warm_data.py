@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polysched.scheduling.loop_tree import Band
+from polysched.scheduling.tree.loop_tree import Band
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.parameter_sizes import largest_parameters
-from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
+from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.balance import first_share, uneven_share

@@ -13,8 +13,8 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
-from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, from_isl
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, from_isl
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop

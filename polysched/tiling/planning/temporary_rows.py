@@ -12,7 +12,7 @@ from functools import partial
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import multi_union_pw_aff
+from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop, union_map
 from polysched.tiling.tree.distribute import statement_names

@@ -13,8 +13,8 @@ from math import gcd
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, multi_union_pw_aff
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, multi_union_pw_aff
 from polysched.scop.points import fix_parameters
 from polysched.tiling.footprints.nest import extent_along, free_loops, sizes_of
 from polysched.tiling.footprints.point_count import point_count

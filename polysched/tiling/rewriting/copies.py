@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 import islpy as isl
 import numpy as np
 
-from polysched.scheduling.loop_tree import (
+from polysched.scheduling.marks import Copy, LoopMark, Role
+from polysched.scheduling.tree.loop_tree import (
     Band,
     Node,
     children,
@@ -27,7 +28,6 @@ from polysched.scheduling.loop_tree import (
     walk,
     with_children,
 )
-from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.scop import Access, Scop, Statement
 from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.footprints.references import Reference, reference_of

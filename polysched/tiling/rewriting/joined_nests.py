@@ -22,8 +22,8 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, Node, Sequence, children, with_children
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree.loop_tree import Band, Node, Sequence, children, with_children
 from polysched.scop.scop import Scop
 from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.tree.distribute import statement_names

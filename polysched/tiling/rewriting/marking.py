@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from polysched.scheduling.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
 from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.options import TilingOptions

@@ -10,8 +10,8 @@ from math import gcd
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Leaf, Node, Sequence, multi_union_pw_aff
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree.loop_tree import Leaf, Node, Sequence, multi_union_pw_aff
 from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.tree.distribute import sets_of, statement_groups, statement_names
 from polysched.tiling.tree.loops import Loop, block_of, enter, nest

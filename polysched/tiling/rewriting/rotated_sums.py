@@ -22,7 +22,9 @@ from graphlib import CycleError, TopologicalSorter
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import (
+from polysched.scheduling.marks import LoopMark
+from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.loop_tree import (
     Band,
     Node,
     Sequence,
@@ -32,8 +34,6 @@ from polysched.scheduling.loop_tree import (
     to_isl,
     with_children,
 )
-from polysched.scheduling.marks import LoopMark
-from polysched.scheduling.schedule import Schedule
 from polysched.scop.body import Assign
 from polysched.scop.scop import Scop, union_map
 from polysched.target.target import CorePorts

@@ -20,8 +20,8 @@ from math import prod
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, Leaf, Node, Sequence
 from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.tree.loop_tree import Band, Leaf, Node, Sequence
 from polysched.scop.scop import Scop
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import nest_of

@@ -36,8 +36,18 @@ from itertools import chain, combinations, pairwise
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, Filter, Leaf, LoopTree, Mark, Node, Sequence, children, with_children
 from polysched.scheduling.marks import Gaps, LoopMark, Role
+from polysched.scheduling.tree.loop_tree import (
+    Band,
+    Filter,
+    Leaf,
+    LoopTree,
+    Mark,
+    Node,
+    Sequence,
+    children,
+    with_children,
+)
 from polysched.tiling.shapes.diamond import Faces
 from polysched.tiling.tree.distribute import statement_groups
 from polysched.tiling.tree.loops import Loop, block_of, enter, nest

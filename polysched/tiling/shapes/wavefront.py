@@ -7,8 +7,8 @@ from math import gcd
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import multi_union_pw_aff
 from polysched.scheduling.marks import Role
+from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.tiling.tree.distribute import sets_of
 from polysched.tiling.tree.loops import Loop
 from polysched.tiling.tree.position import Position, inside, is_independent

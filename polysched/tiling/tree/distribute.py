@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Leaf, Node, Sequence
+from polysched.scheduling.tree.loop_tree import Leaf, Node, Sequence
 from polysched.tiling.tree.loops import Loop, nest
 from polysched.tiling.tree.position import Position, branch, is_independent
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, walk
+from polysched.scheduling.tree.loop_tree import Band, walk
 from polysched.scop.budget import with_budget
 from polysched.scop.points import box_size, fix_parameters
 from polysched.tiling.tree.distribute import sets_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import Band, Leaf, Node, walk
 from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.tree.loop_tree import Band, Leaf, Node, walk
 from polysched.tiling.tree.position import Position, inside
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
-from polysched.scheduling.loop_tree import (
+from polysched.scheduling.tree.loop_tree import (
     Band,
     Filter,
     Leaf,

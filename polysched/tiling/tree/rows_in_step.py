@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.scheduling.loop_tree import multi_union_pw_aff
+from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.budget import with_budget
 from polysched.tiling.tree.position import Position, inside
 

@@ -8,7 +8,7 @@ import pytest
 import polysched
 from polysched.errors import UsageError
 from polysched.pipeline import source_to_source
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop.expression import build, compute, placeholder
 from polysched.target import find_compiler
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polysched
-from polysched.measure.instance_trace import verify_order
+from polysched.measure.programs.instance_trace import verify_order
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 

@@ -9,7 +9,7 @@ import islpy as isl
 import pytest
 
 from polysched.emit_c.scalar_code.size_text import size_text
-from polysched.measure.building import compile_shared
+from polysched.measure.processes.building import compile_shared
 from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters
 from polysched.target import find_compiler

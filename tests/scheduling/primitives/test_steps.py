@@ -6,7 +6,6 @@ import pytest
 from polysched.dependence import analyse
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling import steps
-from polysched.scheduling.loop_tree import from_isl, to_isl
 from polysched.scheduling.primitives import (
     STEPS,
     Distribute,
@@ -28,6 +27,7 @@ from polysched.scheduling.primitives import (
 )
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.loop_tree import from_isl, to_isl
 from polysched.scop.points import instances_in_order
 from tests.scop_builder import build_scop
 

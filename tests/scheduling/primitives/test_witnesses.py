@@ -12,7 +12,6 @@ import pytest
 from polysched.dependence import analyse
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.scheduling import steps
-from polysched.scheduling.loop_tree import to_isl
 from polysched.scheduling.primitives import (
     ComputeAt,
     Distribute,
@@ -35,6 +34,7 @@ from polysched.scheduling.primitives import (
 )
 from polysched.scheduling.primitives.step import Step
 from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.loop_tree import to_isl
 from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters, instances_in_order, points_of
 from polysched.scop.scop import Scop

@@ -7,7 +7,7 @@ import pytest
 
 from polysched.errors import UnsupportedScopError
 from polysched.pipeline import transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import all_from_c_file
 from tests.scop.c_frontend.compiled_c import compile_library
 

@@ -8,7 +8,7 @@ import pytest
 from polysched.dependence import analyse
 from polysched.emit_c import emit, splice
 from polysched.pipeline import transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import ALGORITHMS
 from polysched.scop import from_c_text
 from polysched.scop.interpreter import execute

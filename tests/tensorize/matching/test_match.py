@@ -44,10 +44,17 @@ def explained(found: Matches) -> str:
 
 
 def test_the_operand_type_is_named_with_the_rewrite() -> None:
-    text = explained(match(product("int32_t", "uint8_t", "uint8_t"), find_intrinsic("vpdpbusd")))
+    triangle = program("int n, int32_t C[n][n], uint8_t A[n][n], uint8_t B[n][n]", PRODUCT.replace("k < n", "k <= i"))
+    text = explained(match(triangle, find_intrinsic("vpdpbusd")))
     assert "operand B: the program has uint8, vpdpbusd wants int8" in text
     assert "nearest miss: 1 fact away" in text
     assert "use (x - 128) and add 128 times the sum of the other operand" in text
+
+
+def test_the_rewrite_is_done_for_boxes() -> None:
+    found = match(product("int32_t", "uint8_t", "uint8_t"), find_intrinsic("vpdpbusd"))
+    assert found.count
+    assert found.matches[0].to_json()["zero_points"]
 
 
 def test_following_the_rewrite_gives_a_match() -> None:

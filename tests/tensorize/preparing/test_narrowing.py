@@ -10,9 +10,9 @@ import pytest
 from polysched.emit_c import splice
 from polysched.fuzz.checking import Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Configuration
-from polysched.measure.inputs import WHOLE
+from polysched.measure.programs.inputs import WHOLE
 from polysched.pipeline import analysed, optimize
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
 from polysched.tensorize import Matches, find_intrinsic, match

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polysched.pipeline import transform_file
-from polysched.pipeline_options import PipelineOptions
+from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler
 from polysched.tensorize import find_intrinsic, match

@@ -11,7 +11,7 @@ import pytest
 from polysched.dependence import analyse
 from polysched.emit_c import CSource, EmitOptions, emit, emit_function, splice
 from polysched.scheduling import pluto
-from polysched.scheduling.loop_tree import Sequence, from_isl
+from polysched.scheduling.tree.loop_tree import Sequence, from_isl
 from polysched.scop import from_c_text
 from polysched.scop.expression import axis, build, compute, placeholder, sum
 from polysched.target.target import Target

@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 import polysched
-from polysched.scheduling.loop_tree import Band, Sequence, from_isl, walk
+from polysched.scheduling.tree.loop_tree import Band, Sequence, from_isl, walk
 from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters
 from polysched.target.target import CacheLevel, Target

@@ -5,9 +5,9 @@ import pytest
 from polysched.dependence.analysis import analyse
 from polysched.dependence.legality import violation
 from polysched.pipeline import PipelineOptions, optimize
-from polysched.scheduling.loop_tree import Band, children, from_isl, walk
 from polysched.scheduling.original import original
 from polysched.scheduling.schedule import Schedule
+from polysched.scheduling.tree.loop_tree import Band, children, from_isl, walk
 from polysched.scop import from_c_text
 from polysched.target.target import CorePorts
 from polysched.tiling.rewriting.rotated_sums import rotate_sums

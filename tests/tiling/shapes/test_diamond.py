@@ -7,7 +7,7 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.scheduling import SchedulerOptions, pluto
-from polysched.scheduling.loop_tree import from_isl, multi_union_pw_aff
+from polysched.scheduling.tree.loop_tree import from_isl, multi_union_pw_aff
 from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters, points_of
 from polysched.target.target import CacheLevel, Target

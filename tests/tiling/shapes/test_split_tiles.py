@@ -14,7 +14,7 @@ from polysched import PipelineOptions, optimize
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
 from polysched.scheduling import pluto
-from polysched.scheduling.loop_tree import from_isl
+from polysched.scheduling.tree.loop_tree import from_isl
 from polysched.scop import from_c_text
 from polysched.target import host
 from polysched.tiling import TilingOptions, tile

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polysched import PipelineOptions, optimize
-from polysched.scheduling.loop_tree import Band, from_isl, walk
+from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop import from_c_text
 from tests.emit_c.compiled import load
 

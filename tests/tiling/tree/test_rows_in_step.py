@@ -8,7 +8,7 @@ import pytest
 
 from polysched.dependence import analyse
 from polysched.scheduling import original, pluto
-from polysched.scheduling.loop_tree import from_isl
+from polysched.scheduling.tree.loop_tree import from_isl
 from polysched.scop import from_c_text
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile

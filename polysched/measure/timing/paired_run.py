@@ -1,0 +1,260 @@
+"""The child process that verifies one function against another and then times both, in alternation.
+
+Started by `measure.isolation.run_isolated` as `python -m polysched.measure.timing.paired_run REQUEST REPORTS`; the
+request is made by `measure.compare_and_time`.  Both functions work on the same memory, so that neither has the
+better pages.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polysched.measure.processes.child_side import Reporter, start
+from polysched.measure.processes.perf_counters import PerfCounters, counted
+from polysched.measure.programs.comparison import ArrayComparison, compare
+from polysched.measure.programs.inputs import (
+    FLOATS,
+    STORAGE_TYPES,
+    GuardedArray,
+    NDArray,
+    allocate,
+    fill,
+    perturb,
+    set_elements,
+)
+from polysched.measure.timing.cold_cache import FlushMemory, flush_from
+
+PERTURBATION_ROUNDOFFS = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """One value that the functions read or write: an argument, a global, or the result."""
+
+    name: str
+    dtype: str
+    origin: str
+    index_extent: int | None
+    value: int | float | None
+    guarded: GuardedArray | None
+    work: dict[str, NDArray]
+    pristine: NDArray
+    kept: bool = False
+    elements: list[tuple[list[int], int]] = field(default_factory=list)
+
+    @property
+    def filled(self) -> bool:
+        return self.value is None and self.origin != "result" and not self.kept
+
+
+class Program:
+    """One of the two shared objects."""
+
+    def __init__(self, name: str, path: str, timer: ctypes.CDLL) -> None:
+        self.name = name
+        self._library = ctypes.CDLL(path)
+        self._library.polysched_address.restype = ctypes.c_void_p
+        self._timed = timer.polysched_timed
+        self._call = ctypes.cast(self._library.polysched_call, ctypes.c_void_p)
+        self._slots: Any = None
+
+    def address(self, index: int) -> int:
+        """Where the global number `index` stands."""
+        return int(self._library.polysched_address(ctypes.c_int(index)))
+
+    def bind(self, places: list[Place]) -> None:
+        """Use these places as the slots of every call."""
+        self._slots = (ctypes.c_void_p * max(1, len(places)))(*(p.work[self.name].ctypes.data for p in places))
+
+    def run(self, counters: PerfCounters) -> dict[str, Any]:
+        """Call once; the fields of a `measure.statistics.Sample`."""
+        out = (ctypes.c_double * 3)()
+        switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        before = counters.read()
+        self._timed(self._call, self._slots, out)
+        after = counters.read()
+        return {"wall_seconds": out[0], "thread_cpu_seconds": out[1], "process_cpu_seconds": out[2],
+                "involuntary_switches": resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches,
+                "counters": counted(before, after)}
+
+
+def make_places(described: list[dict[str, Any]], programs: list[Program]) -> list[Place]:
+    """Memory for every place; globals stay where each program has them."""
+    places: list[Place] = []
+    for index, item in enumerate(described):
+        shape, dtype, origin = tuple(item["shape"]), item["dtype"], item["origin"]
+        guarded, kept = None, False
+        if origin == "global":
+            work = {p.name: _view(p.address(item["global_index"]), dtype, shape) for p in programs}
+            first = work[programs[0].name]
+            kept = item["value"] is None and (item["constant"] or bool(first.any()))
+        else:
+            guarded = allocate(dtype, shape)
+            work = {p.name: guarded.values for p in programs}
+        pristine = next(iter(work.values())).copy()
+        assert len(places) == index
+        places.append(Place(item["name"], dtype, origin, item["index_extent"], item["value"], guarded, work,
+                            pristine, kept, item["elements"]))
+    return places
+
+
+def _view(address: int, dtype: str, shape: tuple[int, ...]) -> NDArray:
+    storage = np.dtype(STORAGE_TYPES[dtype])
+    byte_count = int(np.prod(shape, dtype=np.int64)) * storage.itemsize
+    memory = (ctypes.c_uint8 * byte_count).from_address(address)
+    return np.ctypeslib.as_array(memory).view(storage).reshape(shape)
+
+
+def restore(places: list[Place], program: Program) -> None:
+    """Put the input values back where this program finds them."""
+    for place in places:
+        work = place.work[program.name]
+        if work.flags.writeable and not (place.kept and np.array_equal(work, place.pristine)):
+            np.copyto(work, place.pristine)
+
+
+class Session:
+    """Everything of one child: the programs, the places, and the reference's results."""
+
+    def __init__(self, request: dict[str, Any], reporter: Reporter) -> None:
+        self.request = request
+        self.reporter = reporter
+        timer = ctypes.CDLL(request["timer"])
+        self.counters = PerfCounters()
+        reporter.phase("loading the compiled code")
+        self.original = Program("original", request["original"], timer)
+        self.candidate = Program("transformed", request["transformed"], timer)
+        reporter.phase("allocating the arrays")
+        self.places = make_places(request["places"], [self.original, self.candidate])
+        self.reference: list[NDArray] = [np.empty_like(p.pristine) for p in self.places]
+        flush = flush_from(request["flush"].split())
+        self.cold = FlushMemory(flush) if flush is not None else None
+        for program in (self.original, self.candidate):
+            program.bind(self.places)
+
+    def run(self, program: Program) -> dict[str, Any]:
+        """Restore the inputs, call, and check that nothing around the arrays was overwritten."""
+        restore(self.places, program)
+        if self.cold is not None:
+            self.cold.walk()
+        return program.run(self.counters)
+
+    def checked_run(self, program: Program) -> None:
+        """Run once outside any timing; report a write outside an array and stop."""
+        self.reporter.phase(f"running the {program.name} code")
+        self.run(program)
+        for place in self.places:
+            if place.guarded is not None and not place.guarded.guards_intact():
+                self.reporter.report(out_of_bounds={"array": place.name, "program": program.name})
+                self.reporter.report(end="finished")
+                sys.exit(0)
+
+    def prepare(self) -> dict[str, Any]:
+        """Choose the first recipe under which the reference changes something, finite, and amplifies no rounding.
+
+        When none is, the one that amplifies least is used, and the numbers say so.
+        """
+        has_floats = any(p.dtype in FLOATS and p.filled for p in self.places)
+        tried: list[dict[str, Any]] = []
+        for recipe in self.request["recipes"]:
+            conditioning = self._try_recipe(recipe, has_floats=has_floats)
+            tried.append(conditioning)
+            if conditioning["suits"]:
+                return conditioning
+        best = min(tried, key=lambda c: (not c["changes"], c["not_finite"], c["amplified"]))
+        if best is not tried[-1]:
+            self._try_recipe(best["recipe"], has_floats=has_floats)
+        return best
+
+    def _try_recipe(self, recipe: str, *, has_floats: bool) -> dict[str, Any]:
+        """Fill by a recipe, run the reference, keep its results, and see what a tiny change of the inputs does."""
+        seed = self.request["seed"]
+        for place in self.places:
+            if place.value is not None:
+                place.pristine[...] = place.value
+            elif place.filled:
+                fill(place.pristine, place.dtype, name=place.name, recipe=recipe, seed=seed,
+                     index_extent=place.index_extent)
+            set_elements(place.pristine, place.elements)
+        self.checked_run(self.original)
+        for place, result in zip(self.places, self.reference, strict=True):
+            np.copyto(result, place.work["original"])
+        amplified = 0.0
+        left = self.compare_with("original")
+        not_finite, changes_any = sum(c.not_finite for c in left), any(c.changed for c in left)
+        if has_floats and not not_finite:
+            kept = [p.pristine.copy() if p.dtype in FLOATS and p.filled else None for p in self.places]
+            for place, copy in zip(self.places, kept, strict=True):
+                if copy is not None:
+                    perturb(place.pristine, place.dtype, name=place.name, seed=seed, roundoffs=PERTURBATION_ROUNDOFFS)
+            self.checked_run(self.original)
+            changes = self.compare_with("original")
+            amplified = max((c.largest_relative for c in changes), default=0.0)
+            suits = not any(c.mismatches for c in changes)
+            for place, copy in zip(self.places, kept, strict=True):
+                if copy is not None:
+                    np.copyto(place.pristine, copy)
+        else:
+            suits = not not_finite
+        return {"recipe": recipe, "suits": suits and changes_any, "changes": changes_any, "not_finite": not_finite,
+                "amplified": amplified}
+
+    def compare_with(self, program_name: str) -> list[ArrayComparison]:
+        """Compare what a program left in every place with the reference."""
+        return [compare(place.name, place.dtype, reference=reference, result=place.work[program_name],
+                        pristine=place.pristine, tolerance=self.request["tolerance"])
+                for place, reference in zip(self.places, self.reference, strict=True)
+                if place.origin == "result" or place.value is None]
+
+    def verify(self, *, when: str) -> bool:
+        """Run the candidate and report the comparison; whether it passed."""
+        self.checked_run(self.candidate)
+        self.reporter.phase("comparing the results")
+        compared = self.compare_with(self.candidate.name)
+        self.reporter.report(compared=[asdict(c) for c in compared], when=when)
+        return not any(c.mismatches for c in compared)
+
+    def time_pairs(self) -> None:
+        """Alternate the two programs, the first of a pair changing from pair to pair."""
+        pairs, budget, least = (self.request[k] for k in ("pairs", "budget_seconds", "least_pairs"))
+        self.reporter.phase("timing")
+        started = time.monotonic()
+        for number in range(-self.request["warmups"], pairs):
+            order = [self.original, self.candidate]
+            if number % 2:
+                order.reverse()
+            samples = {program.name: self.run(program) for program in order}
+            self.reporter.report(warmup=number < 0, samples=samples)
+            if number + 1 >= least and time.monotonic() - started > budget:
+                break
+
+
+def main() -> None:
+    """Verify, then time; every step is reported."""
+    request, reporter = start(sys.argv)
+    if request["cpus"]:
+        os.sched_setaffinity(0, request["cpus"])
+    try:
+        session = Session(request, reporter)
+        reporter.report(conditioning=session.prepare())
+        right = session.verify(when="first run") and session.verify(when="with threads running")
+        if right and request["pairs"]:
+            session.time_pairs()
+            session.verify(when="after the timing")
+    except MemoryError:
+        reporter.report(end="memory")
+        return
+    reporter.report(end="finished")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

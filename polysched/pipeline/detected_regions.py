@@ -1,0 +1,71 @@
+"""The regions that `--autodetect` finds: which of them every stage accepts."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from polysched.emit_c import untestable
+from polysched.errors import PolyschedError, SourceLocation, UnsupportedScopError, UsageError
+from polysched.scop.scop import Scop
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class DetectedRegions(Generic[Result]):
+    """All stages for the regions that are found; for smaller ones where a stage refuses the largest.
+
+    So it is with a region that takes for granted what no test can tell, unless it was said that nothing needs a test.
+
+    Parameters
+    ----------
+    run : all stages for one region.
+    trusted : nothing needs a test at run time, or the user wants the tests that there can be.
+    regions : what the stages made of the regions that they accept, in textual order.
+    seconds : what the stages took.
+    first_refusal : why the first region that was found is not transformed as a whole.
+    """
+
+    run: Callable[[Scop], Result]
+    trusted: bool
+    regions: list[Result] = field(default_factory=list)
+    seconds: float = 0.0
+    first_refusal: PolyschedError | None = None
+
+    def judge(self, scop: Scop) -> PolyschedError | None:
+        """Run the stages; why one of them refuses the region, None where all of them accept it.
+
+        Raises
+        ------
+        UsageError : the options are at fault, not the region.
+        """
+        started = time.perf_counter()
+        try:
+            if not self.trusted:
+                _check_testable(scop)
+            self.regions.append(self.run(scop))
+        except UsageError:
+            raise
+        except PolyschedError as error:
+            logger.info("not as a whole: %s", error)
+            self.first_refusal = self.first_refusal or error
+            return error
+        finally:
+            self.seconds += time.perf_counter() - started
+        return None
+
+
+def _check_testable(scop: Scop) -> None:
+    """Refuse a region that takes for granted what no test at run time can tell."""
+    if found := untestable(scop):
+        line = scop.statements[0].line if scop.statements else 0
+        path = scop.source.path if scop.source is not None else scop.name
+        raise UnsupportedScopError(
+            "nobody promised what transforming these loops takes for granted, and no test can tell it",
+            where=SourceLocation(path, line), witness=found[0].text, hint="--no-guard takes it for granted")

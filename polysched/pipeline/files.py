@@ -1,0 +1,120 @@
+"""Source to source: every region of a C file, or one region of any origin."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polysched.emit_c import splice
+from polysched.errors import UnsupportedScopError, UsageError
+from polysched.pipeline.detected_regions import DetectedRegions
+from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.timing import timed
+from polysched.pipeline.unchanged import told_unchanged
+from polysched.pipeline.way import optimized_region
+from polysched.scop import all_from_c_file, from_c_file
+from polysched.scop.scop import Scop
+from polysched.tiling.planning.by_hand import refuse_unused
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TransformedFile:
+    """A C file with all its regions replaced.
+
+    Parameters
+    ----------
+    path : as the user named it.
+    text : the whole file; outside the regions as it was, byte for byte.
+    regions : one per region, in textual order.
+    seconds : wall time of reading the file, and of putting the regions back.
+    """
+
+    path: Path
+    text: str
+    regions: tuple[Optimized, ...]
+    seconds: Mapping[str, float]
+
+
+def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None, *,
+             alone: bool = True) -> Optimized:
+    """All stages for one region: a Scop, or the only region of a C file.
+
+    Example
+    -------
+    >>> optimized = polysched.optimize("gemm.c", polysched.PipelineOptions(tile=32))  # doctest: +SKIP
+    >>> print(optimized.text)  # doctest: +SKIP
+
+    Parameters
+    ----------
+    alone : the region is all of the program: a choice by hand that none of its bands can use is refused.
+
+    Raises
+    ------
+    PolyschedError : any stage refuses.
+    """
+    options = options or PipelineOptions()
+    seconds: dict[str, float] = {}
+    if isinstance(path_or_scop, Scop):
+        scop = path_or_scop
+    else:
+        scop = timed(seconds, "scop", lambda: from_c_file(
+            str(path_or_scop), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
+            pure=options.pure, autodetect=options.autodetect))
+    check_packed(options, (scop,))
+    made = optimized_region(scop, options, seconds)
+    if alone:
+        refuse_unused([made.tiled.unused])
+    return made
+
+
+def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
+    """Refuse names of arrays to pack that no region has.
+
+    Raises
+    ------
+    UsageError : with the first of them.
+    """
+    arrays = {array.name for scop in scops for array in scop.arrays if not array.is_scalar}
+    if unknown := sorted(set(options.packed or ()) - arrays):
+        raise UsageError(f"no array {unknown[0]} to pack", where=", ".join(scop.name for scop in scops),
+                         hint=f"arrays are {', '.join(sorted(arrays)) or 'none'}")
+
+
+def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:
+    """All stages for every region of a C file.
+
+    Raises
+    ------
+    PolyschedError : the file has no region, or any stage refuses.
+    """
+    options = options or PipelineOptions()
+    seconds: dict[str, float] = {}
+    detected = DetectedRegions(lambda scop: optimized_region(scop, options, {}), trusted=options.guard is not None)
+    try:
+        scops = timed(seconds, "scop", lambda: all_from_c_file(
+            str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
+            pure=options.pure, autodetect=options.autodetect, judge=detected.judge))
+    except UnsupportedScopError as error:
+        raise detected.first_refusal or error from None
+    seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
+    assert scops
+    assert scops[0].source is not None
+    text = scops[0].source.text
+    check_packed(options, scops)
+    regions = tuple(detected.regions) if options.autodetect else tuple(
+        optimized_region(scop, options, {}) for scop in scops)
+    refuse_unused([region.tiled.unused for region in regions])
+    for line in filter(None, map(told_unchanged, regions)):
+        logger.warning("%s", line)
+    result = timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
+    return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)
+
+
+def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:
+    """The text of a C file with every region optimized, everything else as it was."""
+    return transform_file(path, options).text

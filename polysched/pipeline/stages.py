@@ -1,0 +1,86 @@
+"""One function per stage, for whoever wants to call them one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from polysched.dependence import analyse
+from polysched.dependence.collapsing import collapse_rows
+from polysched.dependence.dependences import Dependences
+from polysched.dependence.expansion import Expansion, expand_temporaries
+from polysched.dependence.idle_statements import without_idle_statements
+from polysched.dependence.substitution import substitute_temporaries
+from polysched.pipeline.options import PipelineOptions
+from polysched.scheduling import ALGORITHMS, by_strategy
+from polysched.scheduling.schedule import Schedule
+from polysched.scop.scop import Scop
+from polysched.tensorize.preparing.narrowing import narrow_sums
+from polysched.tiling.best_schedule import NAME as BEST
+from polysched.tiling.best_schedule import best
+
+if TYPE_CHECKING:
+    pass
+
+
+
+def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, inputs: bool = False,
+             reductions: Literal["keep", "exact", "reassociate"] = "keep", vector_bytes: int = 0,
+             row_loss: Callable[[int], float] | None = None,
+             but: frozenset[str] = frozenset(), for_instructions: bool = False,
+             values: Callable[[Dependences], Dependences] | None = None,
+             known: Dependences | None = None) -> Expansion:
+    """The dependences that every command schedules by: of the program with expanded temporaries, if it has any.
+
+    The options are those of `analyse`; memory-based dependences say too little to expand anything.
+
+    Parameters
+    ----------
+    vector_bytes : loops over rows that end within a vector of so many bytes are collapsed first; 0 for none.
+    row_loss : as for `collapse_rows`.
+    but : temporaries to leave as they are.
+    for_instructions : scalars are replaced by their values, so that a body is one statement, sums are no wider than
+        their values, and loops stay loops.
+    values : replaces scalars by their values before anything is expanded.
+    known : as for `analyse`; `Expansion.given` of this program with other options.
+
+    Raises
+    ------
+    BudgetExceededError : the dependences need more isl operations than there are.
+    """
+    plain = not inputs and reductions == "keep"
+    if not expand or not value_based:
+        return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
+    dependences = given = analyse(without_idle_statements(scop), known=known)
+    if for_instructions:
+        dependences = narrow_sums(substitute_temporaries(dependences))
+    elif values is not None:
+        dependences = values(dependences)
+    dependences, collapsed = collapse_rows(dependences, vector_bytes, row_loss)
+    expansion = replace(expand_temporaries(dependences, but=but, write_out=not for_instructions), collapsed=collapsed,
+                        given=given)
+    return expansion if plain else replace(expansion, dependences=analyse(
+        expansion.dependences.scop, inputs=inputs, reductions=reductions))
+
+
+def scheduled(dependences: Dependences, options: PipelineOptions, *, input_dependences: bool = False,
+              parameters: Mapping[str, int] | None = None) -> Schedule:
+    """The schedule by the strategy or the scheduler of the options; `best` tiles its candidates to compare them.
+
+    Parameters
+    ----------
+    input_dependences : keep reads of one element close together, too; they must have been analysed.
+    parameters : values that the model of `best` assumes for parameters.
+
+    Raises
+    ------
+    PolyschedError : the scheduler refuses.
+    """
+    wanted = replace(options.scheduler_options(), input_dependences=input_dependences)
+    if options.strategy is not None:
+        return by_strategy(dependences, options.strategy, options=wanted)
+    if options.scheduler == BEST:
+        tiling = replace(options.tiling_options(), parameters=parameters or {})
+        return best(dependences, options=wanted, tiling=tiling).schedule
+    return ALGORITHMS[options.scheduler](dependences, options=wanted)

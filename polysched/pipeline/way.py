@@ -1,0 +1,163 @@
+"""The whole way of one region, the only place that knows its order, with every retry and fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from polysched.dependence.carried_values import carries_values, substitute_carried
+from polysched.dependence.dependences import Dependences
+from polysched.dependence.expansion import Expansion, is_affordable
+from polysched.dependence.substitution import substitute_temporaries
+from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guarded, original_when_small
+from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
+from polysched.emit_c.scalar_code.work import loops_in_lanes
+from polysched.pipeline.optimized import Optimized
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.stages import analysed, scheduled
+from polysched.pipeline.timing import timed
+from polysched.scop.scop import Scop
+from polysched.tensorize.decision import decide
+from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
+from polysched.tiling import tile
+from polysched.tiling.best_schedule import NAME as BEST
+from polysched.tiling.best_schedule import best
+from polysched.tiling.options import TilingOptions
+from polysched.tiling.tiled_schedule import TiledSchedule
+
+
+def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
+    """All stages for one region; what was given up on the way is in the values.
+
+    Parameters
+    ----------
+    seconds : wall time per stage, added to.
+
+    Raises
+    ------
+    PolyschedError : any stage refuses.
+    """
+    expansion = timed(seconds, "dependences", lambda: analysed(
+        scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
+    source = _emitted(expansion.dependences, options, seconds)
+    too_large = {a for a in source.allocated if not is_affordable(source.scop, a)}
+    kept: frozenset[str] = frozenset()
+    instead_of = {copied.copy: copied.array for copied in expansion.last_values}
+    if too_large:
+        kept = frozenset(instead_of.get(a.before, a.before) for a in expansion.arrays if a.name in too_large)
+        expansion = timed(seconds, "dependences", lambda: analysed(
+            scop, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss, known=expansion.given))
+        source = _emitted(expansion.dependences, options, seconds)
+    expansion, source = _with_values(scop, expansion, source, options, seconds, but=kept)
+    reasons: tuple[str, ...] = ()
+    if options.tensorize is not None:
+        source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(analysed(
+            scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
+            for_instructions=True, known=expansion.given).dependences.scop, source, options))
+    pays = None
+    if options.safe and scop.source is not None:
+        pays = crossover(source, options.target())
+        source = original_when_small(source, pays)
+    if options.guard or (options.is_guarded and scop.source is not None):
+        source = guarded(source, scop)
+    return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
+                     source=source, options=options, seconds=seconds, expanded=expansion.arrays,
+                     unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
+                     pays=pays, moved=expansion.moved, collapsed=expansion.collapsed,
+                     last_values=expansion.last_values)
+
+
+def _with_values(scop: Scop, expansion: Expansion, source: CSource, options: PipelineOptions,
+                 seconds: dict[str, float], *, but: frozenset[str]) -> tuple[Expansion, CSource]:
+    """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given."""
+    def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, CSource]:
+        new = timed(seconds, "dependences", lambda: analysed(
+            scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, values=values,
+            known=expansion.given))
+        return new, _emitted(new.dependences, options, seconds)
+
+    if _has_streams(source, expansion):
+        other = made(substitute_temporaries)
+        if not _has_streams(other[1], other[0]):
+            return other
+    if options.expand and carries_values(expansion.dependences):
+        other = made(substitute_carried)
+        if loops_in_lanes(other[1].loops) > loops_in_lanes(source.loops) and not other[1].allocated:
+            return other
+    return expansion, source
+
+
+def _has_streams(source: CSource, expansion: Expansion) -> bool:
+    """Whether scalars became arrays in memory with an element per iteration, as costly as what the loops compute."""
+    scalars = {a.name: len(a.loops) for a in expansion.arrays if a.name in source.allocated}
+    depths = {name: {s.depth for s in source.scop.statements if name in {a.array for a in s.accesses}}
+              for name in scalars}
+    return any(depths[name] == {loops} for name, loops in scalars.items())
+
+
+def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
+                       outside: tuple[KeptLoop, ...] = ()) -> tuple[CSource, tuple[str, ...]]:
+    """The region with every statement that pays computed by an instruction, and the reasons in words.
+
+    Parameters
+    ----------
+    outside : loops around the region, which are parameters in `source`.
+    """
+    assert options.tensorize is not None
+    decision = decide(scop, options.tensorize, options.target(), outside=outside)
+    if decision.program is None:
+        return source, decision.reasons
+    parts: list[CSource] = []
+    reasons = list(decision.reasons)
+    program = with_shared_outside(decision.program)
+    for part, loops in program.parts:
+        seconds: dict[str, float] = {}
+        iteration = inside_loops(part, loops, program.match.fragment.sizes)
+        dependences = analysed(iteration, expand=options.expand).dependences
+        rest, why = _with_instructions(part, _emitted(dependences, options, seconds), options, loops)
+        parts.append(rest)
+        reasons += why
+    own = program.match.fragment.statement.name
+    place = scop.source.start if scop.source is not None else 0
+    made = with_instruction(source, program, parts, name=f"polysched_{own}_{place}",
+                            parallel=options.parallel, emulated=decision.emulated)
+    return made, tuple(reasons)
+
+
+def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
+    """From dependences to C: the schedule that was asked for; the best of several is found by tiling all of them."""
+    stated = dict(options.assumed)
+    tiling = replace(options.tiling_options(), parameters={
+        p.name: stated[p.spelling] for p in dependences.scop.parameters if p.spelling in stated})
+    if options.strategy is None and options.scheduler == BEST:
+        def tiled_by(how: TilingOptions) -> TiledSchedule:
+            return timed(seconds, "schedule", lambda: best(
+                dependences, options=options.scheduler_options(), tiling=how))
+    else:
+        schedule = timed(seconds, "schedule", lambda: scheduled(dependences, options))
+
+        def tiled_by(how: TilingOptions) -> TiledSchedule:
+            return timed(seconds, "tiled", lambda: tile(schedule, how, alone=False))
+    return emit_blocks(tiled_by, tiling, lambda tiled: timed(
+        seconds, "emitted", lambda: emit(tiled, options=options.emit_options())))
+
+
+def emit_blocks(tiled_by: Callable[[TilingOptions], TiledSchedule], tiling: TilingOptions,
+                emitted_by: Callable[[TiledSchedule], CSource] = emit) -> CSource:
+    """Tile and emit, until every register block is vector code; `TiledSchedule.fallbacks` says for which statements.
+
+    Parameters
+    ----------
+    tiled_by : tiles the program, as the options say.
+    emitted_by : what makes the C.
+
+    Raises
+    ------
+    PolyschedError : tiling or emission refuses.
+    """
+    while True:
+        source = emitted_by(tiled_by(tiling))
+        bare = blocks_without_code(source)
+        if not bare:
+            return source
+        tiling = replace(tiling, unblocked=tiling.unblocked | bare)

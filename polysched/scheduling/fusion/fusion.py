@@ -1,0 +1,225 @@
+"""Fusion policies: which components share a band.
+
+Source: the fusion of whole bands follows Verdoolaege and Janssens, "Scheduling for PPCG", report CW 706,
+2017, section 3.3; typed fusion follows Kennedy and McKinley, "Typed fusion with applications to parallel
+and sequential code generation", 1993.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import islpy as isl
+
+from polysched.dependence.dependences import DependenceKind
+from polysched.dependence.legality import Active
+from polysched.scheduling.fusion.interleaving import Interleaving
+from polysched.scheduling.fusion.shared_reads import in_one_nest, share_reads, share_streams
+from polysched.scheduling.solving.problem import at_large_size
+from polysched.scheduling.solving.rows import NON_NEGATIVE, Row, find_row
+from polysched.scheduling.solving.search import Band, Found, Names, Search, among, find_band, missing_of
+
+
+def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], active: list[Active], found: Found
+          ) -> list[tuple[tuple[Names, ...], Band | None]]:
+    """Apply the fusion policy to components in topological order.
+
+    A component may join the last group that it depends on: everything that it depends on runs no later.  The other
+    groups that it depends on may come there, too.  One that depends on none may join the last one with elements
+    between its own.  Any may join a later one in the same loops of the source that reads the same stream.
+    """
+    policy = search.options.fusion
+    if policy == "none" or len(groups) < 2:
+        return groups
+    interleaving = Interleaving(search.problem.scop)
+    fused: list[tuple[tuple[Names, ...], Band | None]] = []
+    place: dict[str, int] = {}
+    for members, band in groups:
+        names = {n for c in members for n in c}
+        before = [place[a.dependence.source] for a in active
+                  if a.dependence.sink in names and a.dependence.source not in names]
+        target = max(before, default=None) if before else _interleaved(interleaving, fused, names)
+        joined = None
+        if target is not None and band is not None and fused[target][1] is not None:
+            joined = _fused_band(search, fused[target][1], band, active, found)
+        for partner in (_with_same_reads, _with_same_streams):
+            if joined is None and band is not None:
+                target, joined = partner(search, fused, max(before, default=-1), band, active, found)
+        if joined is not None and target is not None:
+            fused[target] = (joined.components, joined)
+        else:
+            target = len(fused)
+            fused.append((members, band))
+        _gather(search, fused, target, sorted({p for p in before if p != target}, reverse=True), active, found)
+        place.update({n: target for c in fused[target][0] for n in c} | dict.fromkeys(names, target))
+    return [group for group in fused if group[0]]
+
+
+def _gather(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], target: int, sources: list[int],
+            active: list[Active], found: Found) -> None:
+    """Let further groups that a group depends on come to it, the last one first; their old places stay empty.
+
+    A group may run later where nothing in between depends on it.
+    """
+    for source in sources:
+        own = {n for c in fused[source][0] for n in c}
+        between = {n for group in fused[source + 1:target] for c in group[0] for n in c}
+        first, second = fused[source][1], fused[target][1]
+        if first is None or second is None or any(
+                a.dependence.source in own and a.dependence.sink in between for a in active):
+            continue
+        joined = _fused_band(search, first, second, active, found)
+        if joined is not None:
+            fused[target], fused[source] = (joined.components, joined), ((), None)
+
+
+def _with_same_reads(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], after: int, band: Band,
+                     active: list[Active], found: Found) -> tuple[int | None, Band | None]:
+    """The last group below common loops that reads what a sum reads, with their band; none of both runs in lanes.
+
+    Parameters
+    ----------
+    after : the last group that the sum depends on.
+    """
+    if not any(found.values()) or not _is_sum(search, band, found):
+        return None, None
+    for target in reversed(range(after + 1, len(fused))):
+        first = fused[target][1]
+        if first is None or not _is_sum(search, first, found):
+            continue
+        joined = _fused_band(search, first, band, active, found)
+        if joined is not None and share_reads(search, first.names, joined, found):
+            return target, joined
+    return None, None
+
+
+def _with_same_streams(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], after: int, band: Band,
+                       active: list[Active], found: Found) -> tuple[int | None, Band | None]:
+    """The last group in the same loops of the source with a stream that a group without carried dependences reads, too.
+
+    Parameters
+    ----------
+    after : the last group that the group depends on.
+    """
+    if not _is_free(search, band, found):
+        return None, None
+    for target in reversed(range(after + 1, len(fused))):
+        first = fused[target][1]
+        if first is None or not _is_free(search, first, found) \
+                or not in_one_nest(search.problem.scop, (*first.names, *band.names)):
+            continue
+        joined = _fused_band(search, first, band, active, found)
+        if joined is not None and _is_free(search, joined, found) \
+                and share_streams(search, first.names, joined, found):
+            return target, joined
+    return None, None
+
+
+def _is_free(search: Search, band: Band, found: Found) -> bool:
+    """Whether a band is all that is left of its statements, and all of its loops are parallel."""
+    return _parallel_rows(band) == len(band.rows) == _depth(search, band, found)
+
+
+def _is_sum(search: Search, band: Band, found: Found) -> bool:
+    """Whether a band is all that is left of its statements, and none of its loops is parallel."""
+    return not _parallel_rows(band) and len(band.rows) == _depth(search, band, found)
+
+
+def _interleaved(interleaving: Interleaving, fused: list[tuple[tuple[Names, ...], Band | None]],
+                 names: set[str]) -> int | None:
+    """The last group that reaches elements between those of some statements."""
+    return next((n for n in reversed(range(len(fused))) if fused[n][1] is not None and interleaving.between(
+        [m for c in fused[n][0] for m in c], sorted(names))), None)
+
+
+def _fused_band(search: Search, first: Band | None, second: Band, active: list[Active], found: Found) -> Band | None:
+    """The band of two groups together, if the policy accepts it."""
+    if first is None:
+        return None
+    policy = search.options.fusion
+    if search.apart(first.names, second.names):
+        return None
+    if policy != "max" and _depth(search, first, found) != _depth(search, second, found):
+        return None
+    if policy != "max" and len(first.rows) != len(second.rows):
+        return None
+
+    def cheap(row: Row) -> bool:
+        u, w = row.costs[-1]
+        return policy == "max" or (u == 0 and w <= search.options.max_shift)
+
+    band = extended_band(search, first, second, active, found) if policy != "max" else None
+    if band is None:
+        components = (*first.components, *second.components)
+        names = tuple(n for c in components for n in c)
+        band = find_band(search, components, among(active, names), found, accept=cheap)
+    if band is None or policy == "max":
+        return band
+    if len(band.rows) != len(first.rows) or _own_cost(band) > _own_cost(first) + _own_cost(second):
+        return None
+    if policy == "cost" and _shared_bytes(search, first, second, active) <= search.options.cache_bytes:
+        return None
+    kept = _parallel_rows(band)
+    if policy == "typed":
+        return band if kept >= min(_parallel_rows(first), _parallel_rows(second)) else None
+    return band if kept or not (_parallel_rows(first) and _parallel_rows(second)) else None
+
+
+def extended_band(search: Search, first: Band, second: Band, active: list[Active], found: Found) -> Band | None:
+    """The first band as it is, with rows for the second at distance zero; None when there are none.
+
+    At distance zero no common search finds anything better, and this one has the variables of the second
+    group only: a chain of a hundred statements is fused in a hundred small programs.
+    """
+    touching = [a for a in active if a.dependence.sink in second.names
+                and a.dependence.source in (*first.names, *second.names)]
+    edges = search.edges(touching)
+    have = {n: found[n] for n in second.names}
+    rows: list[Row] = []
+    for row in first.rows:
+        group = search.group(second.names, second.components, edges, have, fixed=row.of)
+        outcome = find_row(group, NON_NEGATIVE, search.options, search.count)
+        if not isinstance(outcome, Row) or outcome.costs[-1] != (0, 0):
+            return None
+        have = {n: (*have[n], outcome.of[n].iterators) for n in second.names}
+        rows.append(Row(of={**row.of, **outcome.of}, costs=(*row.costs[:-1], *outcome.costs[:-1], row.costs[-1])))
+    return Band(components=(*first.components, *second.components), rows=tuple(rows))
+
+
+def _shared_bytes(search: Search, first: Band, second: Band, active: list[Active]) -> int:
+    """Bytes that the second group reads from the first, as boxes, with every parameter at one large size.
+
+    What fits the cache is read from there whether the groups are fused or not.
+    """
+    scop = search.problem.scop
+    elements: dict[str, isl.Set] = {}
+    for part in (*active, *search.problem.inputs):
+        pair = part.dependence
+        if pair.source not in first.names or pair.sink not in second.names \
+                or pair.kind not in (DependenceKind.FLOW, DependenceKind.INPUT):
+            continue
+        access = scop.statement(pair.sink).access(pair.sink_reference).relation
+        reached = at_large_size(access.intersect_domain(part.relation.range()).range())
+        elements[pair.array] = reached.union(elements[pair.array]) if pair.array in elements else reached
+    return sum(_box(reached) * scop.array(array).dtype.bytes for array, reached in elements.items())
+
+
+def _box(elements: isl.Set) -> int:
+    """The number of elements in the bounding box."""
+    if elements.is_empty():
+        return 0
+    return prod(int(elements.dim_max_val(k).sub(elements.dim_min_val(k)).to_python()) + 1
+                for k in range(elements.dim(isl.dim_type.set)))
+
+
+def _own_cost(band: Band) -> int:
+    """What the distances inside components cost, over all rows."""
+    return sum(u + w for row in band.rows for u, w in row.costs[:-1])
+
+
+def _parallel_rows(band: Band) -> int:
+    return sum(all(u == w == 0 for u, w in row.costs) for row in band.rows)
+
+
+def _depth(search: Search, band: Band, found: Found) -> int:
+    return max(len(missing_of(search, n, found)) for n in band.names)

@@ -1,0 +1,199 @@
+"""Regions without pragmas: the largest runs of statements around loops that can be represented.
+
+In every block the first loop starts a run, which grows statement by statement as long as the whole still is a static
+control part, and ends with a loop.  Pragmas for its first loop (`omp parallel for`) belong to it and are replaced with
+it.  A loop that is no static control part, or takes too long to read, is searched inside.  A run that the caller has no
+use for, since a later stage refuses it, is halved until there is use for it; a single loop of no use is searched
+inside.  Every loop that ends up in no region is told with its reason (`left_loops`).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
+from polysched.scop.c_frontend.detection.left_loops import LOOPS, left_loops
+from polysched.scop.c_frontend.detection.macro_marks import MacroMarks
+from polysched.scop.c_frontend.directives import goes_with_loop
+from polysched.scop.c_frontend.parse import SyntaxRegion, everything, place
+from polysched.scop.c_frontend.preprocess import SourceFile
+from polysched.scop.c_frontend.regions import TextRegion
+from polysched.scop.c_frontend.text_scan import Scanner
+from polysched.scop.scop import Scop
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Detected:
+    """What a search found.
+
+    Parameters
+    ----------
+    scops : of every region, in textual order.
+    refusal : the first refusal of an innermost loop; None where nothing was refused.
+    left : a line for every loop that no region holds.
+    """
+
+    scops: tuple[Scop, ...]
+    refusal: PolyschedError | None
+    left: tuple[str, ...]
+
+
+def detect(source: SourceFile, preprocessed: str, tree: c_ast.FileAST, extract: Callable[[SyntaxRegion], Scop],
+           judge: Callable[[Scop], PolyschedError | None]) -> Detected:
+    """Search every function of the file itself.
+
+    Parameters
+    ----------
+    judge : why there is no use for a region; None where there is.
+    """
+    search = _Search(source, preprocessed, extract, judge)
+    functions = [(f, _Lines(source.path, f.coord.line, _line_behind(source.path, tree.ext[at + 1:])))
+                 for at, f in enumerate(tree.ext)
+                 if isinstance(f, c_ast.FuncDef) and f.coord and f.coord.file == source.path]
+    for function, own in functions:
+        for path in _blocks_outermost(function.body, (), own):
+            search.block(function, path)
+    left = tuple(line for function, own in functions
+                 for line in left_loops(function.body, own.hold, search.taken, search.reasons))
+    return Detected(tuple(search.found), search.refusal, left)
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of one function's text."""
+
+    path: str
+    first: int
+    behind: float
+
+    def hold(self, node: c_ast.Node) -> bool:
+        """Whether a node was written there."""
+        return node.coord is None or (node.coord.file == self.path and self.first <= node.coord.line < self.behind)
+
+
+def _line_behind(path: str, following: Sequence[c_ast.Node]) -> float:
+    """The line in which the next declaration of the file begins."""
+    return next((node.coord.line for node in following if node.coord is not None and node.coord.file == path), math.inf)
+
+
+def _blocks_outermost(node: c_ast.Node, above: tuple[c_ast.Node, ...], own: _Lines) -> Iterator[
+        tuple[c_ast.Node, ...]]:
+    """Every block of a function with the nodes that lead to it, outer blocks first.
+
+    What an attempt has put in the place of a call stands elsewhere in the text, and is left out.
+    """
+    path = (*above, node)
+    if isinstance(node, c_ast.Compound):
+        if not all(map(own.hold, node.block_items or ())):
+            return
+        yield path
+    for _, child in node.children():
+        yield from _blocks_outermost(child, path, own)
+
+
+class _Search:
+    """What was found so far; blocks inside a region that was taken are left out."""
+
+    def __init__(self, source: SourceFile, preprocessed: str, extract: Callable[[SyntaxRegion], Scop],
+                 judge: Callable[[Scop], PolyschedError | None]) -> None:
+        self.source = source
+        self.extract = extract
+        self.judge = judge
+        self.scanner = Scanner(source.text)
+        self.marks = MacroMarks(source, preprocessed, self.scanner)
+        self.found: list[Scop] = []
+        self.taken: set[c_ast.Node] = set()
+        self.refusal: PolyschedError | None = None
+        self.reasons: dict[c_ast.Node, PolyschedError] = {}  # of single statements
+        self.depth = 0  # of what was refused: the refusal of a smaller region says more
+
+    def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...]) -> None:
+        """Search the statements of one block; a run begins and ends with one that has a loop."""
+        if any(node in self.taken for node in path):
+            return
+        items = path[-1].block_items or []
+        at = 0
+        while at < len(items):
+            at = self.run(function, path, items, at) if _has_loop(items[at]) else at + 1
+
+    def run(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int) -> int:
+        """Grow a run from one statement; the index behind it."""
+        grown: list[tuple[int, Scop]] = []
+        for end in range(start + 1, len(items) + 1):
+            if not _has_loop(items[end - 1]):
+                continue
+            scop = self.attempt(function, path, items, start, end)
+            if scop is None:
+                break
+            grown.append((end, scop))
+        while grown:
+            end, scop = grown[-1]
+            refusal = self.judge(scop)
+            if refusal is None:
+                self.found.append(scop)
+                self.taken.update(items[start:end])
+                return end
+            if end == start + 1:
+                self.reasons[items[start]] = refusal
+            del grown[len(grown) // 2:]
+        return start + 1
+
+    def attempt(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int,
+                end: int) -> Scop | None:
+        """The Scop of some statements of a block; None when they are none, or cannot be found in the text."""
+        while start and goes_with_loop(items[start - 1]):
+            start -= 1
+        text_region = self.text_region(items, start, end)
+        if text_region is None:
+            last = items[end - 1]
+            self.reasons.setdefault(last, UnsupportedScopError(
+                "a macro or a directive hides where the loop begins or ends", where=place(self.source.path, last)))
+            return None
+        region = SyntaxRegion(text_region=text_region, function=function, path=path, before=tuple(items[:start]),
+                              items=tuple(items[start:end]), after=tuple(items[end:]))
+        try:
+            return self.extract(region)
+        except (BudgetExceededError, UnsupportedScopError) as refusal:
+            if isinstance(refusal, BudgetExceededError):
+                _LOG.info("not as a whole: %s", refusal)
+            if self.refusal is None or len(path) > self.depth:
+                self.refusal, self.depth = refusal, len(path)
+            if len([item for item in region.items if not isinstance(item, c_ast.Pragma)]) == 1:
+                self.reasons[region.items[-1]] = refusal
+            return None
+
+    def text_region(self, items: list[c_ast.Node], first: int, behind: int) -> TextRegion | None:
+        """Where the statements stand in the file; None when a macro or directive hides it."""
+        start, end = (self._at(items, at) for at in (first, behind - 1))
+        if start is None or end is None or self.scanner.has_directive(start[0], end[1]):
+            return None
+        if not self.marks.are_all_of((start[0], end[1]), items, first, behind):
+            return None
+        text = self.source.text
+        before = text[text.rfind("\n", 0, start[0]) + 1:start[0]]
+        return TextRegion(start[0], end[1], items[first].coord.line, text.count("\n", 0, end[1]) + 1,
+                          before if not before.strip() else "")
+
+    def _at(self, items: list[c_ast.Node], at: int) -> tuple[int, int] | None:
+        """Where a statement stands: found by its keyword, else it must have its lines to itself."""
+        line = items[at].coord.line
+        if isinstance(items[at], c_ast.Pragma):
+            return self.scanner.directive_at(line)
+        keyword = {c_ast.For: "for", c_ast.If: "if", c_ast.While: "while", c_ast.DoWhile: "do"}.get(type(items[at]))
+        if keyword is not None:
+            return self.scanner.statement_at(line, keyword)
+        beside = (*items[max(at - 1, 0):at], *items[at + 1:at + 2])
+        if any(n.coord is not None and n.coord.line == line for n in beside):
+            return None
+        return self.scanner.statement_beginning(line)
+
+
+def _has_loop(node: c_ast.Node) -> bool:
+    return isinstance(node, (*LOOPS, c_ast.If)) and any(isinstance(n, LOOPS) for n in everything(node))
