@@ -11,6 +11,7 @@ from pathlib import Path
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c import CSource, EmitOptions, emit
+from polysched.emit_c.alternatives.dispatch import Dispatch
 from polysched.emit_c.alternatives.instructions import preamble, with_instruction, with_shared_outside
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.fuzz.matches.pairs import Pair, description_text
@@ -115,7 +116,7 @@ class _Around:
             emitted = emit_match(candidate, name, EmissionOptions(emulated=True, parallel=False, zero=program.zero))
             if all(self.scop.array(a).storage is Storage.ARGUMENT for a in emitted.arrays):
                 call = f"{name}({', '.join(f'(void *){self.scop.array(a).name}' for a in emitted.arrays)});"
-                return Emission(mapping=str(candidate), preamble=preamble(emitted), region=call)
+                return Emission(mapping=str(candidate), preamble=preamble(emitted, Dispatch()), region=call)
         parts = [_plain(inside_loops(part, loops, candidate.fragment.sizes)) for part, loops in program.parts]
         made = with_instruction(self.ordinary, program, parts, name=name, parallel=False, emulated=True)
         return Emission(mapping=str(candidate), preamble=made.preamble,

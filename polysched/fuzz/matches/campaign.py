@@ -13,7 +13,7 @@ from typing import Any
 from polysched.errors import OutputError
 from polysched.fuzz.matches.pairs import pair
 from polysched.fuzz.matches.records import CRASH, TIMEOUT, PairRecord
-from polysched.measure.isolation import ChildEnd, Limits, run_isolated
+from polysched.measure.processes.isolation import ChildEnd, Limits, run_isolated
 
 WORKER = "polysched.fuzz.matches.worker"
 FRAMES_FILE = "frames.txt"
@@ -40,7 +40,7 @@ class MatchCampaign:
     pairs: int
     seed: int = 0
     jobs: int = 1
-    chunk: int = 256
+    chunk: int = 128
     block: int = 64
     limit_seconds: float = 10.0
     limit_bytes: int = 4 << 30

@@ -169,7 +169,8 @@ def _compiled(versions: Sequence[Version], folder: Path, compiler: Compiler) -> 
     source.write_text(unit_text(versions))
     done = compiler.run([*FLAGS, str(source), "-o", str(binary), "-lm"], folder=folder)
     if done.returncode != 0:
-        raise CompileError("the emitted code does not compile", witness=done.stderr[:400])
+        told = re.findall(r"error: .*", done.stderr)
+        raise CompileError("the emitted code does not compile", witness=(told or [done.stderr])[0][:300])
     return binary
 
 
@@ -195,7 +196,7 @@ def _ran(binary: Path, versions: Sequence[Version], folder: Path) -> dict[str, s
 def unit_text(versions: Sequence[Version]) -> str:
     """The whole translation unit."""
     parts = ["#include <stdlib.h>\n", PRELUDE, f"enum {{ ROUNDS = {ROUNDS} }};\n#define POLYSCHED_EXACT_ARITHMETIC\n"]
-    parts += [_helpers(versions[0].emission.preamble)]
+    parts.append(_helpers(versions))
     originals: set[tuple[int, int]] = set()
     for v in versions:
         if (v.pair.seed, v.size) not in originals:
@@ -207,10 +208,14 @@ def unit_text(versions: Sequence[Version]) -> str:
                                          "static int ps_run", 1)])
 
 
-def _helpers(preamble: str) -> str:
-    """What every emitted function calls, which a guard keeps out of all but the first."""
-    start = preamble.index("static inline void *ps_zeros")
-    return preamble[start:preamble.index("#endif", start)]
+def _helpers(versions: Sequence[Version]) -> str:
+    """What every emitted function calls, which a guard keeps out of all but the first that has it."""
+    for version in versions:
+        text = version.emission.preamble
+        if "void *ps_zeros" in text:
+            start = text.rindex("\n", 0, text.index("void *ps_zeros")) + 1
+            return text[start:text.index("#endif", start)]
+    return ""
 
 
 def _version(v: Version) -> str:

@@ -100,7 +100,8 @@ class _Drawer:
 
     def unit(self) -> Unit:
         kinds: dict[Callable[[], tuple[tuple[Node, ...], set[str], set[str]]], tuple[str, int]] = {
-            self.products: ("sum of products", 4), self.sum_of_anything: ("sum", 4), self.narrow: ("local", 4),
+            self.constants: ("constants", 3), self.products: ("sum of products", 4),
+            self.sum_of_anything: ("sum", 4), self.narrow: ("local", 4),
             self.window: ("window", 3), self.twice: ("operand twice", 3), self.assignment: ("assignment", 5),
             self.update: ("update", 2), self.outputs: ("several outputs", 2), self.saturating: ("saturating", 1),
             self.floats: ("floats", 2), self.extrema: ("maximum of maxima", 1), self.table: ("table", 1),
@@ -125,6 +126,22 @@ class _Drawer:
         total = self.result("C", self.random.choice((*WIDE, *WIDE, *NARROW)))
         value = self.value(self.inputs(self.random.choice((1, 2, 2, 2, 3))))
         return self.nest((Assign(total, self.random.choice(("+=", "+=", "+=", "-=")), value),)), self.all_names(), set()
+
+    def constants(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """One operand and constants whose types decide what is computed."""
+        total = self.result("C", self.random.choice((*WIDE, "int64_t", "int64_t")))
+        (a,) = self.inputs(1, types=(*NARROW, *WIDE))
+        one, high = self.random.choice((("1", "31"), ("1u", "31"), ("1L", "31"), ("1L", "63"), ("1ul", "40")))
+        value: Expr = self.random.choice((
+            Binary("/", a, Number(self.random.choice(("2u", "2", "3u", "2L", "7ul")))),
+            Binary("&", a, Number(self.random.choice(("0xFFFFFFFF", "0xFFFFFFFFL", "0x7fffffff", "0xFFFF", "255u")))),
+            Binary("+", a, Number(self.random.choice(("0xFFFFFFFF", "1u", "4294967295", "0x80000000", "2147483648")))),
+            Binary("*", a, Binary("<<", Number(one), Number(high))),
+            Choice(Binary(">", a, Number(self.random.choice(("0u", "0", "0L", "1u")))), a, Number("0")),
+            Binary(">", a, Number(self.random.choice(("-1", "1u", "0xFFFFFFFF")))),
+            Binary(">>", Binary("-", Number(self.random.choice(("1u", "1", "0L"))), a), Number("1")),
+            Binary("%", a, Number(self.random.choice(("3u", "4", "5ul", "3L"))))))
+        return self.nest((Assign(total, "+=", value),)), self.all_names(), set()
 
     def narrow(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
         """A sum in a local, often of fewer bits than the result's."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import resource
 import sys
 import tempfile
 import time
@@ -22,7 +23,7 @@ from polysched.fuzz.matches.pairs import HEAD, Pair, described, pair
 from polysched.fuzz.matches.records import CRASH, MATCHED, REFUSED, TIMEOUT, WRONG, PairRecord
 from polysched.fuzz.matches.shrinking import shrink
 from polysched.fuzz.time_limit import OutOfTime, time_limit
-from polysched.measure.child_side import Reporter, start
+from polysched.measure.processes.child_side import Reporter, start
 from polysched.scop import all_from_c_file
 from polysched.scop.scop import Scop
 from polysched.target import find_compiler
@@ -115,9 +116,9 @@ class _Block:
                         self.attempt(outcome, scops[outcome.pair.seed], size, folder)
         self.told("running the emitted programs")
         versions = [v for o in self.outcomes if not o.verdict for v in o.versions]
-        started = time.perf_counter()
+        started = _cpu_seconds()
         found = compared(versions, folder, find_compiler())
-        share = (time.perf_counter() - started) / max(1, len(versions))
+        share = (_cpu_seconds() - started) / max(1, len(versions))
         for outcome in self.outcomes:
             if not outcome.verdict:
                 _judge(outcome, found)
@@ -131,10 +132,10 @@ class _Block:
     def read(self, asked: Sequence[Outcome], size: int, folder: Path) -> dict[int, Scop]:
         """The programs of one size: all in one file, or one by one where some cannot be read."""
         self.told("reading programs")
-        started = time.perf_counter()
+        started = _cpu_seconds()
         found = self.all_read(asked, size, folder)
         for outcome in asked:
-            outcome.seconds += (time.perf_counter() - started) / len(asked)
+            outcome.seconds += (_cpu_seconds() - started) / len(asked)
         if found is not None:
             return found
         alone: dict[int, Scop] = {}
@@ -154,7 +155,7 @@ class _Block:
     def guarded(self, outcome: Outcome) -> Iterator[None]:
         """A block whose every end is an outcome of the pair; a watchdog ends the process where nothing else does."""
         self.told(f"looking at pair {outcome.pair.seed}", seed=outcome.pair.seed)
-        started = time.perf_counter()
+        started = _cpu_seconds()
         try:
             with _watchdog(WATCHDOG_FACTOR * self.seconds), time_limit(self.seconds):
                 yield
@@ -164,7 +165,7 @@ class _Block:
             outcome.verdict, outcome.reason = REFUSED, _in_words(refusal)
         except Exception as error:   # a fuzzer's find: whatever the program under test raises is the result
             outcome.verdict, outcome.reason = CRASH, f"{type(error).__name__}: {error} | {_places(error)}"
-        outcome.seconds += time.perf_counter() - started
+        outcome.seconds += _cpu_seconds() - started
         self.told("between pairs", seed=None)
 
     def attempt(self, outcome: Outcome, scop: Scop, size: int, folder: Path) -> None:
@@ -222,6 +223,11 @@ def _in_words(refusal: PolyschedError) -> str:
 def _places(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)[::-1][:5]
     return ", ".join(f"{f.name} ({'/'.join(Path(f.filename).parts[-2:])}:{f.lineno})" for f in frames)
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of the compilers and programs that it waited for."""
+    return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 @contextmanager
