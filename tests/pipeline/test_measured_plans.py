@@ -1,6 +1,6 @@
 """Plans are verified and timed in a process of their own; wrong ones and those that crash are records."""
 
-from collections.abc import Iterator
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,11 @@ def found() -> Match:
 
 
 @pytest.fixture
-def planted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def planted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second register block is added with the wrong sign, the third traps, the fourth is no C."""
     right = instructions.emit_match
-    faults = {1: (" += r", " -= r"), 2: (" += r", " += (__builtin_trap(), 0) + r"), 3: (" += r", " += no_such_name * r")}
+    faults = {1: (" += r", " -= r"), 2: (" += r", " += (__builtin_trap(), 0) + r"),
+              3: (" += r", " += no_such_name * r")}
 
     def emit(found: Match, name: str, options: EmissionOptions) -> Emitted:
         made = right(found, name, options)
@@ -49,7 +50,6 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         old, new = faults.get(block, ("", ""))
         return replace(made, text=made.text.replace(old, new)) if old else made
     monkeypatch.setattr(instructions, "emit_match", emit)
-    return None
 
 
 def test_the_fastest_comes_first(found: Match) -> None:
