@@ -1,4 +1,4 @@
-"""Every described instruction by name: the one visible place where they are listed, and the loader of a user's file."""
+"""Every described instruction by name, and the loader of a user's file."""
 
 from __future__ import annotations
 
@@ -7,35 +7,12 @@ import importlib.util
 from pathlib import Path
 
 from polysched.errors import SourceSyntaxError, UsageError
-from polysched.tensorize.description.field_proof import same_function
+from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.intrinsics import (
-    accelerators,
-    amx,
-    arm_bf16,
-    arm_dotprod,
-    arm_i8mm,
-    arm_sve,
-    avx2,
-    avx2_integer,
-    avx512,
-    avx512_bf16,
-    avx512_vnni,
-    avx_vnni,
-    cblas,
-    gemmini,
-    nvidia_mma,
-    riscv_v,
-    x86_psadbw,
-)
+from polysched.tensorize.intrinsics.shipped import SHIPPED
 from polysched.tensorize.proofs.ideal import accumulates_sum
 
-INTRINSICS: dict[str, Intrinsic] = {
-    intrinsic.name: intrinsic
-    for file in (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16,
-                 arm_sve, riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas)
-    for intrinsic in file.ALL
-}
+INTRINSICS: dict[str, Intrinsic] = {intrinsic.name: intrinsic for intrinsic in SHIPPED}
 
 
 def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> Intrinsic:
@@ -60,7 +37,8 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     Raises
     ------
     UsageError : the file is not there, does not run, or defines none.
-    SourceSyntaxError : a text cannot be read, or is no loop nest around one update.
+    SourceSyntaxError : a text cannot be read, or its three readings differ.
+    UndefinedBehaviourError : some operands make a text do what C leaves undefined.
     """
     file = Path(path)
     if not file.is_file():
@@ -78,10 +56,9 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     if not found:
         raise UsageError("the file defines no Intrinsic at its top level", where=path)
     for intrinsic in found.values():
-        if not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction):
-            raise SourceSyntaxError("the text is not one loop nest around one update", where=intrinsic.name,
-                                    hint="each input element pair contributes once to the output element")
-        if not accumulates_sum(intrinsic) and intrinsic.contraction.reductions:
+        require_agreement(intrinsic.semantics)
+        contraction = intrinsic.contraction
+        if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
             raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
                                     hint="describe one update per element (a maximum): the program's loops repeat it")
     return found

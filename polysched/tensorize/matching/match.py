@@ -12,8 +12,10 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError
 from polysched.scop.scop import Scop
+from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.intrinsics.shipped import TEXTS
 from polysched.tensorize.matching.bodies import Assignment, assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
 from polysched.tensorize.matching.explanation import Explanation, explain, not_handled, unread
@@ -116,8 +118,14 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     sizes : values of the program's parameters; sample sizes where there is none.
     dependences : of the program, when they are known already.
     kept : so many outer loops around the whole program stay outside in any case.
+
+    Raises
+    ------
+    SourceSyntaxError : the readings of an instruction's text differ, which is looked for once per text and process.
     """
     chosen = options or MatchOptions()
+    if intrinsic.semantics not in TEXTS:
+        require_agreement(intrinsic.semantics)
     if dependences is None:
         dependences = analyse(scop)
     started = time.perf_counter()
