@@ -66,9 +66,9 @@ def table(records: Sequence[Record]) -> str:
              r.values["mismatches"], "yes" if same(r) else "no",
              r.values.get("difference", "") or r.values["reason"]] for r in records]
     counts = {v.value: sum(r.values["verdict"] == v.value for r in records) for v in Verdict}
-    return "\n".join([markdown_table(["instruction", "ISA", "host text", "Python emulator", "contraction", "instruction",
-                                      "how", "verdict", "mismatches", "readings agree", "why not"], rows), "",
-                      ", ".join(f"{n} {v}" for v, n in counts.items())])
+    heads = ["instruction", "ISA", "host text", "Python emulator", "contraction", "instruction", "how", "verdict",
+             "mismatches", "readings agree", "why not"]
+    return "\n".join([markdown_table(heads, rows), "", ", ".join(f"{n} {v}" for v, n in counts.items())])
 
 
 def same(record: Record) -> bool:

@@ -1,8 +1,9 @@
 """Running a real instruction against its text on random and corner inputs: the fourth reading.
 
 One C program per instruction: it fills the operands, runs the instruction, the text unchanged and the C that is printed
-of it on copies, and compares every bit of every written operand (one NaN is as good as another).  It runs natively where the processor has the instruction, under qemu-user
-where a cross compiler builds it, and otherwise not at all, which the result says together with the reason.
+of it on copies, and compares every bit of every written operand (one NaN is as good as another).  It runs natively
+where the processor has the instruction, under qemu-user where a cross compiler builds it, and otherwise not at all,
+which the result says together with the reason.
 """
 
 from __future__ import annotations
