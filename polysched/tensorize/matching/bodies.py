@@ -7,7 +7,6 @@ which `equality.same_function` has proved.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,11 +39,10 @@ from polysched.tensorize.matching.facts import (
     numeric_facts,
     witness_text,
 )
+from polysched.tensorize.matching.functions import functions
 from polysched.tensorize.matching.products import products
 from polysched.tensorize.proofs.body_proofs import (
-    agree_on_small_numbers,
     fits,
-    references,
     same_addend,
     same_clamped,
     same_of_values,
@@ -57,6 +55,8 @@ from polysched.tensorize.software.clamps import Clamp, without_clamp
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.fused_calls import Fusion, without_fusion
 from polysched.tensorize.software.zero_points import Correction, factored, without_zero_points
+
+MOST_HINDERED = 24   # assignments that fail their proof, after which no more are tried
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,6 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
     if fragment.update.dtype.is_float != intrinsic.contraction.output_dtype.is_float:
         return ()
     names = [str(e) for e in intrinsic.contraction.inputs]
-    wanted = references(fragment.update) - {fragment.target}
     loads: list[Expr] = [e for e in candidates if isinstance(e, Load)]
     numbers: list[Expr] = [e for e in walk(fragment.update) if isinstance(e, Literal) and e.dtype.is_integer]
     numbers.append(Literal("0", 0, INT32))   # a byte is its distance from zero
@@ -147,15 +146,13 @@ def _assignments_by_function(fragment: Fragment, intrinsic: Intrinsic, numerics:
 
     for pool in (loads, [*candidates, *dict.fromkeys(numbers)]):
         found: list[Assignment] = []
-        for chosen in itertools.product(pool, repeat=len(names)):
-            if frozenset().union(*map(references, chosen)) != wanted:
-                continue
+        for chosen in functions(intrinsic, fragment.update, fragment.target, pool):
             if pool is not loads and not all(map(fits_once, chosen, intrinsic.contraction.input_dtypes)):
                 continue
-            given = dict(zip(names, chosen, strict=True))
-            if not agree_on_small_numbers(fragment, intrinsic, given):
-                continue
-            made = _assignment(fragment, intrinsic, numerics, None, fragment.update, given, fusion=Fusion.NONE)
+            if len(hindered) >= MOST_HINDERED:
+                break
+            made = _assignment(fragment, intrinsic, numerics, None, fragment.update,
+                               dict(zip(names, chosen, strict=True)), fusion=Fusion.NONE)
             (hindered if made.facts else found).append(made)
         if found:
             return _without_repeats(found)
