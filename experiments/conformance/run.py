@@ -17,7 +17,7 @@ from polysched.experiment.plots import counted_bars
 from polysched.experiment.tables import markdown_table
 from polysched.tensorize import INTRINSICS, load_intrinsics
 from polysched.tensorize.conformance.conformance import Verdict, conformance
-from polysched.tensorize.description.contraction import same_function
+from polysched.tensorize.description.field_proof import same_function
 from polysched.tensorize.description.intrinsic import Intrinsic
 
 if TYPE_CHECKING:

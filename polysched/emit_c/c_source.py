@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
+from polysched.target import host
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -21,7 +22,7 @@ class EmitOptions:
     openmp : print `omp parallel for` on loops that the schedule marks parallel.
     simd : print `omp simd` on innermost loops that the schedule marks so.
     vector_bits : width of a vector register; register tiles and simd loops become explicit vectors of GCC's. 0 for
-        scalar code, in which the compiler may find vectors by itself.
+        scalar code, in which the compiler may find vectors by itself. This machine's width unless given.
     math : `vector` computes functions of math.h on vectors by own code, to within 4 units in the last place; `libm`
         calls the C library, which keeps loops with calls out of vectors.
     reassociate : sums and products of floats may be rounded in another order, so that lanes can have partial results,
@@ -36,7 +37,7 @@ class EmitOptions:
 
     openmp: bool = True
     simd: bool = True
-    vector_bits: int = 0
+    vector_bits: int = field(default_factory=lambda: host().vector_bits)
     math: Literal["vector", "libm"] = "vector"
     reassociate: bool = False
     packing: bool | tuple[str, ...] = True
@@ -44,6 +45,14 @@ class EmitOptions:
     trace: str | None = None
     last_cache_bytes: int = 0
     max_operations: int = 4_000_000
+
+
+def options_for(tiled: TiledSchedule) -> EmitOptions:
+    """What is emitted unless somebody says otherwise: code for the machine that the tiles were made for."""
+    if tiled.options is None:
+        return EmitOptions()
+    target = tiled.options.target
+    return EmitOptions(vector_bits=target.vector_bits, last_cache_bytes=target.caches[-1].size_bytes)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,7 +12,7 @@ from polysched.emit_c.bodies.array_bounds import accumulators_exist
 from polysched.emit_c.bodies.linear_combinations import collected
 from polysched.emit_c.bodies.row_subscripts import with_row_subscripts
 from polysched.emit_c.bodies.wrapping_sums import turned_by, with_wrapping_sums
-from polysched.emit_c.c_source import CSource, EmitOptions
+from polysched.emit_c.c_source import CSource, EmitOptions, options_for
 from polysched.emit_c.generation.loop_generation import generate_loops
 from polysched.emit_c.generation.parameter_guard import ParameterGuard, parameter_guard
 from polysched.emit_c.generation.unit_steps import count_by_one
@@ -100,6 +100,7 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None, scanned: S
 
     Parameters
     ----------
+    options : those of `options_for` unless given: vectors of the machine that the tiles were made for.
     scanned : what `scan` gave for this schedule, to print it in several ways.
 
     Raises
@@ -107,7 +108,7 @@ def emit(tiled: TiledSchedule, *, options: EmitOptions | None = None, scanned: S
     BudgetExceededError : isl's loop generation does not fit into `options.max_operations`.
     """
     from_file = tiled.schedule.scop.source is not None
-    region = emit_with_storage(tiled, options=options or EmitOptions(), scanned=scanned, own_memory=from_file,
+    region = emit_with_storage(tiled, options=options or options_for(tiled), scanned=scanned, own_memory=from_file,
                                on_heap=lambda array: from_file and is_expanded(array) and not fits_stack(array))
     if not region.memories:
         return region.source

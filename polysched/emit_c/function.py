@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from polysched.emit_c.c_source import CSource, EmitOptions
+from polysched.emit_c.c_source import CSource, EmitOptions, options_for
 from polysched.emit_c.emission import emit_with_storage
 from polysched.emit_c.loop_ir.names import taken_names
 from polysched.emit_c.scalar_code.c_text import DIRECTIVES
@@ -54,7 +54,8 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     scop = tiled.schedule.scop
     if not (name.isidentifier() and name.isascii()):
         raise UsageError(f"{name!r} cannot be the name of a C function", hint="letters, digits and _")
-    region = emit_with_storage(tiled, options=options or EmitOptions(), on_heap=lambda array: not fits_stack(array))
+    region = emit_with_storage(tiled, options=options or options_for(tiled),
+                               on_heap=lambda array: not fits_stack(array))
     source, heap = region.source, region.memories
     signature = FunctionSignature(name=name, parameters=_parameters(scop), return_type="int" if heap else "void")
     body = source.text.splitlines()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.errors import UsageError
+from polysched.scop.c_frontend.regions import PragmaLine, pragma_lines
 from polysched.scop.c_frontend.text_scan import Scanner
+from polysched.scop.scop import NameReads
 
 
 def splice(text: str, sources: Sequence[CSource]) -> str:
@@ -24,7 +27,9 @@ def splice(text: str, sources: Sequence[CSource]) -> str:
     """
     pieces: list[str] = []
     done = 0
-    replaced = [_replacement(text, source) for source in sources]
+    named = _still_named(sources)
+    replaced = [_replacement(text, source, names) for source, names in zip(sources, named, strict=True)]
+    replaced += _pragmas_around(text, [(start, end) for start, end, _ in replaced])
     if preambles := "".join(source.preamble for source in sources):
         at = _behind_includes(text[:min(start for start, _, _ in replaced)])
         replaced.append((at, at, preambles.replace("\n", "\r\n" if "\r\n" in text else "\n")))
@@ -53,13 +58,58 @@ def _behind_includes(text: str) -> int:
     return found
 
 
-def _replacement(text: str, source: CSource) -> tuple[int, int, str]:
+def _pragmas_around(text: str, regions: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
+    """The lines of `#pragma scop` and `#pragma endscop` around code that was replaced without them."""
+    found: list[tuple[int, int, str]] = []
+    opened: PragmaLine | None = None
+    for pragma in pragma_lines(text):
+        if pragma.word == "scop":
+            opened = pragma
+        elif opened is not None:
+            if any(start < pragma.end and opened.start < end for start, end in regions):
+                found += [_line_of(text, p) for p in (opened, pragma)
+                          if not any(start <= p.start < end for start, end in regions)]
+            opened = None
+    return found
+
+
+def _line_of(text: str, pragma: PragmaLine) -> tuple[int, int, str]:
+    """The whole line of a pragma, to be left out."""
+    end = text.find("\n", pragma.end)
+    return text.rfind("\n", 0, pragma.start) + 1, len(text) if end < 0 else end + 1, ""
+
+
+def _still_named(sources: Sequence[CSource]) -> list[list[str]]:
+    """For each region the names that only regions have read and that their new text does not read any more.
+
+    `(void)name;` keeps compilers from warning of an unused variable or static function.
+    """
+    uses: dict[tuple[str | None, str], list[tuple[int, NameReads]]] = {}
+    for at, source in enumerate(sources):
+        for reads in source.scop.source.reads if source.scop.source is not None else ():
+            uses.setdefault((reads.function, reads.name), []).append((at, reads))
+    named: list[list[str]] = [[] for _ in sources]
+    for (_, name), found in uses.items():
+        if sum(reads.inside for _, reads in found) == found[0][1].in_all and all(
+                _is_idle(name, sources[at].text) for at, _ in found):
+            named[found[0][0]].append(name)
+    return named
+
+
+def _is_idle(name: str, text: str) -> bool:
+    """Whether C does not name a variable, or names one that it declares itself."""
+    return not re.search(rf"\b{re.escape(name)}\b", text) or bool(
+        re.search(rf"\b[A-Za-z_]\w*[ *]+{re.escape(name)}(\[[^;]*\])?( __attribute__[^;]*)?( =|;)", text))
+
+
+def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple[int, int, str]:
     region = source.scop.source
     if region is None or region.text != text:
         raise UsageError(f"the region {source.scop.name!r} does not come from this text", where="splice",
                          hint="pass SourceRegion.text of the regions that are put back")
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [_placed(line, region.indent) for line in (*region.declarations, *source.text.splitlines())]
+    lines = [_placed(line, region.indent) for line in (
+        *region.declarations, *(f"(void){name};" for name in named), *source.text.splitlines())]
     rest = text[region.end:].split("\n", 1)[0]
     ends_line = ((region.end > region.start and text[region.end - 1] == "\n")
                  or bool(rest.strip() and lines and lines[-1].startswith(DIRECTIVES)))

@@ -121,7 +121,7 @@ class Exploration(Shown):
     def c(self) -> str:
         """The C of the present schedule."""
         tiled = TiledSchedule(schedule=self.schedule, tree=self.schedule.tree)
-        return emit(tiled, options=EmitOptions(comments=False)).text
+        return emit(tiled, options=EmitOptions(comments=False, vector_bits=0)).text
 
     def prediction(self) -> Prediction:
         """The cost that the models predict on one core."""

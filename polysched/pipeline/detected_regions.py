@@ -29,17 +29,17 @@ class DetectedRegions(Generic[Result]):
     trusted : nothing needs a test at run time, or the user wants the tests that there can be.
     regions : what the stages made of the regions that they accept, in textual order.
     seconds : what the stages took.
+    first_refusal : why the first region that was found is not transformed as a whole.
     """
 
     run: Callable[[Scop], Result]
     trusted: bool
     regions: list[Result] = field(default_factory=list)
     seconds: float = 0.0
-    accepted: list[Scop] = field(default_factory=list)
-    refused: list[tuple[Scop, PolyschedError]] = field(default_factory=list)
+    first_refusal: PolyschedError | None = None
 
-    def usable(self, scop: Scop) -> bool:
-        """Run the stages; whether every one of them accepts the region.
+    def judge(self, scop: Scop) -> PolyschedError | None:
+        """Run the stages; why one of them refuses the region, None where all of them accept it.
 
         Raises
         ------
@@ -50,35 +50,15 @@ class DetectedRegions(Generic[Result]):
             if not self.trusted:
                 _check_testable(scop)
             self.regions.append(self.run(scop))
-            self.accepted.append(scop)
         except UsageError:
             raise
         except PolyschedError as error:
             logger.info("not as a whole: %s", error)
-            self.refused.append((scop, error))
-            return False
+            self.first_refusal = self.first_refusal or error
+            return error
         finally:
             self.seconds += time.perf_counter() - started
-        return True
-
-    @property
-    def first_refusal(self) -> PolyschedError | None:
-        """Why the first region that was found is not transformed as a whole."""
-        return self.refused[0][1] if self.refused else None
-
-    def tell(self) -> None:
-        """Warn of every region of which nothing is transformed, once: of its smallest part."""
-        smaller = [*self.accepted, *(scop for scop, _ in self.refused)]
-        for scop, error in self.refused:
-            if not any(other is not scop and _inside(other, scop) for other in smaller):
-                logger.warning("left as it is: %s", error)
-
-
-def _inside(part: Scop, whole: Scop) -> bool:
-    """Whether a region is a part of another one."""
-    assert part.source is not None
-    assert whole.source is not None
-    return whole.source.start <= part.source.start and part.source.end <= whole.source.end
+        return None
 
 
 def _check_testable(scop: Scop) -> None:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from polysched.emit_c import splice
 from polysched.errors import UnsupportedScopError, UsageError
 from polysched.pipeline.detected_regions import DetectedRegions
+from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.timing import timed
+from polysched.pipeline.unchanged import told_unchanged
+from polysched.pipeline.way import optimized_region
 from polysched.scop import all_from_c_file, from_c_file
 from polysched.scop.scop import Scop
 from polysched.tiling.planning.by_hand import refuse_unused
 
-if TYPE_CHECKING:
-    pass
-
-from polysched.pipeline.optimized import Optimized
-from polysched.pipeline.timing import timed
-from polysched.pipeline.way import optimized_region
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,10 +98,9 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     try:
         scops = timed(seconds, "scop", lambda: all_from_c_file(
             str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
-            pure=options.pure, autodetect=options.autodetect, usable=detected.usable))
+            pure=options.pure, autodetect=options.autodetect, judge=detected.judge))
     except UnsupportedScopError as error:
         raise detected.first_refusal or error from None
-    detected.tell()
     seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
     assert scops
     assert scops[0].source is not None
@@ -111,6 +109,8 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     regions = tuple(detected.regions) if options.autodetect else tuple(
         optimized_region(scop, options, {}) for scop in scops)
     refuse_unused([region.tiled.unused for region in regions])
+    for line in filter(None, map(told_unchanged, regions)):
+        logger.warning("%s", line)
     result = timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)
 

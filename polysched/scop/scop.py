@@ -215,6 +215,22 @@ class Assumption:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NameReads:
+    """How often a name is read in a region and in all of its scope, so that one nobody reads any more can be told.
+
+    Parameters
+    ----------
+    function : around the region, for its parameters and variables; None for what is static in the file.
+    inside, in_all : how often it is read in the region, and in the function or the file.
+    """
+
+    name: str
+    function: str | None
+    inside: int
+    in_all: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class SourceRegion:
     """Where a Scop that came from C stands, so that the region can be replaced byte for byte.
 
@@ -229,6 +245,7 @@ class SourceRegion:
     signature : how the function around the region is called; None for a fragment.
     declarations : what the emitted region has to declare at its start, because the code behind it uses it.
     without_declarations : the region as C without these, when there are any.
+    reads : of variables of the function and of static functions and variables of the file that the region names.
     """
 
     path: str
@@ -241,6 +258,7 @@ class SourceRegion:
     signature: FunctionSignature | None = None
     declarations: tuple[str, ...] = ()
     without_declarations: str = ""
+    reads: tuple[NameReads, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,7 +7,7 @@ import importlib.util
 from pathlib import Path
 
 from polysched.errors import SourceSyntaxError, UsageError
-from polysched.tensorize.description.contraction import same_function
+from polysched.tensorize.description.field_proof import same_function
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.intrinsics import (
     accelerators,

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit_function
+from polysched.emit_c import EmitOptions, emit, emit_function
 from polysched.errors import UsageError
 from polysched.scheduling import pluto
+from polysched.scop import from_c_text
 from polysched.scop.expression import build, compute, placeholder, scalar, symbols
 from polysched.scop.expression.operators import matmul, softmax
 from polysched.scop.scop import Scop
+from polysched.target import host
 from polysched.tiling import TilingOptions, tile
 from tests.emit_c.compiled import load
 
@@ -76,3 +79,21 @@ def test_a_name_that_c_does_not_allow_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot be the name of a C function"):
         emit_function(tile(schedule), name="a-b")
 
+
+
+def test_emitting_takes_the_width_of_the_machine_that_the_tiles_are_for():
+    text = """void f(int n, float c[n][n], float a[n][n], float b[n][n]) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        c[i][j] += a[i][k] * b[k][j];
+#pragma endscop
+}
+"""
+    wide = replace(host(), vector_bits=512)
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=wide))
+    assert "vector_size(64)" in emit(tiled).text
+    assert "vector_size(64)" in emit_function(tiled, name="f").text
+    assert "vector_size" not in emit(tiled, options=EmitOptions(vector_bits=0)).text
+    assert EmitOptions().vector_bits == host().vector_bits

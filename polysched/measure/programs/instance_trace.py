@@ -72,7 +72,7 @@ def traced_function(tiled: TiledSchedule, *, name: str, scanned: Scan | None = N
                    statements=tuple(replace(s, body=(), accesses=()) for s in scop.statements))
     dependences = replace(tiled.schedule.dependences, scop=bare)
     loops = emit(replace(tiled, schedule=replace(tiled.schedule, dependences=dependences)),
-                 options=EmitOptions(trace=TRACE), scanned=scanned)
+                 options=EmitOptions(trace=TRACE, vector_bits=0), scanned=scanned)
     parameters = ", ".join(f"{p.dtype.c_name} {p.name}" for p in bare.parameters) or "void"
     return f"void {name}({parameters})\n{{\n{loops.text}}}\n"
 

@@ -36,8 +36,15 @@ from polysched.scop.c_frontend.extraction import (
     NotAffine,
 )
 from polysched.scop.c_frontend.initialisers import initial_assignments
-from polysched.scop.c_frontend.loops import LoopDomain, LoopHead, enter, first_value, head_text, loop_head
-from polysched.scop.c_frontend.opaque import bounds_depend_on_data, needs_flags, opaque_statement, refused
+from polysched.scop.c_frontend.loops import FORM_HINT, LoopDomain, LoopHead, enter, first_value, loop_head
+from polysched.scop.c_frontend.opaque import (
+    bounds_depend_on_data,
+    loop_text,
+    needs_flags,
+    note_whole,
+    opaque_statement,
+    refused,
+)
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
 from polysched.scop.c_frontend.remarks import assume, is_remark
 from polysched.scop.c_frontend.scopes import Symbol
@@ -74,7 +81,7 @@ def walk(x: Extraction, node: c_ast.Node | None, domain: isl.Set) -> Walked:
     if isinstance(node, c_ast.If):
         return _if(x, node, domain)
     if isinstance(node, c_ast.While | c_ast.DoWhile):
-        return Walked(opaque_statement(x, node, domain), domain)
+        return Walked(_while(x, node, domain), domain)
     if isinstance(node, c_ast.Break | c_ast.Continue) and x.exits:
         return _leave(x, node, domain)
     if isinstance(node, c_ast.Decl) and isinstance(node.init, c_ast.InitList) and node in x.bindings.declared:
@@ -221,9 +228,22 @@ def _for(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
     return sequence(trees)
 
 
+def _while(x: Extraction, node: c_ast.While | c_ast.DoWhile, domain: isl.Set) -> Tree | None:
+    """A loop that ends when data says so.
+
+    Raises
+    ------
+    NoCountedLoop : it is outermost, and such a loop may not be a region.
+    """
+    if not x.whole_loops and not x.loops:
+        raise x.no_counted_loop("the loop does not count with one integer that it steps once", node,
+                                witness=loop_text(node), hint=FORM_HINT)
+    return opaque_statement(x, node, domain)
+
+
 def _kept_whole(x: Extraction, node: c_ast.For, domain: isl.Set, reason: str) -> Tree | None:
     """A loop that counts in no affine way: one statement that runs it as C does, whatever it does to its counter."""
-    x.note(f"the loop `{head_text(node)}` is kept whole: {reason}", node)
+    note_whole(x, node, reason)
     return opaque_statement(x, node, domain)
 
 

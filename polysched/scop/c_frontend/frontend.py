@@ -15,17 +15,15 @@ from pycparser import c_ast
 from polysched.errors import BudgetExceededError, PolyschedError, SourceLocation, UnsupportedScopError, UsageError
 from polysched.scop.budget import in_words, with_budget
 from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.addresses import without_idle_addresses
-from polysched.scop.c_frontend.autodetect import detect
 from polysched.scop.c_frontend.bindings import Bindings, bind, describe, function_parameters, scope_at
 from polysched.scop.c_frontend.build import build_scop
 from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.control import walk_all
-from polysched.scop.c_frontend.countdown import plain_countdowns
+from polysched.scop.c_frontend.detection.autodetect import detect
+from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.directives import check_directives
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
-from polysched.scop.c_frontend.inline import Inliner
 from polysched.scop.c_frontend.liveness import Liveness
 from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.outliving import at_start, made_assignable, outliving, without_declarations
@@ -33,9 +31,12 @@ from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_synta
 from polysched.scop.c_frontend.places import extent_value
 from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
 from polysched.scop.c_frontend.regions import HINT, active_pragmas, find_regions
+from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
+from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
+from polysched.scop.c_frontend.rewrites.inline import Inliner
 from polysched.scop.c_frontend.scopes import Scope, Symbol
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
-from polysched.scop.scop import AccessKind, Scop, SourceRegion
+from polysched.scop.scop import AccessKind, NameReads, Scop, SourceRegion
 from polysched.target import find_compiler
 
 _LOG = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
                     cc: str | None = None, pure: Sequence[str] = (), autodetect: bool = False,
-                    usable: Callable[[Scop], bool] = lambda _: True) -> tuple[Scop, ...]:
+                    judge: Callable[[Scop], PolyschedError | None] = lambda _: None) -> tuple[Scop, ...]:
     """Every region of a C file, in textual order.
 
     Parameters
@@ -60,7 +61,7 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     cc : the compiler that preprocesses; found by itself when None.
     pure : functions that only compute with their arguments.
     autodetect : take the largest regions that can be represented, whether marked by pragmas or not.
-    usable : whether there is use for a region that was found; smaller ones are found where there is none.
+    judge : why there is no use for a region that was found, None where there is; smaller ones are found instead.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     UnsupportedScopError : there is no region, or one cannot be represented soundly.
     """
     source = read_source(path, include_dirs=include_dirs, defines=defines, cc=cc)
-    return _all(source, frozenset(pure), autodetect=autodetect, usable=usable)
+    return _all(source, frozenset(pure), autodetect=autodetect, judge=judge)
 
 
 def from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
@@ -114,15 +115,15 @@ def _only(scops: tuple[Scop, ...], path: str, function: str | None) -> Scop:
 
 
 def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool,
-         usable: Callable[[Scop], bool] = lambda _: True) -> tuple[Scop, ...]:
+         judge: Callable[[Scop], PolyschedError | None] = lambda _: None) -> tuple[Scop, ...]:
     """Every region, with its notes logged."""
-    scops = _regions(source, pure, usable, autodetect=autodetect)
+    scops = _regions(source, pure, judge, autodetect=autodetect)
     for note in dict.fromkeys(note for scop in scops for note in scop.notes):
         _LOG.warning("%s", note)
     return scops
 
 
-def _regions(source: SourceFile, pure: frozenset[str], usable: Callable[[Scop], bool], *,
+def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], PolyschedError | None], *,
              autodetect: bool) -> tuple[Scop, ...]:
     preprocessed = preprocess(source)
     regions = () if autodetect else find_regions(source.path, source.text, preprocessed)
@@ -131,20 +132,22 @@ def _regions(source: SourceFile, pure: frozenset[str], usable: Callable[[Scop], 
     tree = parse(source, preprocessed)
     pure = pure | _declared_pure(tree)
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
+    reads = file_reads(source.path, tree)
     if autodetect:
-        found, refusal = detect(
-            source, preprocessed, tree,
-            lambda region: _extract(source, tree, region, pure, identifiers, whole_loops=False), usable)
-        if not found:
-            raise _nothing_detected(source, refusal)
-        return found
+        extract = partial(_extract, source, tree, pure=pure, identifiers=identifiers, reads=reads, whole_loops=False)
+        found = detect(source, preprocessed, tree, extract, judge)
+        for line in found.left if found.scops or len(found.left) > 1 else ():   # else the refusal says it
+            _LOG.warning("%s", line)
+        if not found.scops:
+            raise _nothing_detected(source, found.refusal)
+        return found.scops
     located = find_syntax_regions(source, tree, regions)
-    return tuple(_extract(source, tree, region, pure, identifiers) for region in located)
+    return tuple(_extract(source, tree, region, pure=pure, identifiers=identifiers, reads=reads) for region in located)
 
 
 def _nothing_detected(source: SourceFile, refusal: PolyschedError | None) -> PolyschedError:
     if refusal is None:
-        return UnsupportedScopError("the file has no function with statements whose text can be found",
+        return UnsupportedScopError("the file has no loop whose text can be found",
                                     where=SourceLocation(source.path), hint=HINT)
     if isinstance(refusal, BudgetExceededError):
         return refusal
@@ -174,10 +177,11 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
     return frozenset(names)
 
 
-def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure: frozenset[str],
-             identifiers: frozenset[str], *, whole_loops: bool = True) -> Scop:
+def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
+             identifiers: frozenset[str], reads: FileReads, whole_loops: bool = True) -> Scop:
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
+    named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     kept = outliving(source.path, scope, region)
     plain = without_declarations(region, kept) if kept else ""
@@ -188,7 +192,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, pure
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
                    whole_loops=whole_loops,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
-    scop = with_budget(READING_OPERATIONS, partial(_read, source, x, region, scope, kept, plain),
+    scop = with_budget(READING_OPERATIONS, partial(_read, source, x, region, scope, kept, plain, named),
                        seconds=READING_SECONDS)
     if scop is None:
         raise _takes_too_long(x, region)
@@ -206,7 +210,7 @@ def _takes_too_long(x: Extraction, region: SyntaxRegion) -> BudgetExceededError:
 
 
 def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope, kept: tuple[c_ast.Decl, ...],
-          plain: str) -> Scop:
+          plain: str, named: tuple[NameReads, ...]) -> Scop:
     """The Scop of a region whose names are known."""
     bindings, liveness = x.bindings, Liveness(region)
     _settle_parameters(x, region, bindings, scope)
@@ -223,7 +227,7 @@ def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope,
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
                          function=region.function.decl.name, indent=text.indent,
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
-                         declarations=tuple(map(at_start, kept)), without_declarations=plain)
+                         declarations=tuple(map(at_start, kept)), without_declarations=plain, reads=named)
     read = {a.array for s in x.open_statements for a in s.accesses if a.kind is AccessKind.READ}
     dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
                      if isinstance(symbol, Symbol) and (

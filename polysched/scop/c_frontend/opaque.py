@@ -23,12 +23,13 @@ from polysched.scop.c_frontend.assignments import (
     open_statement,
     unchained,
 )
-from polysched.scop.c_frontend.bindings import stepped_name
+from polysched.scop.c_frontend.bindings import describe, stepped_name
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
+from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.members import is_fixed
 from polysched.scop.c_frontend.order import Tree
-from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.parse import everything, place
 from polysched.scop.c_frontend.remarks import is_remark
 from polysched.scop.c_frontend.scopes import Symbol
 
@@ -56,11 +57,37 @@ def refused(x: Extraction, node: c_ast.Node) -> UnsupportedScopError:
 
 
 def opaque_statement(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Tree | None:
-    """A whole `if` or `while` on data as one statement."""
+    """A whole `if` or `while` on data as one statement; the loops in it are noted."""
+    for loop in _outermost_loops(node):
+        note_whole(x, loop, "it stands under a condition on data" if loop is not node
+                   else "it does not count with one integer that it steps once")
     builder = open_statement(x)
     body = guarded(builder, node, domain)
     forget(x, node)
     return close_statement(x, builder, node, domain, body)
+
+
+def note_whole(x: Extraction, node: c_ast.Node, reason: str) -> None:
+    """Tell that a loop is one statement, once."""
+    text = f"the loop `{loop_text(node)}` is kept whole: "
+    if not any(note.startswith(f"{place(x.path, node)}: {text}") for note in x.notes):
+        x.note(f"{text}{reason}", node)
+
+
+def loop_text(node: c_ast.Node) -> str:
+    """A loop's head as C."""
+    if isinstance(node, c_ast.For):
+        return head_text(node)
+    test = describe(node.cond)
+    return f"while ({test})" if isinstance(node, c_ast.While) else f"do ... while ({test})"
+
+
+def _outermost_loops(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile):
+        yield node
+        return
+    for _, child in node.children():
+        yield from _outermost_loops(child)
 
 
 def needs_flags(node: c_ast.Node | None) -> bool:

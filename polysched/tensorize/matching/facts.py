@@ -134,8 +134,8 @@ def limit_facts(fragment: Fragment, intrinsic: Intrinsic, operands: Mapping[str,
                         for e in contraction.inputs]
                 values = " and ".join(f"{text} = {v}" for text, v in zip(held, chosen, strict=True))
                 facts.append(Fact(
-                    "saturation", f"{intrinsic.name} cuts the sum of {limit.addends} products to {limit.low} to "
-                    f"{limit.high}: {values} make {worst * limit.addends}",
+                    "saturation", f"{intrinsic.name} {'wraps' if limit.wraps else 'cuts'} the sum of {limit.addends} "
+                    f"products to {limit.low} to {limit.high}: {values} make {worst * limit.addends}",
                     "bound a factor where it is read, for instance by `& 127`, if its values are known to be smaller"))
                 break
     return facts

@@ -12,10 +12,11 @@ from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError
 from polysched.scop.scop import Scop
+from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.matching.bodies import Assignment, assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
-from polysched.tensorize.matching.explanation import Explanation, explain, unread
+from polysched.tensorize.matching.explanation import Explanation, explain, not_handled, unread
 from polysched.tensorize.matching.facts import Fact, Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
@@ -34,6 +35,9 @@ from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, vanish
 from polysched.tensorize.proofs.isl_check import IslCheck
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
+
+MATCHED_KINDS = frozenset({Kind.READ_TWICE})
+"""Kinds of contractions that are compared with programs beside one sum of products; the others are refused."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,9 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
     known = {f.statement.name for f in read}
     explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
+    if strange := intrinsic.contraction.kinds - MATCHED_KINDS:
+        explanations += [not_handled(f.statement.name, intrinsic, strange) for f in read]
+        read = ()
     for fragment in read:
         mine: list[Match] = []
         try:

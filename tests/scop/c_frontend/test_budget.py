@@ -53,7 +53,7 @@ def test_other_loops_of_the_file_are_found(caplog: pytest.LogCaptureFixture) -> 
         (found,) = all_from_c_text(text, path="both.c", autodetect=True)
     assert found.name == "g"
     (told,) = (r.getMessage() for r in caplog.records)
-    assert told.startswith("left as it is: both.c:")
+    assert told.startswith("both.c:2: the loop stays as it is: ")
     assert "reading the region takes more than" in told
 
 
@@ -62,7 +62,10 @@ def test_a_smaller_region_is_looked_for_inside(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.WARNING):
         (found,) = all_from_c_text(text, path="inside.c", autodetect=True)
     assert [s.depth for s in found.statements] == [1]
-    assert sum("left as it is" in r.getMessage() for r in caplog.records) == 1
+    whole, part = (r.getMessage() for r in caplog.records)
+    assert whole.startswith("inside.c:1: the loop is transformed inside only: ")
+    assert "the loop stays as it is: " in part
+    assert "reading the region takes more than" in part
 
 
 def test_where_nothing_is_found_the_refusal_is_the_answer() -> None:

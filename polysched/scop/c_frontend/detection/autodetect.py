@@ -4,7 +4,7 @@ In every block the first loop starts a run, which grows statement by statement a
 control part, and ends with a loop.  Pragmas for its first loop (`omp parallel for`) belong to it and are replaced with
 it.  A loop that is no static control part, or takes too long to read, is searched inside.  A run that the caller has no
 use for, since a later stage refuses it, is halved until there is use for it; a single loop of no use is searched
-inside.  Only in a file that has no loop to look at do statements without loops make regions.
+inside.  Every loop that ends up in no region is told with its reason (`left_loops`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
+from polysched.scop.c_frontend.detection.left_loops import LOOPS, left_loops
+from polysched.scop.c_frontend.detection.macro_marks import MacroMarks
 from polysched.scop.c_frontend.directives import goes_with_loop
-from polysched.scop.c_frontend.macro_marks import MacroMarks
-from polysched.scop.c_frontend.parse import SyntaxRegion, everything
+from polysched.scop.c_frontend.parse import SyntaxRegion, everything, place
 from polysched.scop.c_frontend.preprocess import SourceFile
 from polysched.scop.c_frontend.regions import TextRegion
 from polysched.scop.c_frontend.text_scan import Scanner
@@ -28,21 +29,40 @@ from polysched.scop.scop import Scop
 _LOG = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Detected:
+    """What a search found.
+
+    Parameters
+    ----------
+    scops : of every region, in textual order.
+    refusal : the first refusal of an innermost loop; None where nothing was refused.
+    left : a line for every loop that no region holds.
+    """
+
+    scops: tuple[Scop, ...]
+    refusal: PolyschedError | None
+    left: tuple[str, ...]
+
+
 def detect(source: SourceFile, preprocessed: str, tree: c_ast.FileAST, extract: Callable[[SyntaxRegion], Scop],
-           usable: Callable[[Scop], bool]) -> tuple[tuple[Scop, ...], PolyschedError | None]:
-    """The Scops of every region that is found, in textual order, and the first refusal of an innermost loop."""
-    search = _Search(source, preprocessed, extract, usable)
-    functions = [(f, at) for at, f in enumerate(tree.ext)
+           judge: Callable[[Scop], PolyschedError | None]) -> Detected:
+    """Search every function of the file itself.
+
+    Parameters
+    ----------
+    judge : why there is no use for a region; None where there is.
+    """
+    search = _Search(source, preprocessed, extract, judge)
+    functions = [(f, _Lines(source.path, f.coord.line, _line_behind(source.path, tree.ext[at + 1:])))
+                 for at, f in enumerate(tree.ext)
                  if isinstance(f, c_ast.FuncDef) and f.coord and f.coord.file == source.path]
-    for around in (_has_loop, _is_plain):
-        for function, at in functions:
-            own = _Lines(source.path, function.coord.line, _line_behind(source.path, tree.ext[at + 1:]))
-            for path in _blocks_outermost(function.body, (), own):
-                search.block(function, path, around)
-        if search.found or search.refusal:
-            break
-    search.tell()
-    return tuple(search.found), search.refusal
+    for function, own in functions:
+        for path in _blocks_outermost(function.body, (), own):
+            search.block(function, path)
+    left = tuple(line for function, own in functions
+                 for line in left_loops(function.body, own.hold, search.taken, search.reasons))
+    return Detected(tuple(search.found), search.refusal, left)
 
 
 @dataclass(frozen=True)
@@ -82,34 +102,32 @@ class _Search:
     """What was found so far; blocks inside a region that was taken are left out."""
 
     def __init__(self, source: SourceFile, preprocessed: str, extract: Callable[[SyntaxRegion], Scop],
-                 usable: Callable[[Scop], bool]) -> None:
+                 judge: Callable[[Scop], PolyschedError | None]) -> None:
         self.source = source
         self.extract = extract
-        self.usable = usable
+        self.judge = judge
         self.scanner = Scanner(source.text)
         self.marks = MacroMarks(source, preprocessed, self.scanner)
         self.found: list[Scop] = []
         self.taken: set[c_ast.Node] = set()
         self.refusal: PolyschedError | None = None
-        self.too_long: list[tuple[TextRegion, BudgetExceededError]] = []
+        self.reasons: dict[c_ast.Node, PolyschedError] = {}  # of single statements
         self.depth = 0  # of what was refused: the refusal of a smaller region says more
 
-    def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...],
-              around: Callable[[c_ast.Node], bool]) -> None:
-        """Search the statements of one block; a run begins and ends with one of which `around` is true."""
+    def block(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...]) -> None:
+        """Search the statements of one block; a run begins and ends with one that has a loop."""
         if any(node in self.taken for node in path):
             return
         items = path[-1].block_items or []
         at = 0
         while at < len(items):
-            at = self.run(function, path, items, at, around) if around(items[at]) else at + 1
+            at = self.run(function, path, items, at) if _has_loop(items[at]) else at + 1
 
-    def run(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int,
-            around: Callable[[c_ast.Node], bool]) -> int:
+    def run(self, function: c_ast.FuncDef, path: tuple[c_ast.Node, ...], items: list[c_ast.Node], start: int) -> int:
         """Grow a run from one statement; the index behind it."""
         grown: list[tuple[int, Scop]] = []
         for end in range(start + 1, len(items) + 1):
-            if not around(items[end - 1]):
+            if not _has_loop(items[end - 1]):
                 continue
             scop = self.attempt(function, path, items, start, end)
             if scop is None:
@@ -117,10 +135,13 @@ class _Search:
             grown.append((end, scop))
         while grown:
             end, scop = grown[-1]
-            if self.usable(scop):
+            refusal = self.judge(scop)
+            if refusal is None:
                 self.found.append(scop)
                 self.taken.update(items[start:end])
                 return end
+            if end == start + 1:
+                self.reasons[items[start]] = refusal
             del grown[len(grown) // 2:]
         return start + 1
 
@@ -131,29 +152,22 @@ class _Search:
             start -= 1
         text_region = self.text_region(items, start, end)
         if text_region is None:
+            last = items[end - 1]
+            self.reasons.setdefault(last, UnsupportedScopError(
+                "a macro or a directive hides where the loop begins or ends", where=place(self.source.path, last)))
             return None
         region = SyntaxRegion(text_region=text_region, function=function, path=path, before=tuple(items[:start]),
                               items=tuple(items[start:end]), after=tuple(items[end:]))
         try:
             return self.extract(region)
-        except BudgetExceededError as refusal:
-            _LOG.info("not as a whole: %s", refusal)
-            self.too_long.append((text_region, refusal))
-            self.refusal = self.refusal or refusal
-            return None
-        except UnsupportedScopError as refusal:
+        except (BudgetExceededError, UnsupportedScopError) as refusal:
+            if isinstance(refusal, BudgetExceededError):
+                _LOG.info("not as a whole: %s", refusal)
             if self.refusal is None or len(path) > self.depth:
                 self.refusal, self.depth = refusal, len(path)
+            if len([item for item in region.items if not isinstance(item, c_ast.Pragma)]) == 1:
+                self.reasons[region.items[-1]] = refusal
             return None
-
-    def tell(self) -> None:
-        """Warn of regions that take too long to read and of which nothing was found, once: of their smallest parts."""
-        found = [(s.source.start, s.source.end) for s in self.found if s.source is not None]
-        parts = [*found, *((region.start, region.end) for region, _ in self.too_long)]
-        for region, refusal in self.too_long if self.found else ():   # else one of the refusals is the answer
-            whole = region.start, region.end
-            if not any(whole[0] <= start and end <= whole[1] and (start, end) != whole for start, end in parts):
-                _LOG.warning("left as it is: %s", refusal)
 
     def text_region(self, items: list[c_ast.Node], first: int, behind: int) -> TextRegion | None:
         """Where the statements stand in the file; None when a macro or directive hides it."""
@@ -172,7 +186,7 @@ class _Search:
         line = items[at].coord.line
         if isinstance(items[at], c_ast.Pragma):
             return self.scanner.directive_at(line)
-        keyword = {c_ast.For: "for", c_ast.If: "if"}.get(type(items[at]))
+        keyword = {c_ast.For: "for", c_ast.If: "if", c_ast.While: "while", c_ast.DoWhile: "do"}.get(type(items[at]))
         if keyword is not None:
             return self.scanner.statement_at(line, keyword)
         beside = (*items[max(at - 1, 0):at], *items[at + 1:at + 2])
@@ -182,11 +196,4 @@ class _Search:
 
 
 def _has_loop(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.For | c_ast.If) and any(isinstance(n, c_ast.For) for n in everything(node))
-
-
-def _is_plain(node: c_ast.Node) -> bool:
-    """Whether a statement does something that a region without loops can begin and end with."""
-    increment = isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--")
-    return (isinstance(node, c_ast.Assignment | c_ast.If | c_ast.While | c_ast.DoWhile | c_ast.For) or increment
-            or (isinstance(node, c_ast.Decl) and node.init is not None))
+    return isinstance(node, (*LOOPS, c_ast.If)) and any(isinstance(n, LOOPS) for n in everything(node))

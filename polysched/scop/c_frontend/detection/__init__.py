@@ -1,0 +1,1 @@
+"""Regions without pragmas: where they are, and what is left."""

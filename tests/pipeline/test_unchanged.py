@@ -1,0 +1,81 @@
+"""Regions that stay as written are told in one line; nothing is left that compilers would warn of."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from polysched.pipeline import PipelineOptions, transform_file
+from polysched.target import find_compiler
+
+HEAD = "void f(int n, double *restrict a, double *restrict b) {\n#pragma scop\nfor (int i = 1; i < n; i++)\n"
+
+
+@pytest.mark.parametrize(("body", "reason"), [
+    ("a[i * i] = 1.0;", "a subscript of `a` in line 4 is not affine: it may name any element"),
+    ("a[i] = a[i - 1] * b[i];", "every iteration of line 4 needs `a` of earlier ones"),
+    ("a[i] = 2 * b[i];", None),
+])
+def test_a_region_that_stays_as_it_is_is_told(
+        tmp_path: Path, caplog: pytest.LogCaptureFixture, body: str, reason: str | None) -> None:
+    source = tmp_path / "in.c"
+    source.write_text(f"{HEAD}{body}\n#pragma endscop\n}}\n")
+    with caplog.at_level(logging.WARNING):
+        transform_file(source)
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == ([f"{source}:4: the loops stay as they are: {reason}"] if reason else [])
+
+
+WARNED = """static double sq(double x) { return x * x; }
+static const double unused_before = 1.0;
+double g(int n, double *restrict a, double *restrict b, double c) {
+  double t, u = 0, kept = 3;
+  int i;
+#pragma scop
+  for (i = 0; i < n; i++) {
+    t = sq(b[i]);
+    u = t + 1;
+    a[i] = u * c + kept;
+  }
+#pragma endscop
+  b[0] = unused_before;
+#pragma scop
+  for (i = 0; i < n; i++)
+    b[i] = a[i];
+#pragma endscop
+  return kept;
+}
+"""
+
+
+@pytest.mark.parametrize("autodetect", [False, True])
+
+def test_what_was_made_needless_leaves_no_warning(tmp_path: Path, autodetect: bool) -> None:
+    source, made = tmp_path / "in.c", tmp_path / "out.c"
+    source.write_text(WARNED)
+    made.write_text(transform_file(source, PipelineOptions(autodetect=autodetect)).text)
+    done = find_compiler(None).run(["-Wall", "-Wextra", "-Werror", "-O2", "-fopenmp", "-c", str(made), "-o",
+                                    str(tmp_path / "out.o")])
+    assert done.returncode == 0, done.stderr
+    text = made.read_text()
+    assert "(void)t;" in text
+    assert "(void)sq;" in text
+    assert "(void)kept;" not in text, "the code behind the region reads it"
+    assert "#pragma scop" not in text
+    assert "#pragma endscop" not in text
+
+
+def test_pragmas_around_what_was_not_taken_stay(tmp_path: Path) -> None:
+    source = tmp_path / "in.c"
+    source.write_text("""int printf(const char *, ...);
+void f(int n, double *restrict a) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    printf("x");
+#pragma endscop
+  for (int i = 0; i < n; i++)
+    a[i] = 1.0;
+}
+""")
+    text = transform_file(source, PipelineOptions(autodetect=True)).text
+    assert text.count("#pragma scop") == text.count("#pragma endscop") == 1
