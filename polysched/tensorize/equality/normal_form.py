@@ -68,6 +68,7 @@ class Normaliser:
     budget: int = NORMAL_FORM_STEPS
     intervals: dict[str, tuple[int, int]] = field(default_factory=dict)
     known: dict[int, tuple[Expr, Form]] = field(default_factory=dict)
+    extrema: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     spent: int = 0
 
     def form(self, e: Expr) -> Form:
@@ -128,7 +129,7 @@ class Normaliser:
                 return self._atom(f"{e.op}{self.form(e.operand).text()}", e.dtype)
             case Binary():
                 left, right = self.form(e.left), self.form(e.right)
-                texts = [left.text(), right.text()]
+                texts = [f.text() for f in self._as_computed(e, left, right)]
                 if e.op in ("&", "|", "^", "==", "!=", "&&", "||"):
                     texts.sort()
                 op = e.op
@@ -137,6 +138,15 @@ class Normaliser:
                 known = self._interval(e, left)
                 return self._atom(f"({texts[0]} {op} {texts[1]})", e.dtype, known)
         raise TypeError(f"no expression: {e}")
+
+    def _as_computed(self, e: Binary, left: Form, right: Form) -> tuple[Form, Form]:
+        """Both sides in the type in which C computes, which an explicit conversion to it does not change."""
+        if e.op in ("&&", "||"):
+            return left, right
+        if e.op in ("<<", ">>"):
+            return self._converted(left, e.dtype), right
+        common = usual_conversion(e.left.dtype, e.right.dtype)
+        return self._converted(left, common), self._converted(right, common)
 
     def _interval(self, e: Binary, left: Form) -> tuple[int, int] | None:
         """The values of a shift, quotient or remainder by a constant, and of a comparison."""
@@ -177,6 +187,7 @@ class Normaliser:
         return self.numbers or all(f.dtype.is_integer for f in forms)
 
     def _extremum(self, kind: str, forms: list[Form], dtype: DType) -> Form:
+        """The least or greatest of some values; of such values in turn all together, since order is not told."""
         choose = min if kind == "min" else max
         known = None
         if all(f.low is not None and f.high is not None for f in forms):
@@ -186,8 +197,10 @@ class Normaliser:
                 other = 1 - index
                 if (kind == "min" and highs[index] <= lows[other]) or (kind == "max" and lows[index] >= highs[other]):
                     return form
-        texts = sorted(f.text() for f in forms)
-        return self._atom(f"{kind}({', '.join(texts)})", dtype, known)
+        texts = sorted({text for f in forms for text in self.extrema.get((kind, f.text()), (f.text(),))})
+        found = self._atom(f"{kind}({', '.join(texts)})", dtype, known)
+        self.extrema[kind, found.text()] = tuple(texts)
+        return found
 
     def _atom(self, name: str, dtype: DType, known: tuple[int, int] | None = None) -> Form:
         if dtype.is_integer and known is None:

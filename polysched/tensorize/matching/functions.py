@@ -47,7 +47,7 @@ def functions(intrinsic: Intrinsic, update: Expr, target: str, pool: Sequence[Ex
             raise _too_many(intrinsic, len(pool) ** count, MOST_TRIED) from None
         agreeing = sure = np.ones([len(pool)] * count, dtype=bool)
     for places in (np.argwhere(sure), np.argwhere(agreeing & ~sure)):
-        for place in places:
+        for place in sorted(map(tuple, places), key=lambda p: count - len({*p})):   # each expression once, if that does
             chosen = tuple(pool[at] for at in place)
             if frozenset().union(*map(references, chosen)) == wanted:
                 yield chosen
@@ -56,7 +56,8 @@ def functions(intrinsic: Intrinsic, update: Expr, target: str, pool: Sequence[Ex
 def _too_many(intrinsic: Intrinsic, count: int, most: int) -> BudgetExceededError:
     return BudgetExceededError(
         f"{intrinsic.name} has {len(intrinsic.contraction.inputs)} inputs, and there are {count} ways to put "
-        f"expressions of the update into them, more than {most}", hint="compute parts of the update in statements of their own")
+        f"expressions of the update into them, more than {most}",
+        hint="compute parts of the update in statements of their own")
 
 
 def _agreeing(intrinsic: Intrinsic, update: Expr, target: str, pool: Sequence[Expr], *,

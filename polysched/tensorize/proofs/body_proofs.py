@@ -102,6 +102,7 @@ def below_signs(e: Expr) -> Expr:
 
 def same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome:
     """Whether the program's clamped sum is the instruction's: the sums, and then what is done to any such sum."""
+    mine = Cast(mine, INT64)   # ahead of its finish the instruction's sum has a type that holds it
     if same_function(Cast(inner, INT64), mine, conflicts=RANGE_CONFLICTS).verdict is Verdict.EQUAL:
         around = of_any_sum(Cast(update, INT64), inner)
         outcome = same_function(around, _clamped(Cast(of_any_sum(inner, inner), INT64), clamp))
@@ -112,16 +113,6 @@ def same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome
 
 def _one_width(e: Expr, dtype: DType) -> Expr:
     return e if e.dtype == dtype else Cast(e, dtype)
-
-
-def wide(e: Expr) -> Expr:
-    """The same sum without wrapping: additions and products of integers in 64 bits."""
-    def change(x: Expr) -> Expr:
-        if isinstance(x, Binary) and x.op in ("+", "-", "*") and x.dtype.is_integer:
-            return Binary(x.op, Cast(x.left, INT64), Cast(x.right, INT64), INT64)
-        return x
-
-    return Cast(rebuild(e, change), INT64)
 
 
 def _clamped(e: Expr, clamp: Clamp) -> Expr:
