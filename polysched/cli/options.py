@@ -110,7 +110,7 @@ def add_instructions(parser: argparse.ArgumentParser) -> None:
     """Which instructions may compute statements."""
     group = parser.add_argument_group("instructions")
     group.add_argument("--intrinsic", metavar="NAME|auto", help="compute statements by a described instruction, or by "
-                       "the best that this machine executes; parameters need a value, --size")
+                       "the best that this machine executes; --size makes the code for one size")
     group.add_argument("--measure-plans", action="store_true",
                        help="with --intrinsic: of the models' register blocks and tiles take those that run fastest "
                             "on this machine")

@@ -1,14 +1,17 @@
-"""Every described instruction by name: the one visible place where they are listed, and the loader of a user's file."""
+"""Every described instruction and function by name: the one visible place where they are listed, and the loader of a
+user's file."""
 
 from __future__ import annotations
 
 import difflib
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 
 from polysched.errors import SourceSyntaxError, UsageError
 from polysched.tensorize.description.field_proof import same_function
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.intrinsics import (
     accelerators,
     amx,
@@ -22,6 +25,7 @@ from polysched.tensorize.intrinsics import (
     avx512_bf16,
     avx512_vnni,
     avx_vnni,
+    blas_functions,
     cblas,
     gemmini,
     nvidia_mma,
@@ -37,6 +41,13 @@ INTRINSICS: dict[str, Intrinsic] = {
     for intrinsic in file.ALL
 }
 
+FUNCTIONS: dict[str, LibraryFunction] = {f.name: f for file in (blas_functions,) for f in file.ALL}
+
+
+def find_function(name: str, *, also: dict[str, LibraryFunction] | None = None) -> LibraryFunction | None:
+    """The function of this name that is described by its C code; None when there is none."""
+    return (FUNCTIONS | (also or {})).get(name)
+
 
 def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> Intrinsic:
     """The instruction of this name.
@@ -48,8 +59,9 @@ def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> In
     known = INTRINSICS | (also or {})
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    raise UsageError(f"no intrinsic is called {name!r}", witness=f"known are {', '.join(sorted(known))}",
+    names = [*known, *FUNCTIONS]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    raise UsageError(f"no intrinsic is called {name!r}", witness=f"known are {', '.join(sorted(names))}",
                      hint=f"did you mean {', '.join(close)}?" if close
                      else "describe another in a file of your own: --intrinsics FILE.py")
 
@@ -61,6 +73,42 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     ------
     UsageError : the file is not there, does not run, or defines none.
     SourceSyntaxError : a text cannot be read, or is no loop nest around one update.
+    """
+    module = _module(path)
+    found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
+    if not found and not any(isinstance(v, LibraryFunction) for v in vars(module).values()):
+        raise UsageError("the file defines no Intrinsic at its top level", where=path)
+    for intrinsic in found.values():
+        if not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction):
+            raise SourceSyntaxError("the text is not one loop nest around one update", where=intrinsic.name,
+                                    hint="each input element pair contributes once to the output element")
+        if not accumulates_sum(intrinsic) and intrinsic.contraction.reductions:
+            raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
+                                    hint="describe one update per element (a maximum): the program's loops repeat it")
+    return found
+
+
+def load_functions(path: str) -> dict[str, LibraryFunction]:
+    """Every `LibraryFunction` that a user's Python file defines at its top level, by name; possibly none.
+
+    Raises
+    ------
+    UsageError : the file is not there, or does not run.
+    PolyschedError : the C code of one cannot be read.
+    """
+    found = {v.name: v for v in vars(_module(path)).values() if isinstance(v, LibraryFunction)}
+    for function in found.values():
+        for variant in function.variants:
+            variant.dependences   # noqa: B018   reads the code
+    return found
+
+
+def _module(path: str) -> ModuleType:
+    """A user's file, run.
+
+    Raises
+    ------
+    UsageError : it is not there, or does not run.
     """
     file = Path(path)
     if not file.is_file():
@@ -74,14 +122,4 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     except (SyntaxError, NameError, ImportError, TypeError, ValueError, AttributeError) as error:
         raise UsageError("the file of intrinsics does not run", where=path,
                          witness=f"{type(error).__name__}: {error}") from error
-    found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
-    if not found:
-        raise UsageError("the file defines no Intrinsic at its top level", where=path)
-    for intrinsic in found.values():
-        if not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction):
-            raise SourceSyntaxError("the text is not one loop nest around one update", where=intrinsic.name,
-                                    hint="each input element pair contributes once to the output element")
-        if not accumulates_sum(intrinsic) and intrinsic.contraction.reductions:
-            raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
-                                    hint="describe one update per element (a maximum): the program's loops repeat it")
-    return found
+    return module

@@ -11,8 +11,8 @@ ROOT = Path(polysched.__file__).parent
 SUB_ROOMS = {
     "scheduling": ["tree", "primitives", "solving", "fusion"],
     "tiling": ["tree", "footprints", "shapes", "planning", "rewriting"],
-    "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "conformance",
-                  "emission"],
+    "tensorize": ["description", "equality", "intrinsics", "software", "proofs", "preparing", "matching", "functions",
+                  "conformance", "emission"],
     "emit_c": ["loop_ir", "generation", "bodies", "scalar_code", "register_tiles", "nests", "vector_math",
                "vector_code", "alternatives"],
     "measure": ["processes", "programs", "timing"],
