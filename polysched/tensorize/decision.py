@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from polysched.dependence import analyse
@@ -123,7 +123,8 @@ class Decision:
         return make_plan(self.program.match, emulated=self.emulated, target=target, choice=self.program.choice)
 
 
-def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = ()) -> Decision:
+def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = (),
+           without: Collection[tuple[str, str]] = ()) -> Decision:
     """The statement and instruction that save most, or why none does.
 
     A statement that can be taken out of all loops comes before one that some loops have to stay around: then the others
@@ -132,6 +133,7 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     Parameters
     ----------
     outside : loops around the whole program, which somebody else emits.
+    without : statements and instructions, by name, that were tried together and found wrong.
 
     Raises
     ------
@@ -157,6 +159,7 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
                            kept=len(outside)).with_mirrors
         if options.intrinsic != AUTO:
             why += [str(e) for e in matches.explanations]
+    found = [m for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without]
     decision = Decision(program=None, reasons=())
     for depth in sorted({len(m.fragment.kept) for m in found} or {0}):
         tried = _best([m for m in found if len(m.fragment.kept) == depth], why, options, target, outside, dependences,
