@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from polysched.scheduling.primitives import Skew, Tile
 from polysched.scheduling.schedule import Schedule
 from polysched.scop import html
 from polysched.scop.c_frontend.frontend import from_c_text
+from polysched.scop.shown import LONGEST_REPR
 from polysched.tiling import TilingOptions, tile
 from tests.html_reader import Page
 from tests.measure.test_results import MEASUREMENT
@@ -172,3 +174,28 @@ def test_html_escapes_what_it_is_given():
     assert page.text == "a < b<script>x & y"
 
 
+
+
+def test_a_value_is_one_line_inside_another():
+    optimized = optimize(smooth().scop, PipelineOptions(vector_bits=256))
+    told = {
+        repr(optimized.scop): "<Scop smooth(steps, n): 1 statements, 1 arrays>",
+        repr(optimized.dependences): "<Dependences of smooth: ",
+        repr(optimized.schedule): "<Schedule of smooth: pluto>",
+        repr(optimized.tiled): "<TiledSchedule of smooth: ",
+        repr(optimized.source): "<CSource of smooth: ",
+        repr(optimized): "<Optimized smooth: pluto, ",
+        repr(MEASUREMENT): "<Measurement ",
+    }
+    for line, beginning in told.items():
+        assert line.startswith(beginning)
+        assert line.endswith(">")
+        assert "\n" not in line
+        assert len(line) <= LONGEST_REPR
+    assert repr([optimized]) == f"[{optimized!r}]"
+
+
+def test_a_long_line_is_cut():
+    scop = replace(smooth().scop, name="f" * 400)
+    assert len(repr(scop)) == LONGEST_REPR
+    assert repr(scop).endswith("f...>")

@@ -112,6 +112,12 @@ class Dependences(Shown):
         """Whether a pair orders only updates of a reduction that is relaxed."""
         return pair.reduction and pair.source in self.relaxed
 
+    def headline(self) -> str:
+        """For instance `of gemm: 2 flow, 1 output`, in ordered pairs of references."""
+        counts = {kind: sum(d.kind is kind for d in self.pairs) for kind in DependenceKind}
+        told = ", ".join(f"{count} {kind.value}" for kind, count in counts.items() if count)
+        return f"of {self.scop.name}: {told or 'none'}"
+
     def __str__(self) -> str:
         from polysched.dependence.text import dependences_text
         return dependences_text(self)

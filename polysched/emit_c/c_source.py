@@ -91,6 +91,10 @@ class CSource(Shown):
         """The buffers that operands of register tiles are copied into."""
         return packed_buffers(self.scop, self.loops)
 
+    def headline(self) -> str:
+        """For instance `of gemm: 42 lines of C`."""
+        return f"of {self.scop.name}: {self.text.count(chr(10))} lines of C"
+
     def __str__(self) -> str:
         return self.text
 

@@ -185,6 +185,13 @@ class Measurement(Shown):
         """Whether the transformed code computed what the original does."""
         return self.verification is not None and self.verification.passed and not self.failure
 
+    def headline(self) -> str:
+        """For instance `gemm, n=1024: 5.03 times as fast as the original`, or why there is no time."""
+        sizes = "".join(f", {name}={value}" for name, value in self.sizes.items())
+        if self.timing is None:
+            return f"{self.function}{sizes}: {self.failure or 'not verified'}"
+        return f"{self.function}{sizes}: {self.timing.ratio:.3g} times as fast as the original"
+
     def __str__(self) -> str:
         from polysched.measure.summary import measurement_text
         return measurement_text(self)

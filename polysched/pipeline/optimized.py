@@ -101,6 +101,11 @@ class Optimized(Shown):
         return Listing(line=self.scop.statements[0].line if self.scop.statements else 0,
                        original=source_text(self.scop), schedule=tree_text(self.tiled.tree), transformed=self.text)
 
+    def headline(self) -> str:
+        """For instance `gemm: pluto, tiles 32x32x32 in band 0, 42 lines of C`."""
+        tiles = self.tiled.headline().partition(": ")[2]
+        return f"{self.scop.name}: {self.schedule.algorithm}, {tiles}, {self.text.count(chr(10))} lines of C"
+
     def __str__(self) -> str:
         return "\n".join((self.scop.name, *self.steps(), "", self.text))
 

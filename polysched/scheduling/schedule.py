@@ -128,6 +128,11 @@ class Schedule(Shown):
                    report=SolverReport(rungs=tuple(stored["rungs"])),
                    steps=steps)
 
+    def headline(self) -> str:
+        """For instance `of gemm: pluto, 2 steps by hand`."""
+        by_hand = f", {len(self.steps)} steps by hand" if self.steps else ""
+        return f"of {self.scop.name}: {self.algorithm}{by_hand}"
+
     def __str__(self) -> str:
         from polysched.scheduling.display import schedule_text
         return schedule_text(self)

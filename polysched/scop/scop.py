@@ -313,6 +313,11 @@ class Scop(Shown):
             a.tagged_relation if tagged else a.relation
             for s in self.statements for a in s.accesses if a.kind in kinds)
 
+    def headline(self) -> str:
+        """For instance `gemm(n, m): 2 statements, 3 arrays`."""
+        return (f"{self.name}({', '.join(p.name for p in self.parameters)}): {len(self.statements)} statements, "
+                f"{len(self.arrays)} arrays")
+
     def __str__(self) -> str:
         from polysched.scop.text import scop_text
         return scop_text(self)

@@ -1,8 +1,13 @@
-"""What every stage's value shares: IPython on a terminal shows it as `str` does, a notebook as its HTML."""
+"""What every stage's value shares: IPython on a terminal shows it as `str` does, a notebook as its HTML.
+
+Its `repr` is one line, since a value often stands inside another, in a traceback or in a list.
+"""
 
 from __future__ import annotations
 
 from typing import Protocol
+
+LONGEST_REPR = 300   # characters
 
 
 class _Printer(Protocol):
@@ -14,10 +19,19 @@ class Shown:
     """A value with a text for people (`__str__`); `_repr_html_` is each value's own."""
 
     def __init_subclass__(cls) -> None:
-        """IPython takes a dataclass's own `__repr__` unless this method stands in the same class."""
+        """Both methods stand in the class itself: IPython looks for the one there, and `dataclass` keeps the other."""
         super().__init_subclass__()
-        if "_repr_pretty_" not in vars(cls):
-            cls._repr_pretty_ = Shown._repr_pretty_  # type: ignore[method-assign]
+        for name, method in (("_repr_pretty_", Shown._repr_pretty_), ("__repr__", Shown.__repr__)):
+            if name not in vars(cls):
+                setattr(cls, name, method)
+
+    def headline(self) -> str:
+        """What the value is, in a few words; each class says its own."""
+        return ""
+
+    def __repr__(self) -> str:
+        words = f"<{type(self).__name__} {self.headline()}".replace("\n", " ").rstrip() + ">"
+        return words if len(words) <= LONGEST_REPR else words[:LONGEST_REPR - 4] + "...>"
 
     def _repr_pretty_(self, printer: _Printer, cycle: bool) -> None:
         printer.text(str(self).rstrip("\n"))

@@ -84,6 +84,11 @@ class TiledSchedule(Shown):
     unused: tuple[Unused, ...] = ()
     one_at_a_time: OneAtATime | None = None
 
+    def headline(self) -> str:
+        """For instance `of gemm: tiles 32x32x32 in band 0`."""
+        tiles = ", ".join(f"{'x'.join(map(str, b.sizes))} in band {b.band}" for b in self.bands if b.sizes)
+        return f"of {self.schedule.scop.name}: {f'tiles {tiles}' if tiles else 'no tiles'}"
+
     def __str__(self) -> str:
         from polysched.tiling.display import tiled_text
         return tiled_text(self)

@@ -1,0 +1,47 @@
+"""Functions stay simple: a ratchet over those that are not.
+
+Cyclomatic complexity as radon counts it, boolean operators and comprehensions included (McCabe 1976). The list beside this
+file only shrinks: a function that became simpler is entered with its new number, or goes. `--update-golden` does that, and
+never adds a function or raises a number.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from radon.complexity import cc_visit
+
+import polysched
+
+ROOT = Path(polysched.__file__).parent
+RATCHET = Path(__file__).with_name("complexity.json")
+MOST = 15
+
+
+def complex_functions() -> dict[str, int]:
+    """The functions above the limit: file and name -> complexity."""
+    found: dict[str, int] = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        for block in cc_visit(path.read_text()):
+            for part in (block, *getattr(block, "methods", ())):
+                if type(part).__name__ == "Function" and part.complexity > MOST:
+                    key = f"{path.relative_to(ROOT)} {part.fullname}"
+                    found[key] = max(found.get(key, 0), part.complexity)
+    return found
+
+
+def test_no_function_becomes_more_complex(request: pytest.FixtureRequest) -> None:
+    found, known = complex_functions(), json.loads(RATCHET.read_text())
+    if request.config.getoption("--update-golden"):
+        known = {name: min(number, known[name]) for name, number in found.items() if name in known}
+        RATCHET.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    new = {name: number for name, number in found.items() if number > known.get(name, MOST)}
+    assert not new, f"above {MOST}, or above what they were: {new}"
+
+
+def test_the_list_has_no_function_that_became_simpler() -> None:
+    found, known = complex_functions(), json.loads(RATCHET.read_text())
+    simpler = {name: number for name, number in known.items() if found.get(name, 0) < number}
+    assert not simpler, "shrink the list with --update-golden"
