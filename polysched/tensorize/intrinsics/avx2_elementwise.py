@@ -1,4 +1,4 @@
-"""AVX2: averages, rounding high products, saturating packs, extrema, comparisons, conversions, shuffles, complex products.
+"""AVX2: averages, high products, saturating packs, extrema, comparisons, conversions, shuffles, complex products.
 
 None of them adds to its result.  Packs and shuffles work within halves of 128 bits, which the texts say.
 """
@@ -6,6 +6,7 @@ None of them adds to its result.  Packs and shuffles work within halves of 128 b
 from dataclasses import replace
 
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
+from polysched.tensorize.intrinsics.repeated import each
 from polysched.tensorize.intrinsics.x86_registers import YMM, YMM_F32
 
 MANUAL = "Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 2"
@@ -34,7 +35,7 @@ def _unit(name: str, parameters: str, body: str, template: str, section: str, *,
 def _two(name: str, c_type: str, lanes: int, value: str, call: str, section: str, *, cost: Cost = COST) -> Intrinsic:
     """An instruction of two operands, element by element."""
     return _unit(name, f"{c_type} O[{lanes}], const {c_type} A[{lanes}], const {c_type} B[{lanes}]",
-                 f"for (int i = 0; i < {lanes}; i++)\n        O[i] = {value};", f"{{O}} = {call}({{A}}, {{B}});", section,
+                 each(lanes, value), f"{{O}} = {call}({{A}}, {{B}});", section,
                  cost=cost)
 
 
@@ -54,12 +55,12 @@ EXTREMA = tuple(
     for suffix, c_type, lanes, intel in (("ub", "uint8_t", 32, "epu8"), ("sb", "int8_t", 32, "epi8"),
                                          ("uw", "uint16_t", 16, "epu16"), ("sw", "int16_t", 16, "epi16"),
                                          ("ud", "uint32_t", 8, "epu32"), ("sd", "int32_t", 8, "epi32")))
-VPABSB = _unit("vpabsb", "uint8_t O[32], const int8_t A[32]", "for (int i = 0; i < 32; i++)\n        O[i] = abs_i32(A[i]);",
+VPABSB = _unit("vpabsb", "uint8_t O[32], const int8_t A[32]", each(32, "abs_i32(A[i])"),
                "{O} = _mm256_abs_epi8({A});", "vol. 2B, PABSB")
-VPABSD = _unit("vpabsd", "int32_t O[8], const int32_t A[8]", "for (int i = 0; i < 8; i++)\n        O[i] = abs_i32(A[i]);",
+VPABSD = _unit("vpabsd", "int32_t O[8], const int32_t A[8]", each(8, "abs_i32(A[i])"),
                "{O} = _mm256_abs_epi32({A});", "vol. 2B, PABSD")
 VPBLENDVB = _unit("vpblendvb", "int8_t O[32], const int8_t A[32], const int8_t B[32], const int8_t M[32]",
-                  "for (int i = 0; i < 32; i++)\n        O[i] = M[i] < 0 ? B[i] : A[i];",
+                  each(32, "M[i] < 0 ? B[i] : A[i]"),
                   "{O} = _mm256_blendv_epi8({A}, {B}, {M});", "vol. 2B, PBLENDVB")
 
 
@@ -83,24 +84,24 @@ VPSHUFB = _unit("vpshufb", "uint8_t O[2][16], const uint8_t A[2][16], const uint
             O[h][i] = I[h][i] & 128 ? 0 : A[h][I[h][i] & 15];""",
                 "{O} = _mm256_shuffle_epi8({A}, {I});", "vol. 2B, PSHUFB", cost=SHUFFLED)
 VPERMD = _unit("vpermd", "int32_t O[8], const int32_t A[8], const int32_t I[8]",
-               "for (int i = 0; i < 8; i++)\n        O[i] = A[I[i] & 7];",
+               each(8, "A[I[i] & 7]"),
                "{O} = _mm256_permutevar8x32_epi32({A}, {I});", "vol. 2C, VPERMD", cost=SHUFFLED)
-VPMOVSXBW = _unit("vpmovsxbw", "int16_t O[16], const int8_t A[16]", "for (int i = 0; i < 16; i++)\n        O[i] = A[i];",
+VPMOVSXBW = _unit("vpmovsxbw", "int16_t O[16], const int8_t A[16]", each(16, "A[i]"),
                   "{O} = _mm256_cvtepi8_epi16({A});", "vol. 2B, PMOVSX", cost=SHUFFLED, registers={"A": XMM})
-VPMOVZXBW = _unit("vpmovzxbw", "int16_t O[16], const uint8_t A[16]", "for (int i = 0; i < 16; i++)\n        O[i] = A[i];",
+VPMOVZXBW = _unit("vpmovzxbw", "int16_t O[16], const uint8_t A[16]", each(16, "A[i]"),
                   "{O} = _mm256_cvtepu8_epi16({A});", "vol. 2B, PMOVZX", cost=SHUFFLED, registers={"A": XMM})
-VCVTDQ2PS = _unit("vcvtdq2ps", "float O[8], const int32_t A[8]", "for (int i = 0; i < 8; i++)\n        O[i] = A[i];",
+VCVTDQ2PS = _unit("vcvtdq2ps", "float O[8], const int32_t A[8]", each(8, "A[i]"),
                   "{O} = _mm256_cvtepi32_ps({A});", "vol. 2A, CVTDQ2PS", cost=CONVERTED, registers={"O": YMM_F32})
 VCVTPS2DQ = _unit("vcvtps2dq", "int32_t O[8], const float A[8]",
-                  "for (int i = 0; i < 8; i++)\n        O[i] = cvt_f32_i32(A[i]);",
+                  each(8, "cvt_f32_i32(A[i])"),
                   "{O} = _mm256_cvtps_epi32({A});", "vol. 2A, CVTPS2DQ", cost=CONVERTED, registers={"A": YMM_F32})
 VCVTPH2PS = _unit("vcvtph2ps", "float O[8], const f16 A[8]",
-                  "for (int i = 0; i < 8; i++)\n        O[i] = f16_to_f32(A[i]);", "{O} = _mm256_cvtph_ps({A});",
+                  each(8, "f16_to_f32(A[i])"), "{O} = _mm256_cvtph_ps({A});",
                   "vol. 2C, VCVTPH2PS", cost=CONVERTED, isa=F16C, registers={"O": YMM_F32, "A": XMM})
 VCVTPS2PH = _unit("vcvtps2ph", "f16 O[8], const float A[8]",
-                  "for (int i = 0; i < 8; i++)\n        O[i] = f32_to_f16(A[i]);", "{O} = _mm256_cvtps_ph({A}, 0);",
+                  each(8, "f32_to_f16(A[i])"), "{O} = _mm256_cvtps_ph({A}, 0);",
                   "vol. 2C, VCVTPS2PH", cost=CONVERTED, isa=F16C, registers={"O": XMM, "A": YMM_F32})
-VROUNDPS = _unit("vroundps", "float O[8], const float A[8]", "for (int i = 0; i < 8; i++)\n        O[i] = rintf(A[i]);",
+VROUNDPS = _unit("vroundps", "float O[8], const float A[8]", each(8, "rintf(A[i])"),
                  "{O} = _mm256_round_ps({A}, 0);", "vol. 2B, ROUNDPS", cost=CONVERTED,
                  registers={"O": YMM_F32, "A": YMM_F32})
 # of pairs (real, imaginary): the products with the imaginary part, then one fused subtraction and addition
@@ -123,9 +124,10 @@ COMPLEX_I32 = _unit(
         P[i] += A[i] * C[i] - B[i] * D[i];
         Q[i] += A[i] * D[i] + B[i] * C[i];
     }""",
-    "{ __m256i ps_x = _mm256_mullo_epi32({A}, {C}), ps_y = _mm256_mullo_epi32({B}, {D}); __m256i ps_z = "
-    "_mm256_mullo_epi32(_mm256_add_epi32({A}, {B}), _mm256_add_epi32({C}, {D})); {P} = _mm256_add_epi32({P}, "
-    "_mm256_sub_epi32(ps_x, ps_y)); {Q} = _mm256_add_epi32({Q}, _mm256_sub_epi32(ps_z, _mm256_add_epi32(ps_x, ps_y))); }",
+    "{ __m256i ps_x = _mm256_mullo_epi32({A}, {C}), ps_y = _mm256_mullo_epi32({B}, {D}); "
+    "__m256i ps_z = _mm256_mullo_epi32(_mm256_add_epi32({A}, {B}), _mm256_add_epi32({C}, {D})); "
+    "{P} = _mm256_add_epi32({P}, _mm256_sub_epi32(ps_x, ps_y)); "
+    "{Q} = _mm256_add_epi32({Q}, _mm256_sub_epi32(ps_z, _mm256_add_epi32(ps_x, ps_y))); }",
     "vol. 2B, PMULLD (three), PADDD and PSUBD",
     cost=Cost(issue_cycles=3, latency_cycles=13, source="uops.info, three VPMULLD (YMM) of two uops, Ice Lake"))
 
