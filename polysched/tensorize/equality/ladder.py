@@ -82,8 +82,8 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
     inputs = _inputs(left, right)
     bits = sum(_bits(dtype, (ranges or {}).get(name)) for name, dtype in inputs.items())
     nodes = sum(1 for e in (left, right) for _ in itertools.islice(walk(e), CIRCUIT_NODES))
-    known, work = ranges or {}, 2 ** bits * nodes
-    tried = all(d.is_integer for d in inputs.values()) and bits <= EXHAUSTIVE_BITS and work <= EXHAUSTIVE_OPERATIONS
+    known, work = ranges or {}, nodes * (2 ** bits if bits <= EXHAUSTIVE_BITS else np.inf)
+    tried = all(d.is_integer for d in inputs.values()) and work <= EXHAUSTIVE_OPERATIONS
     rungs: list[Callable[[], Outcome | None]] = []
     if nodes < CIRCUIT_NODES:
         rungs = [partial(_by_sat, left, right, inputs, known, free, min(conflicts, QUICK_CONFLICTS) if tried
