@@ -1,8 +1,8 @@
 """Functions stay simple: a ratchet over those that are not.
 
-Cyclomatic complexity as radon counts it, boolean operators and comprehensions included (McCabe 1976). The list beside this
-file only shrinks: a function that became simpler is entered with its new number, or goes. `--update-golden` does that, and
-never adds a function or raises a number.
+Cyclomatic complexity as radon counts it, boolean operators and comprehensions included (McCabe 1976). The list beside
+this file only shrinks: a function that became simpler is entered with its new number, or goes. `--update-golden` does
+that, and never adds a function or raises a number.
 """
 
 from __future__ import annotations
