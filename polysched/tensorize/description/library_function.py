@@ -22,6 +22,7 @@ from polysched.scop.scop import AccessKind, Scop, Storage
 from polysched.scop.signature import FunctionSignature
 from polysched.tensorize.description.intrinsic import Cost, Isa
 
+HEADERS = "#include <math.h>\n#include <stdint.h>\n"   # that a described function may use
 HEAD = re.compile(r"\A(.*?\))\s*\{(.*)\}\s*\Z", re.DOTALL)
 
 
@@ -53,7 +54,7 @@ class Variant:
             raise SourceSyntaxError("a described function is one C function with a body", where="description",
                                     witness=self.text.strip().splitlines()[0] if self.text.strip() else "nothing")
         head, body = found.groups()
-        return f"{head} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+        return f"{HEADERS}{head} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
     @cached_property
     def scop(self) -> Scop:

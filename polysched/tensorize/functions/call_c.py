@@ -12,6 +12,7 @@ from polysched.errors import NoIntrinsicMatchError
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary
 from polysched.scop.plain_c import expression_in_c
 from polysched.scop.scop import Array, Storage
+from polysched.tensorize.description.library_function import HEADERS
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.functions.function_match import FunctionMatch
 from polysched.tensorize.functions.polynomials import Polynomial, add, multiply, of_affine, polynomial_c
@@ -54,7 +55,7 @@ def preamble(found: FunctionMatch) -> str:
     headers = "".join(f"#include <{h}>\n" for h in function.isa.headers)
     guard = f"POLYSCHED_FUNCTION_{found.variant.name.upper()}"
     if function.inline:
-        return f"{headers}#ifndef {guard}\n#define {guard}\nstatic {text}\n#endif\n"
+        return f"{HEADERS}{headers}#ifndef {guard}\n#define {guard}\nstatic {text}\n#endif\n"
     if headers:
         return headers
     return f"{text[:text.index('{')].strip()};\n"

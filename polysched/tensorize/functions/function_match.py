@@ -19,7 +19,14 @@ from polysched.tensorize.description.library_function import LibraryFunction, Va
 from polysched.tensorize.functions.addresses import same_place
 from polysched.tensorize.functions.groups import calls, groups, least_live
 from polysched.tensorize.functions.loop_mapping import loop_mappings
-from polysched.tensorize.functions.recurrences import OUTER, Equation, Recurrences, recurrences
+from polysched.tensorize.functions.recurrences import (
+    OUTER,
+    Equation,
+    Recurrences,
+    loops_around,
+    recurrences,
+    same_iterations,
+)
 from polysched.tensorize.functions.state import PREFIX, State
 from polysched.tensorize.functions.unification import Prover
 from polysched.tensorize.matching.facts import Numerics
@@ -33,6 +40,7 @@ class FunctionMatch:
     ----------
     statements : names, in textual order.
     depth : number of loops around a call.
+    outer : per statement the iterators of these loops, by position.
     program : their equations.
     state : the proved correspondence.
     outputs : the program's arrays that the call writes.
@@ -46,6 +54,7 @@ class FunctionMatch:
     dependences: Dependences
     statements: tuple[str, ...]
     depth: int
+    outer: Mapping[str, tuple[int, ...]]
     program: Recurrences
     state: State
     outputs: tuple[str, ...]
@@ -165,8 +174,13 @@ class _Part:
     context: isl.Set
 
     @cached_property
+    def outer(self) -> dict[str, tuple[int, ...]]:
+        """Per statement the iterators of the loops around."""
+        return loops_around(self.dependences, self.names, self.depth)
+
+    @cached_property
     def program(self) -> Recurrences:
-        return recurrences(self.dependences, self.names, depth=self.depth, context=self.context)
+        return recurrences(self.dependences, self.names, depth=self.depth, context=self.context, outer=self.outer)
 
     @cached_property
     def calls(self) -> frozenset[str]:
@@ -177,19 +191,18 @@ class _Part:
         return max(self.dependences.scop.statement(n).depth for n in self.names) - self.depth
 
     @cached_property
-    def least_live(self) -> int:
+    def least_live(self) -> list[str]:
         return least_live(self.dependences, self.names)
 
     @cached_property
     def live(self) -> list[str] | str:
-        return live_arrays(self.dependences, self.program, self.names, self.depth)
+        return live_arrays(self.dependences, self.program, self.outer)
 
     def may_be(self, variant: Variant) -> bool:
-        """Whether a function has as many loops, calls the same functions, and leaves no fewer arrays."""
+        """Whether a function has as many loops and calls the same functions."""
         scop = variant.scop
         return (self.inner_depths == max(s.depth for s in scop.statements)
-                and self.calls == calls(scop, [s.name for s in scop.statements])
-                and self.least_live <= len(outputs_of(variant)))
+                and self.calls == calls(scop, [s.name for s in scop.statements]))
 
     def __str__(self) -> str:
         return " and ".join(self.names) + (f" inside {self.depth} loop{'s' * (self.depth > 1)}" if self.depth else "")
@@ -208,7 +221,10 @@ def _of_part(part: _Part, function: LibraryFunction, numerics: Numerics) -> Func
 
 
 def _match(part: _Part, function: LibraryFunction, variant: Variant, numerics: Numerics) -> FunctionMatch | list[str]:
-    wanted, live, outputs = described(variant), part.live, outputs_of(variant)
+    wanted, outputs = described(variant), outputs_of(variant)
+    if len(part.least_live) > len(outputs):
+        return [f"{part}: it leaves values in {', '.join(part.least_live)}, {variant.name} in {', '.join(outputs)}"]
+    live = part.live
     if isinstance(live, str):
         return [f"{part}: {live}"]
     if len(live) != len(outputs):
@@ -221,54 +237,56 @@ def _match(part: _Part, function: LibraryFunction, variant: Variant, numerics: N
     try:
         for order in itertools.permutations(live):
             for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):
+                guard = _guard(variant, part, state)
                 why = _refusal(variant, wanted, part.program, state)
-                guard = None if why else _guard(variant, part, state)
                 if guard is not None and guard.is_empty():
                     told = variant.requires or "what its text takes for granted"
                     why = f"{variant.name} needs {told}, which does not hold"
                 made = FunctionMatch(
                     function=function, variant=variant, dependences=part.dependences, statements=part.names,
-                    depth=part.depth, program=part.program, state=state, outputs=tuple(order),
+                    depth=part.depth, outer=part.outer, program=part.program, state=state, outputs=tuple(order),
                     dead=tuple(a for a in part.program.written if a not in live), context=part.context, guard=guard)
                 if not why and proved_again(made):
                     return made
                 prover.differences.append(why or "the proof does not hold once all sizes are known")
     except BudgetExceededError as error:
         return [f"{part}: {error.problem} ({error.witness})"]
-    return [f"{part}: {prover.differences[0]}"] if prover.differences else []
+    worth = [d for d in prover.differences if "the program computes" in d] or prover.differences
+    return [f"{part}: {worth[0]}"] if worth else []
 
 
 def _count(number: int) -> str:
     return f"{number or 'no'} statement{'s' * (number != 1)} depend{'s' * (number == 1)}"
 
 
-def live_arrays(dependences: Dependences, program: Recurrences, names: tuple[str, ...], depth: int) -> list[str] | str:
+def live_arrays(dependences: Dependences, program: Recurrences,
+                outer: Mapping[str, tuple[int, ...]]) -> list[str] | str:
     """The arrays in which a part leaves values that somebody reads; or which value is read too early, in words."""
     scop = dependences.scop
     live = [a for a in program.written if not scop.array(a).is_temporary]
     for pair in dependences.pairs:
-        if pair.kind is not DependenceKind.FLOW or pair.source not in names:
+        if pair.kind is not DependenceKind.FLOW or pair.source not in outer:
             continue
         relation = pair.relation
-        if pair.sink in names:
-            inside = relation
-            for at in range(depth):
-                inside = inside.equate(isl.dim_type.in_, at, isl.dim_type.out, at)
-            relation = relation.subtract(inside)
+        if pair.sink in outer:
+            relation = relation.subtract(same_iterations(relation, outer[pair.source], outer[pair.sink]))
         if relation.is_empty():
             continue
         if pair.array not in live:
             live.append(pair.array)
-        early = relation.domain().reset_tuple_id().subtract(_whole(program.equations[pair.source].final, depth))
+        last = _whole(program.equations[pair.source].final, outer[pair.source])
+        early = relation.domain().reset_tuple_id().subtract(last)
         if not early.is_empty():
             return f"{pair.sink} reads a value of {pair.array} that is not the last one"
     return live
 
 
-def _whole(domain: isl.Set, depth: int) -> isl.Set:
-    """A domain with the iterators of the loops around as dimensions again."""
-    first = domain.dim(isl.dim_type.param) - depth
-    return domain.move_dims(isl.dim_type.set, 0, isl.dim_type.param, first, depth)
+def _whole(domain: isl.Set, outer: tuple[int, ...]) -> isl.Set:
+    """A domain with the iterators of the loops around as dimensions again, where they stood."""
+    for number, place in sorted(enumerate(outer), key=lambda pair: pair[1]):
+        at = domain.find_dim_by_name(isl.dim_type.param, f"{OUTER}{number}")
+        domain = domain.move_dims(isl.dim_type.set, place, isl.dim_type.param, at, 1)
+    return domain
 
 
 def _outputs(prover: Prover, state: State, pairs: list[tuple[str, str]]) -> Iterator[State]:

@@ -53,14 +53,15 @@ def _tied(found: FunctionMatch, pairs: Dependences, times: dict[str, int]) -> It
         source, sink = times[pair.source], times[pair.sink]
         if CALLS in (source, sink) and pair.array in gone:
             continue
-        if source > sink or (source == sink == CALLS and not _later(pair.relation, found.depth).is_empty()):
+        if source > sink or (source == sink == CALLS and not _later(
+                pair.relation, found.outer[pair.source], found.outer[pair.sink]).is_empty()):
             yield pair
 
 
-def _later(relation: isl.Map, depth: int) -> isl.Map:
+def _later(relation: isl.Map, source: tuple[int, ...], sink: tuple[int, ...]) -> isl.Map:
     """The pairs whose source belongs to a later call than their sink."""
     found = isl.Map.empty(relation.get_space())
-    for at in range(depth):
-        found = found.union(relation.order_gt(isl.dim_type.in_, at, isl.dim_type.out, at))
-        relation = relation.equate(isl.dim_type.in_, at, isl.dim_type.out, at)
+    for a, b in zip(source, sink, strict=True):
+        found = found.union(relation.order_gt(isl.dim_type.in_, a, isl.dim_type.out, b))
+        relation = relation.equate(isl.dim_type.in_, a, isl.dim_type.out, b)
     return found

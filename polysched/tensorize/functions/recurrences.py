@@ -10,7 +10,7 @@ Source: P. Feautrier, "Dataflow analysis of array and scalar references", IJPP 2
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -121,20 +121,21 @@ def _reached(edges: dict[str, set[str]], start: Collection[str]) -> set[str]:
 
 
 def recurrences(dependences: Dependences, names: Collection[str], *, depth: int = 0, prefix: str = "",
-                context: isl.Set | None = None) -> Recurrences:
+                context: isl.Set | None = None, outer: Mapping[str, tuple[int, ...]] | None = None) -> Recurrences:
     """The equations of some statements, each an assignment with exact accesses.
 
     Parameters
     ----------
     names : the statements; each is at least as deep as `depth`.
-    depth : so many outermost loops are around; the same iterators mean the same iterations for all statements.
+    depth : so many loops are around; the same iterators mean the same iterations for all statements.
+    outer : per statement which of its loops these are; the outermost ones when None.
     prefix : as for `Recurrences`.
     context : the values of parameters that count; those of the program when None.
     """
     scop = dependences.scop
     context = scop.context if context is None else context
     chosen = [s for s in scop.statements if s.name in names]
-    inside = [_Hoisted(s, depth, prefix, context) for s in chosen]
+    inside = [_Hoisted(s, (outer or {}).get(s.name, tuple(range(depth))), prefix, context) for s in chosen]
     by_name = {h.statement.name: h for h in inside}
     flows: dict[str, list[Source]] = {}
     overwritten: dict[str, isl.Set] = {}
@@ -142,12 +143,12 @@ def recurrences(dependences: Dependences, names: Collection[str], *, depth: int 
         if pair.source not in by_name or pair.sink not in by_name:
             continue
         if pair.kind is DependenceKind.FLOW:
-            relation = by_name[pair.sink].instances(pair.relation.reverse())
+            relation = by_name[pair.sink].instances(pair.relation.reverse(), by_name[pair.source])
             if not relation.is_empty():
                 flows.setdefault(pair.sink_reference, []).append(
                     Source(statement=pair.source, array=pair.array, relation=relation))
         elif pair.kind is DependenceKind.OUTPUT:
-            again = by_name[pair.source].instances(pair.relation).domain()
+            again = by_name[pair.source].instances(pair.relation, by_name[pair.sink]).domain()
             known = overwritten.get(pair.source)
             overwritten[pair.source] = again if known is None else known.union(again)
     equations = {}
@@ -160,7 +161,7 @@ def recurrences(dependences: Dependences, names: Collection[str], *, depth: int 
         final = domain.subtract(overwritten[statement.name]) if statement.name in overwritten else domain
         equations[statement.name] = Equation(
             name=statement.name, array=target.array, domain=domain, value=assigned(item), final=final.coalesce(),
-            iterators=statement.iterators, target=hoisted.elements(target.relation),
+            iterators=hoisted.iterators, target=hoisted.elements(target.relation),
             sources={r: tuple(_sources(hoisted, r, flows)) for r in _loads(item)})
     return Recurrences(scop=scop, equations=equations, prefix=prefix, depth=depth)
 
@@ -194,18 +195,25 @@ def _sources(hoisted: _Hoisted, reference: str, flows: dict[str, list[Source]]) 
 
 @dataclass(frozen=True, eq=False)
 class _Hoisted:
-    """A statement whose outermost iterators became parameters."""
+    """A statement some of whose iterators became parameters."""
 
     statement: Statement
-    depth: int
+    outer: tuple[int, ...]
     prefix: str
     context: isl.Set
 
+    @property
+    def iterators(self) -> tuple[str, ...]:
+        """Those that became parameters first."""
+        names = self.statement.iterators
+        return (*(names[at] for at in self.outer), *(n for at, n in enumerate(names) if at not in self.outer))
+
     @cached_property
     def domain(self) -> isl.Set:
-        domain = self.statement.domain.intersect_params(self.context)
+        domain = self.statement.domain.intersect_params(self.context).reset_tuple_id()
         first = domain.dim(isl.dim_type.param)
-        domain = domain.reset_tuple_id().move_dims(isl.dim_type.param, first, isl.dim_type.set, 0, self.depth)
+        for at, place in enumerate(self._places()):
+            domain = domain.move_dims(isl.dim_type.param, first + at, isl.dim_type.set, place, 1)
         for at in range(domain.dim(isl.dim_type.set)):
             domain = domain.set_dim_name(isl.dim_type.set, at, f"i{at}")
         return self._named(domain.coalesce(), first)
@@ -215,22 +223,66 @@ class _Hoisted:
         relation = relation.intersect_params(self.context)
         first = relation.dim(isl.dim_type.param)
         relation = relation.reset_tuple_id(isl.dim_type.in_).reset_tuple_id(isl.dim_type.out)
-        return self._named(relation.move_dims(isl.dim_type.param, first, isl.dim_type.in_, 0, self.depth), first)
+        for at, place in enumerate(self._places()):
+            relation = relation.move_dims(isl.dim_type.param, first + at, isl.dim_type.in_, place, 1)
+        return self._named(relation, first)
 
-    def instances(self, relation: isl.Map) -> isl.Map:
-        """Of a relation between instances the pairs inside one iteration of the loops around."""
+    def instances(self, relation: isl.Map, other: _Hoisted) -> isl.Map:
+        """Of a relation to instances of another statement the pairs inside one iteration of the loops around."""
         relation = relation.intersect_params(self.context)
         relation = relation.reset_tuple_id(isl.dim_type.in_).reset_tuple_id(isl.dim_type.out)
-        for at in range(self.depth):
-            relation = relation.equate(isl.dim_type.in_, at, isl.dim_type.out, at)
+        relation = same_iterations(relation, self.outer, other.outer)
         first = relation.dim(isl.dim_type.param)
-        relation = relation.project_out(isl.dim_type.out, 0, self.depth)
-        return self._named(relation.move_dims(isl.dim_type.param, first, isl.dim_type.in_, 0, self.depth), first)
+        for place in other._places():
+            relation = relation.project_out(isl.dim_type.out, place, 1)
+        for at, place in enumerate(self._places()):
+            relation = relation.move_dims(isl.dim_type.param, first + at, isl.dim_type.in_, place, 1)
+        return self._named(relation, first)
+
+    def _places(self) -> list[int]:
+        """Where the iterators stand that become parameters, one after the other, once those before are gone."""
+        return [place - sum(earlier < place for earlier in self.outer[:at]) for at, place in enumerate(self.outer)]
 
     def _named(self, value: SetOrMap, first: int) -> SetOrMap:
         for at in range(first):
             name = value.get_dim_name(isl.dim_type.param, at)
             value = value.set_dim_name(isl.dim_type.param, at, f"{self.prefix}{name}")
-        for at in range(self.depth):
+        for at in range(len(self.outer)):
             value = value.set_dim_name(isl.dim_type.param, first + at, f"{OUTER}{at}")
         return value
+
+
+def same_iterations(relation: isl.Map, source: tuple[int, ...], sink: tuple[int, ...]) -> isl.Map:
+    """The pairs of instances inside one iteration of the loops around, which are these iterators of both."""
+    for a, b in zip(source, sink, strict=True):
+        relation = relation.equate(isl.dim_type.in_, a, isl.dim_type.out, b)
+    return relation
+
+
+def loops_around(dependences: Dependences, names: Collection[str], depth: int) -> dict[str, tuple[int, ...]]:
+    """Per statement the iterators that count the loops around: those that values keep on their way from one another.
+
+    The last of the deepest statements has its outermost ones; others, whose loops may stand in another order, follow.
+    """
+    deepest = max((dependences.scop.statement(n) for n in reversed(tuple(names))), key=lambda s: s.depth).name
+    found = {deepest: tuple(range(depth))}
+    pairs = [p for p in dependences.pairs if p.kind is DependenceKind.FLOW and {p.source, p.sink} <= {*names}]
+    for _ in names:
+        for pair in pairs if depth else ():
+            for known, other, relation in ((pair.source, pair.sink, pair.relation),
+                                           (pair.sink, pair.source, pair.relation.reverse())):
+                if known in found and other not in found and (kept := _kept(relation, found[known])) is not None:
+                    found[other] = kept
+    return {n: found.get(n, tuple(range(depth))) for n in names}
+
+
+def _kept(relation: isl.Map, outer: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The iterators of the image that always equal these of the domain."""
+    found: list[int] = []
+    for a in outer:
+        same = [b for b in range(relation.dim(isl.dim_type.out)) if b not in found and relation.is_subset(
+            relation.equate(isl.dim_type.in_, a, isl.dim_type.out, b))]
+        if not same:
+            return None
+        found.append(same[0])
+    return tuple(found)
