@@ -128,6 +128,7 @@ class LibraryFunction:
     reorders : the function may add floats in another order, and round a product with its addition once. Without it the
         function computes what the text says, operation by operation.
     inline : the text itself is put into the program and called, since no library has it.
+    packs : the operands are copied into arrays of the shapes that the text declares, where they lie otherwise.
     """
 
     name: str
@@ -137,3 +138,4 @@ class LibraryFunction:
     section: str = ""
     reorders: bool = False
     inline: bool = False
+    packs: bool = False

@@ -21,11 +21,13 @@ from polysched.tensorize.functions.groups import calls, groups, least_live
 from polysched.tensorize.functions.loop_mapping import loop_mappings
 from polysched.tensorize.functions.recurrences import (
     OUTER,
+    Around,
     Equation,
     Recurrences,
     loops_around,
     recurrences,
     same_iterations,
+    tiling_map,
 )
 from polysched.tensorize.functions.state import PREFIX, State
 from polysched.tensorize.functions.unification import Prover
@@ -54,7 +56,7 @@ class FunctionMatch:
     dependences: Dependences
     statements: tuple[str, ...]
     depth: int
-    outer: Mapping[str, tuple[int, ...]]
+    outer: Mapping[str, Around]
     program: Recurrences
     state: State
     outputs: tuple[str, ...]
@@ -126,7 +128,7 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
         reasons.append((0, f"{function.name} reorders float additions and may round a product and its addition once, "
                            "which is not allowed"))
     else:
-        context = _context(dependences.scop, sizes or {})
+        context = context_of(dependences.scop, sizes or {})
         for names in groups(dependences):
             for depth in range(min(dependences.scop.statement(n).depth for n in names) + 1):
                 if any({*names} & {*m.statements} for m in found):
@@ -142,7 +144,7 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
         reasons=tuple(dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
 
 
-def _context(scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
+def context_of(scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
     """The values of the parameters, where they are given."""
     context = scop.context
     for name, value in sizes.items():
@@ -172,11 +174,13 @@ class _Part:
     names: tuple[str, ...]
     depth: int
     context: isl.Set
+    around: Around | None = None   # of the deepest statement; its outermost loops when None
 
     @cached_property
-    def outer(self) -> dict[str, tuple[int, ...]]:
+    def outer(self) -> dict[str, Around]:
         """Per statement the iterators of the loops around."""
-        return loops_around(self.dependences, self.names, self.depth)
+        around = Around(tuple(range(self.depth))) if self.around is None else self.around
+        return loops_around(self.dependences, self.names, deepest(self.dependences, self.names), around)
 
     @cached_property
     def program(self) -> Recurrences:
@@ -208,19 +212,26 @@ class _Part:
         return " and ".join(self.names) + (f" inside {self.depth} loop{'s' * (self.depth > 1)}" if self.depth else "")
 
 
+def part_of(dependences: Dependences, names: tuple[str, ...], around: Around, context: isl.Set) -> _Part:
+    """Some statements inside some loops, some of which may run through tiles."""
+    return _Part(dependences, names, around.depth, context, around)
+
+
 def _of_part(part: _Part, function: LibraryFunction, numerics: Numerics) -> FunctionMatch | list[str]:
     """The first variant of a function that computes a part; else why not, per variant that is worth a word."""
     reasons = []
     for variant in function.variants:
         if part.may_be(variant):
-            made = _match(part, function, variant, numerics)
+            made = match_part(part, function, variant, numerics)
             if isinstance(made, FunctionMatch):
                 return made
             reasons += made
     return reasons
 
 
-def _match(part: _Part, function: LibraryFunction, variant: Variant, numerics: Numerics) -> FunctionMatch | list[str]:
+def match_part(part: _Part, function: LibraryFunction, variant: Variant,
+               numerics: Numerics) -> FunctionMatch | list[str]:
+    """The match of one variant with a part of a program; else why there is none."""
     wanted, outputs = described(variant), outputs_of(variant)
     if len(part.least_live) > len(outputs):
         return [f"{part}: it leaves values in {', '.join(part.least_live)}, {variant.name} in {', '.join(outputs)}"]
@@ -232,7 +243,8 @@ def _match(part: _Part, function: LibraryFunction, variant: Variant, numerics: N
     if len(wanted.recursive) != len(part.program.recursive):
         return [f"{part}: {_count(len(part.program.recursive))} on their own values, {_count(len(wanted.recursive))} "
                 f"of {variant.name} do"]
-    prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders)
+    prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders,
+                    packs=function.packs)
     start = State(context=part.program.iterations)
     try:
         for order in itertools.permutations(live):
@@ -260,7 +272,7 @@ def _count(number: int) -> str:
 
 
 def live_arrays(dependences: Dependences, program: Recurrences,
-                outer: Mapping[str, tuple[int, ...]]) -> list[str] | str:
+                outer: Mapping[str, Around]) -> list[str] | str:
     """The arrays in which a part leaves values that somebody reads; or which value is read too early, in words."""
     scop = dependences.scop
     live = [a for a in program.written if not scop.array(a).is_temporary]
@@ -281,12 +293,19 @@ def live_arrays(dependences: Dependences, program: Recurrences,
     return live
 
 
-def _whole(domain: isl.Set, outer: tuple[int, ...]) -> isl.Set:
+def _whole(domain: isl.Set, around: Around) -> isl.Set:
     """A domain with the iterators of the loops around as dimensions again, where they stood."""
-    for number, place in sorted(enumerate(outer), key=lambda pair: pair[1]):
+    for number, place in sorted(enumerate(around.whole), key=lambda pair: pair[1]):
         at = domain.find_dim_by_name(isl.dim_type.param, f"{OUTER}{number}")
         domain = domain.move_dims(isl.dim_type.set, place, isl.dim_type.param, at, 1)
-    return domain
+    if not around.tiles:
+        return domain
+    return _without(domain.apply(tiling_map(domain.dim(isl.dim_type.set), around)), OUTER)
+
+
+def deepest(dependences: Dependences, names: tuple[str, ...]) -> str:
+    """The last of the deepest statements."""
+    return max((dependences.scop.statement(n) for n in reversed(names)), key=lambda s: s.depth).name
 
 
 def _outputs(prover: Prover, state: State, pairs: list[tuple[str, str]]) -> Iterator[State]:
@@ -320,7 +339,7 @@ def _written(prover: Prover, state: State, pairs: list[tuple[Equation, Equation]
             continue
         array = prover.function.array(theirs.array)
         placed = same_place(after, array, last.apply_range(theirs.target), prover.program.array(ours.array),
-                            ours.target.intersect_domain(ours.final))
+                            ours.target.intersect_domain(ours.final), packs=prover.packs)
         if placed is None:
             prover.differences.append(f"{ours.name} writes {ours.array} in another pattern than the function writes "
                                       f"{theirs.array}, or in another type")
@@ -339,7 +358,8 @@ def _refusal(variant: Variant, described: Recurrences, program: Recurrences, sta
         return f"nothing in the program says what {missing[0]} is"
     if any(p.name not in state.values for p in variant.scop.parameters):
         return "not all sizes of the function follow from the program"
-    inner = [n for n, v in state.values.items() if any(len(m) > 1 for m in v)]
+    sizes = {p.name for p in variant.scop.parameters}
+    inner = [n for n, v in state.values.items() if n in sizes and any(len(m) > 1 for m in v)]
     if inner:
         return f"{inner[0]} would be no affine function of the program's sizes"
     return _overlap(described, program, state)
@@ -356,7 +376,7 @@ def _guard(variant: Variant, part: _Part, state: State) -> isl.Set | None:
 
 
 def _without(values: isl.Set, prefix: str) -> isl.Set:
-    """A set of parameters without those whose names start so."""
+    """A set without the parameters whose names start so."""
     for at in reversed(range(values.dim(isl.dim_type.param))):
         if str(values.get_dim_name(isl.dim_type.param, at)).startswith(prefix):
             values = values.project_out(isl.dim_type.param, at, 1)
@@ -387,5 +407,6 @@ def proved_again(found: FunctionMatch) -> bool:
     """Whether the proof holds with everything known from the start."""
     context = found.state.context if found.guard is None else found.state.context.intersect_params(found.guard)
     start = replace(found.state, context=context, instances={}, order=False)
-    prover = Prover(function=described(found.variant), program=found.program, reorder=found.state.order)
+    prover = Prover(function=described(found.variant), program=found.program, reorder=found.state.order,
+                    packs=found.function.packs)
     return any(True for _ in _outputs(prover, start, list(zip(outputs_of(found.variant), found.outputs, strict=True))))

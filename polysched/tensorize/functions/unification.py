@@ -71,12 +71,14 @@ class Prover:
     ----------
     function, program : both systems; the function's parameters have the prefix of `state`.
     reorder : floats may be added and multiplied in another order.
+    packs : operands may lie at any distances, since they are copied.
     differences : what was found to differ, the deepest last.
     """
 
     function: Recurrences
     program: Recurrences
     reorder: bool
+    packs: bool = False
     budget: Budget = field(default_factory=Budget)
     differences: list[str] = field(default_factory=list)
 
@@ -260,7 +262,8 @@ class Prover:
             if state.in_program(wanted).is_equal(mine):
                 yield state
         else:
-            after = same_place(state, self.function.array(leaf.name), wanted, self.program.array(other.name), mine)
+            after = same_place(state, self.function.array(leaf.name), wanted, self.program.array(other.name), mine,
+                               packs=self.packs)
             if after is not None:
                 yield after
 
@@ -356,7 +359,7 @@ def _text(system: Recurrences, case: Case) -> str:
 
 def _leaf_text(system: Recurrences, leaf: Leaf) -> str:
     name = system.equations[leaf.name].array if leaf.kind is Kind.VALUE else leaf.name
-    names = next(iter(system.equations.values())).iterators[:system.depth]
+    names = next(iter(system.equations.values())).outer_names
     text = str(leaf.relation).replace(system.prefix or "\0", "")
     text = re.sub(rf"{OUTER}(\d+)", lambda m: dict(enumerate(names)).get(int(m.group(1)), m.group()), text)
     image = text[text.index("->", text.index("{")) + 2:].split(":")[0].strip(" }")
