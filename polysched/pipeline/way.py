@@ -14,6 +14,7 @@ from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guar
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.scalar_code.work import loops_in_lanes
+from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
@@ -22,6 +23,7 @@ from polysched.pipeline.verified_replacements import verdict_on
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import AUTO, Decision, decide
+from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
@@ -109,7 +111,7 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     outside : loops around the region, which are parameters in `source`.
     """
     assert options.tensorize is not None
-    function = options.tensorize.function()
+    function = options.tensorize.function() or options.tensorize.unit()
     if function is not None:
         return _with_calls(scop, source, function, options)
     decision = _verified(scop, options, outside)
@@ -146,6 +148,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
     wrong: dict[tuple[str, str], str] = {}
     while True:
         decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
+        decision = with_fastest_plan(decision, target=options.target(), parallel=options.parallel, cc=options.cc)
         if decision.program is not None and options.verify_instructions != "never":
             verdict = verdict_on(decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc,
                                  again=options.verify_instructions == "always")
@@ -158,7 +161,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
         return replace(decision, reasons=(*wrong.values(), *decision.reasons))
 
 
-def _with_calls(scop: Scop, source: CSource, function: LibraryFunction,
+def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrinsic,
                 options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
     """The region with the statements that a described function computes as calls of it, and the reasons in words."""
     assert options.tensorize is not None

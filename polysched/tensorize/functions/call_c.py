@@ -17,7 +17,7 @@ from polysched.tensorize.description.library_function import HEADERS
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.functions.addresses import step_name
 from polysched.tensorize.functions.function_match import FunctionMatch
-from polysched.tensorize.functions.polynomials import Polynomial, add, multiply, of_affine, polynomial_c
+from polysched.tensorize.functions.polynomials import Polynomial, add, multiply, of_affine, polynomial_c, substituted
 from polysched.tensorize.functions.recurrences import OUTER
 from polysched.tensorize.functions.state import Number, Operand, affine_text
 from polysched.tensorize.functions.units import extents_of_operand
@@ -69,11 +69,11 @@ class _Copied:
 
 def _copies(found: FunctionMatch, spelling: dict[str, str], words: dict[str, str]) -> Iterator[tuple[str, _Copied]]:
     """The operands that do not lie as the unit reads them."""
-    scop = found.variant.scop
+    scop, fixed = found.variant.scop, _fixed(found.context)
     for theirs in found.state.operands:
         array = scop.array(theirs)
         extents = extents_of_operand(scop, theirs)
-        steps = [found.state.values.get(step_name(theirs, at), {}) for at in range(len(extents))]
+        steps = [substituted(found.state.values.get(step_name(theirs, at), {}), fixed) for at in range(len(extents))]
         natural = [{(): math.prod(extents[at + 1:])} for at in range(len(extents))]
         if all(s == n or e == 1 for s, n, e in zip(steps, natural, extents, strict=True)):
             continue
@@ -85,6 +85,16 @@ def _copies(found: FunctionMatch, spelling: dict[str, str], words: dict[str, str
         shape = "".join(f"[{e}]" for e in extents)
         yield theirs, _Copied(name=own, before=(f"{kind} {own}{shape};", f"{loops} {here} = {element};"),
                               behind=(f"{loops} {element} = {here};",) if theirs in found.program_writes else ())
+
+
+def _fixed(context: isl.Set) -> dict[str, Polynomial]:
+    """The parameters that have one value."""
+    found: dict[str, Polynomial] = {}
+    for at in range(context.dim(isl.dim_type.param)):
+        value = context.plain_get_val_if_fixed(isl.dim_type.param, at)
+        if value.is_int():
+            found[str(context.get_dim_name(isl.dim_type.param, at))] = {(): int(value.to_python())}
+    return found
 
 
 def preamble(found: FunctionMatch) -> str:

@@ -32,7 +32,7 @@ from polysched.tensorize.functions.state import Number, State
 COMMUTATIVE = frozenset({"+", "*", "&", "|", "^", "==", "!="})
 MOST_STEPS = 20_000
 MOST_CHOICES = 24        # assignments of leaves that the ladder is asked about
-LADDER_SECONDS = 0.05
+LADDER_CONFLICTS = 1000   # of the solver, per pair of expressions
 
 
 @dataclass(eq=False, kw_only=True)
@@ -288,7 +288,7 @@ class Prover:
         if c.theirs.value.dtype != c.ours.value.dtype or len(wanted) != len(mine) or not wanted:
             return
         for after, names in itertools.islice(self._assignments(state, wanted, mine, c), MOST_CHOICES):
-            outcome = same_function(c.theirs.value, _renamed(c.ours.value, names), time_limit_seconds=LADDER_SECONDS)
+            outcome = same_function(c.theirs.value, _renamed(c.ours.value, names), conflicts=LADDER_CONFLICTS)
             if outcome.verdict is Verdict.EQUAL and (self.reorder or not outcome.reassociated):
                 yield replace(after, order=after.order or outcome.reassociated)
 

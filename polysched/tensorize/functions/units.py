@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping
 
 import islpy as isl
 
-from polysched.dependence.dependences import Dependences
+from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement
+from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.functions.function_match import (
@@ -58,7 +59,7 @@ def match_unit(dependences: Dependences, intrinsic: Intrinsic, numerics: Numeric
         if {*names} & {s for m in found for s in m.statements} or calls(scop, names) != calls(
                 variant.scop, [s.name for s in variant.scop.statements]):
             continue
-        for around in _tilings(scop.statement(deepest(dependences, names)), variant, given):
+        for around in _tilings(dependences, scop.statement(deepest(dependences, names)), variant, given):
             if isinstance(around, str):
                 reasons.append((len(names), f"{' and '.join(names)}: {around}"))
                 continue
@@ -77,14 +78,20 @@ def match_unit(dependences: Dependences, intrinsic: Intrinsic, numerics: Numeric
         dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
 
 
-def _tilings(ours: Statement, variant: Variant, sizes: Mapping[str, int]) -> Iterator[Around | str]:
+def _tilings(dependences: Dependences, ours: Statement, variant: Variant,
+             sizes: Mapping[str, int]) -> Iterator[Around | str]:
     """Which loops of the program's deepest statement run through a tile, or why they cannot."""
     theirs = described(variant).equations[deepest(variant.dependences, tuple(s.name for s in variant.scop.statements))]
     extents = _extents(theirs.domain)
-    kept = {at for at in range(len(extents)) if theirs.target.involves_dims(isl.dim_type.in_, at, 1)}
+    kept = _kept([s.relation for many in theirs.sources.values() for s in many if s.statement == theirs.name],
+                 len(extents))
+    own = _kept([p.relation for p in dependences.pairs if p.kind is DependenceKind.FLOW
+                 and p.source == p.sink == ours.name], ours.depth)
     mine = _extents(fix_parameters(ours.domain, sizes))
     orders = itertools.permutations(range(len(mine)), len(extents))
     for order in sorted(orders, key=lambda order: [-at for at in order]):
+        if any((number in kept) != (at in own) for number, at in enumerate(order)):
+            continue
         pairs = [(at, mine[at], wanted, number in kept) for number, (at, wanted) in enumerate(
             zip(order, extents, strict=True))]
         longer = [p for p in pairs if p[1] > p[2] and not p[3]]
@@ -100,10 +107,21 @@ def _tilings(ours: Statement, variant: Variant, sizes: Mapping[str, int]) -> Ite
                          tuple((at, wanted) for at, extent, wanted, _ in pairs if extent > wanted))
 
 
+def _kept(flows: list[isl.Map], depth: int) -> set[int]:
+    """The loops that values of a statement stay inside of on their way to itself; the others add up."""
+    return {at for at in range(depth) if all(
+        f.is_subset(f.equate(isl.dim_type.in_, at, isl.dim_type.out, at)) for f in flows)}
+
+
 def _extents(domain: isl.Set) -> list[int]:
     """Iterations per loop of a domain without free parameters that starts at zero; at least to its greatest value."""
     return [int(domain.dim_max_val(at).to_python()) + 1 if not domain.is_empty() else 0
             for at in range(domain.dim(isl.dim_type.set))]
+
+
+def is_unit(intrinsic: Intrinsic) -> bool:
+    """Whether an instruction computes in several stages, so that it is matched with groups of statements."""
+    return not intrinsic.library and Kind.STAGES in intrinsic.contraction.kinds
 
 
 def untouched(found: FunctionMatch) -> str:
