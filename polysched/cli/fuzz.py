@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.progress import progress
+from polysched.cli.shown.progress import progress
 from polysched.errors import OutputError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
