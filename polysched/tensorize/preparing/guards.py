@@ -45,7 +45,7 @@ from polysched.tensorize.software.clamps import plain
 from polysched.tensorize.software.fragment import one_name_per_element
 
 MOST_ALTERNATIVES = 8   # ways in which a guard may be false, each proved on its own
-PROOF_SECONDS = 0.3
+PROOF_CONFLICTS = 2000   # of the solver, for one guard
 
 
 def without_idle_guards(dependences: Dependences) -> Dependences | None:
@@ -133,7 +133,7 @@ def _is_idle(condition: Expr, value: Expr, otherwise: Expr) -> bool:
     if not 0 < len(alternatives) <= MOST_ALTERNATIVES:
         return False
     return all(same_function(_with_zeros(value, zeros), _with_zeros(otherwise, zeros),
-                             time_limit_seconds=PROOF_SECONDS).verdict is Verdict.EQUAL for zeros in alternatives)
+                             conflicts=PROOF_CONFLICTS).verdict is Verdict.EQUAL for zeros in alternatives)
 
 
 def _zeros(condition: Expr, *, holds: bool = False) -> Iterator[frozenset[Expr]]:
@@ -209,7 +209,7 @@ def _cut(scop: Scop, statement: Statement) -> Statement | None:
             update = one_name_per_element(assigned_value(other, Load(item.read or item.target, item.dtype)), statement,
                                           target)
             if not domain.is_empty() and same_function(
-                    update, old, time_limit_seconds=PROOF_SECONDS).verdict is Verdict.EQUAL:
+                    update, old, conflicts=PROOF_CONFLICTS).verdict is Verdict.EQUAL:
                 return narrowed(with_body(statement, _one_way(item, condition, then=kept)), _named(domain, statement))
     return None
 
