@@ -72,6 +72,11 @@ SAME: dict[str, tuple[str, str]] = {
                           f"for (int k = 0; k < {K}; k += 4) {{ "
                           "s += A[i][k] * B[k][j]; t += A[i][k + 1] * B[k + 1][j]; u = u + A[i][k + 2] * B[k + 2][j]; "
                           "v += A[i][k + 3] * B[k + 3][j]; } C[i][j] = (s + t) + (u + v); }"),
+    "the rest in a loop of its own": (BYTES, ROWS + f"{{ for (int k = 0; k < {K - 4}; k += 4) {{ {steps(4)} }} "
+                                      f"for (int k = {K - 4}; k < {K}; k++) {SUM} }}"),
+    "the last one alone": (BYTES, ROWS + f"{{ int k; int32_t s = 0, t = 0; for (k = 0; k + 1 < {K - 1}; k += 2) {{ "
+                           "s += A[i][k] * B[k][j]; t += A[i][k + 1] * B[k + 1][j]; } "
+                           f"for (; k < {K - 1}; k++) s += A[i][k] * B[k][j]; C[i][j] = s + t; }}"),
     "columns written out": (BYTES.replace("17", "18"), f"for (int i = 0; i < {M}; i++) for (int k = 0; k < {K}; k++) "
                             "for (int j = 0; j < 18; j += 2) { C[i][j] += A[i][k] * B[k][j]; "
                             "C[i][j + 1] += A[i][k] * B[k][j + 1]; }"),
@@ -196,8 +201,8 @@ def test_what_is_almost_the_plain_sum_is_none(name: str) -> None:
         assert_same(after(scop, arrays), after(made, arrays))
 
 
-def partial(c_type: str, end: str, *, start: str = "0", more: str = "") -> str:
-    return ROWS + (f"{{ {c_type} s = 0, t = {start}; for (int k = 0; k < {K}; k += 2) {{ s += A[i][k] * B[k][j]; "
+def partial(c_type: str, end: str, *, start: str = "0", other: str = "0", more: str = "") -> str:
+    return ROWS + (f"{{ {c_type} s = {other}, t = {start}; for (int k = 0; k < {K}; k += 2) {{ s += A[i][k] * B[k][j]; "
                    f"t += A[i][k + 1] * B[k + 1][j]; {more} }} C[i][j] = {end}; }}")
 
 
@@ -208,7 +213,7 @@ APART: dict[str, tuple[str, str]] = {
     "partial sums of floats": (FLOATS, partial("float", "s + t")),
     "the difference of partial sums": (BYTES, partial("int32_t", "s - t")),
     "a wider sum of partial sums": (BYTES, partial("int32_t", "((long)s + t) >> 32")),
-    "a partial sum that starts elsewhere": (BYTES, partial("int32_t", "s + t", start="C[i][j]")),
+    "a partial sum that starts elsewhere": (BYTES, partial("int32_t", "s + t", start="C[i][j]", other="1")),
     "a partial sum that is seen": (BYTES + f", int32_t D[{M}][{N}]", partial(
         "int32_t", "s + t", more="D[i][j] = t;")),
     "written out backwards": (FLOATS, ROWS + f"for (int k = 0; k < {K}; k += 2) "
