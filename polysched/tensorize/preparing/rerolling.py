@@ -173,7 +173,8 @@ def _shift(first: Statement, other: Statement, at: int) -> int | None:
 
 def _function(relation: isl.Map) -> isl.MultiAff | None:
     """The one affine function that a relation is, whatever its domain; None where it is none."""
-    hull = isl.PwMultiAff.from_map(isl.Map.from_basic_map(relation.remove_divs().affine_hull()))
+    whole = isl.Map.from_basic_map(relation.remove_divs().affine_hull())
+    hull = isl.PwMultiAff.from_map(whole).gist(whole.domain())
     if not relation.is_single_valued() or not hull.isa_multi_aff():
         return None
     function = hull.as_multi_aff()
