@@ -20,7 +20,7 @@ from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
-from polysched.tensorize.decision import decide
+from polysched.tensorize.decision import DEFAULT, decide
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
@@ -54,7 +54,7 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
         source = _emitted(expansion.dependences, options, seconds)
     expansion, source = _with_values(scop, expansion, source, options, seconds, but=kept)
     reasons: tuple[str, ...] = ()
-    if options.tensorize is not None:
+    if options.instructions_for(scop) is not None:
         source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(analysed(
             scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
             for_instructions=True, known=expansion.given).dependences.scop, source, options))
@@ -112,8 +112,8 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     if function is not None:
         return _with_calls(scop, source, function, options)
     decision = decide(scop, options.tensorize, options.target(), outside=outside)
-    if decision.program is None:
-        return source, decision.reasons
+    if decision.program is None:   # what nobody asked for needs no reasons
+        return source, () if options.tensorize.intrinsic == DEFAULT else decision.reasons
     parts: list[CSource] = []
     reasons = list(decision.reasons)
     program = with_shared_outside(decision.program)
