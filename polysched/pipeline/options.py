@@ -16,6 +16,7 @@ from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
+VERIFY = ("auto", "always", "never")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,8 @@ class PipelineOptions:
     cc : the compiler that preprocesses; None finds one.
     tensorize : which instructions may compute statements; None for none. By default those whose results are equal bit
         for bit, where the model finds them faster and no schedule or tiles are chosen by hand.
+    verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
+        `auto` where no verdict on the same code was kept, `always`, or `never`.
     """
 
     scheduler: str = "pluto"
@@ -91,6 +94,7 @@ class PipelineOptions:
     defines: tuple[str, ...] = ()
     cc: str | None = None
     tensorize: TensorizeOptions | None = BY_DEFAULT
+    verify_instructions: Literal["auto", "always", "never"] = "auto"
 
     def __post_init__(self) -> None:
         if self.scheduler not in (*ALGORITHMS, BEST):
@@ -100,6 +104,9 @@ class PipelineOptions:
                              hint=f"one of {', '.join(map(str, VECTOR_BITS))}")
         if self.math not in ("vector", "libm"):
             raise UsageError(f"no mathematical functions {self.math!r}", hint="vector or libm")
+        if self.verify_instructions not in VERIFY:
+            raise UsageError(f"instructions cannot be verified {self.verify_instructions!r}",
+                             hint=f"one of {', '.join(VERIFY)}")
         object.__setattr__(self, "tile", _tile_edges(self.tile))
         self.tiling_options()
         self.scheduler_options()

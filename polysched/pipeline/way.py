@@ -14,13 +14,15 @@ from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guar
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.scalar_code.work import loops_in_lanes
+from polysched.errors import PolyschedError
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
+from polysched.pipeline.verified_replacements import verdict_on
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
-from polysched.tensorize.decision import DEFAULT, decide
+from polysched.tensorize.decision import DEFAULT, Decision, decide
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
@@ -111,7 +113,12 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     function = options.tensorize.function()
     if function is not None:
         return _with_calls(scop, source, function, options)
-    decision = decide(scop, options.tensorize, options.target(), outside=outside)
+    try:
+        decision = _verified(scop, options, outside)
+    except PolyschedError as error:
+        if options.tensorize.intrinsic != DEFAULT:
+            raise
+        return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
     if decision.program is None:   # what nobody asked for needs no reasons
         return source, () if options.tensorize.intrinsic == DEFAULT else decision.reasons
     parts: list[CSource] = []
@@ -129,6 +136,32 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     made = with_instruction(source, program, parts, name=f"polysched_{own}_{place}",
                             parallel=options.parallel, emulated=decision.emulated)
     return made, tuple(reasons)
+
+
+def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...]) -> Decision:
+    """What is decided for a region, after its code was run beside the statement that it replaces.
+
+    Of `auto` the next best instruction is tried where one computes something else; the reasons say so.
+
+    Raises
+    ------
+    WrongResultError, RunFailedError, CompileError : an instruction that was asked for by name is wrong, crashes, hangs.
+    """
+    wanted = options.tensorize
+    assert wanted is not None
+    wrong: dict[tuple[str, str], str] = {}
+    while True:
+        decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
+        if decision.program is not None and options.verify_instructions != "never":
+            verdict = verdict_on(decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc,
+                                 again=options.verify_instructions == "always")
+            if not verdict.outcome.equal:
+                if not wanted.by_model:
+                    raise verdict.refusal()
+                wrong[verdict.statement, verdict.instruction] = str(verdict)
+                continue
+            decision = replace(decision, reasons=(*decision.reasons, f"verified: {verdict}"))
+        return replace(decision, reasons=(*wrong.values(), *decision.reasons))
 
 
 def _with_calls(scop: Scop, source: CSource, function: LibraryFunction,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from polysched.dependence import analyse
@@ -159,7 +159,8 @@ def _adds_integers(statement: Statement) -> bool:
     return any(isinstance(b, Assign) and b.dtype.is_integer and b.dtype.bits > NARROW_BITS for b in statement.body)
 
 
-def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = ()) -> Decision:
+def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = (),
+           without: Collection[tuple[str, str]] = ()) -> Decision:
     """The statement and instruction that save most, or why none does.
 
     A statement that can be taken out of all loops comes before one that some loops have to stay around: then the others
@@ -168,13 +169,15 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     Parameters
     ----------
     outside : loops around the whole program, which somebody else emits.
+    without : statements and instructions, by name, that were tried together and found wrong.
 
     Raises
     ------
     UsageError : an instruction is not known.
     """
     if options.intrinsic == DEFAULT and options.sizes:   # one function for all sizes, else one for these
-        general = decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside)
+        general = decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside,
+                         without=without)
         if general.program is not None or not scop.parameters:
             return general
     missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
@@ -197,6 +200,7 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
                            kept=len(outside)).with_mirrors
         if not options.by_model:
             why += [str(e) for e in matches.explanations]
+    found = [m for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without]
     decision = Decision(program=None, reasons=())
     for depth in sorted({len(m.fragment.kept) for m in found} or {0}):
         tried = _best([m for m in found if len(m.fragment.kept) == depth], why, options, target, outside, dependences,

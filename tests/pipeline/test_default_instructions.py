@@ -8,7 +8,7 @@ import pytest
 import polysched
 from polysched.pipeline import optimize, transform_file
 from polysched.pipeline.options import PipelineOptions
-from polysched.scop import from_c_text
+from polysched.scop import all_from_c_file, from_c_text
 from polysched.target.processor import processor_flags
 from polysched.tensorize import decision, probes
 from polysched.tensorize.decision import DEFAULT, may_gain
@@ -25,6 +25,7 @@ PRODUCT = """void product(int m, int n, int q, int C[m][n], const unsigned char 
 #pragma endscop
 }
 """
+KERNELS = sorted((Path(__file__).parents[1] / "kernels").glob("*.c"))
 avx2 = pytest.mark.skipif("avx2" not in processor_flags(), reason="this machine does not list AVX2")
 
 
@@ -68,6 +69,11 @@ def test_programs_without_narrow_integers_are_not_looked_at(types: tuple[str, st
     assert not may_gain(scop)
     monkeypatch.setattr(decision, "match", looks)
     assert optimize(scop).instructions == ()
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
+def test_kernels_of_floats_are_not_looked_at(path: Path) -> None:
+    assert not any(may_gain(scop) for scop in all_from_c_file(path))
 
 
 @polysched.kernel

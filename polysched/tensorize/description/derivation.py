@@ -264,6 +264,9 @@ def _detour(semantics: Semantics, found: _Sum, total: Interval | None, count: in
     clamps = [e for e in walk(last.update) if isinstance(e, Call) and _clamps(e)]
     update = _sum_of(found.result, found.addend, last.output_dtype)
     if not clamps and _plain(last.update, found):
+        if count == 1 and not fits and dtype.bits < last.output_dtype.bits:   # one addend wraps by itself
+            return _contraction(semantics, found.loops, own, last, traits=(), update=_sum_of(
+                found.result, Cast(found.addend, dtype), last.output_dtype))
         limits = () if dtype.bits >= last.output_dtype.bits or fits else (
             _limit(found, count, dtype.value_range(), wraps_=True),) if count is not None else None
         return None if limits is None else _contraction(semantics, found.loops, own, last, update=update, traits=(),

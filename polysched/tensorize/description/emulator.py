@@ -39,6 +39,11 @@ def emulator_c(semantics: Semantics, *, name: str | None = None) -> str:
     return "\n".join([*lines, "}", ""])
 
 
+def body_c(semantics: Semantics) -> Iterator[str]:
+    """The statements of the text, for a place where its operands are in scope."""
+    return _statements(semantics.body)
+
+
 def declaration(variable: Variable) -> str:
     """`int32_t C[16][16]`."""
     return f"{C_NAMES[variable.dtype.name]} {variable.name}" + "".join(f"[{e}]" for e in variable.shape)

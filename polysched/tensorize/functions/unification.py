@@ -31,7 +31,7 @@ from polysched.tensorize.functions.state import Number, State
 COMMUTATIVE = frozenset({"+", "*", "&", "|", "^", "==", "!="})
 MOST_STEPS = 20_000
 MOST_CHOICES = 24        # assignments of leaves that the ladder is asked about
-LADDER_SECONDS = 0.05
+LADDER_CONFLICTS = 1000   # of the solver, per pair of expressions
 
 
 @dataclass(eq=False, kw_only=True)
@@ -286,7 +286,7 @@ class Prover:
                 continue
             for after in self._each(state, wanted, order, c):
                 renamed = _renamed(c.ours.value, names)
-                outcome = same_function(c.theirs.value, renamed, time_limit_seconds=LADDER_SECONDS)
+                outcome = same_function(c.theirs.value, renamed, conflicts=LADDER_CONFLICTS)
                 if outcome.verdict is Verdict.EQUAL and (self.reorder or not outcome.reassociated):
                     yield replace(after, order=after.order or outcome.reassociated)
                 break

@@ -11,7 +11,7 @@ from polysched.scop.body import Expr, Load
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
-from polysched.tensorize.matching.bodies import Assignment
+from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Group
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.proofs.correspondence import blurred
