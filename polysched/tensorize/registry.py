@@ -9,37 +9,14 @@ from pathlib import Path
 from types import ModuleType
 
 from polysched.errors import SourceSyntaxError, UsageError
-from polysched.tensorize.description.field_proof import same_function
+from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
-from polysched.tensorize.intrinsics import (
-    accelerators,
-    amx,
-    arm_bf16,
-    arm_dotprod,
-    arm_i8mm,
-    arm_sve,
-    avx2,
-    avx2_integer,
-    avx512,
-    avx512_bf16,
-    avx512_vnni,
-    avx_vnni,
-    blas_functions,
-    cblas,
-    gemmini,
-    nvidia_mma,
-    riscv_v,
-    x86_psadbw,
-)
+from polysched.tensorize.intrinsics import blas_functions
+from polysched.tensorize.intrinsics.shipped import SHIPPED
 from polysched.tensorize.proofs.ideal import accumulates_sum
 
-INTRINSICS: dict[str, Intrinsic] = {
-    intrinsic.name: intrinsic
-    for file in (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16,
-                 arm_sve, riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas)
-    for intrinsic in file.ALL
-}
+INTRINSICS: dict[str, Intrinsic] = {intrinsic.name: intrinsic for intrinsic in SHIPPED}
 
 FUNCTIONS: dict[str, LibraryFunction] = {f.name: f for file in (blas_functions,) for f in file.ALL}
 
@@ -72,17 +49,17 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     Raises
     ------
     UsageError : the file is not there, does not run, or defines none.
-    SourceSyntaxError : a text cannot be read, or is no loop nest around one update.
+    SourceSyntaxError : a text cannot be read, or its three readings differ.
+    UndefinedBehaviourError : some operands make a text do what C leaves undefined.
     """
     module = _module(path)
     found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
     if not found and not any(isinstance(v, LibraryFunction) for v in vars(module).values()):
         raise UsageError("the file defines no Intrinsic at its top level", where=path)
     for intrinsic in found.values():
-        if not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction):
-            raise SourceSyntaxError("the text is not one loop nest around one update", where=intrinsic.name,
-                                    hint="each input element pair contributes once to the output element")
-        if not accumulates_sum(intrinsic) and intrinsic.contraction.reductions:
+        require_agreement(intrinsic.semantics)
+        contraction = intrinsic.contraction
+        if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
             raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
                                     hint="describe one update per element (a maximum): the program's loops repeat it")
     return found

@@ -14,8 +14,10 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.body import Expr
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.scop import Scop
+from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.intrinsics.shipped import TEXTS
 from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.bodies import assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
@@ -120,8 +122,14 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     sizes : values of the program's parameters; sample sizes where there is none.
     dependences : of the program, when they are known already.
     kept : so many outer loops around the whole program stay outside in any case.
+
+    Raises
+    ------
+    SourceSyntaxError : the readings of an instruction's text differ, which is looked for once per text and process.
     """
     chosen = options or MatchOptions()
+    if intrinsic.semantics not in TEXTS:
+        require_agreement(intrinsic.semantics)
     if dependences is None:
         dependences = analyse(scop)
     started = time.perf_counter()
