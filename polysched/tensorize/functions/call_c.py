@@ -45,6 +45,9 @@ def calls_c(found: FunctionMatch) -> Calls:
     words = dict(_words(found, spelling))
     copied = dict(_copies(found, spelling, words)) if found.function.packs else {}
     words |= {name: copy.name for name, copy in copied.items()}
+    for p in found.variant.signature.parameters:   # pointers to rows are of another type than those to elements
+        if len(p.c_extents) > 1 and p.name in words:
+            words[p.name] = f"({'' if p.name in found.program_writes else 'const '}void *){words[p.name]}"
     call = re.sub(r"\{(\w+)\}", lambda m: words[m.group(1)], found.variant.template)
     lines = [call]
     if copied:
