@@ -33,7 +33,6 @@ from polysched.scop.body import (
     ParameterRef,
     assignments,
     rebuild,
-    statement_expressions,
     walk,
 )
 from polysched.scop.dtypes import INT64
