@@ -17,15 +17,19 @@ from polysched.errors import UsageError
 if TYPE_CHECKING:
     from polysched.scop.scop import Scop
     from polysched.tensorize import Matches
+    from polysched.tensorize.description.library_function import LibraryFunction
+    from polysched.tensorize.functions.function_match import FunctionMatches
 
 NAME = "match"
 AUTO = "auto"
+MOST_REASONS = 5   # why a function is not found
 HELP = "Find the ways in which an instruction or library call can compute a program."
 EPILOG = """\
 examples:
   polysched match polysched.tensorize.operators:gmm --intrinsic mma_16x16x16 --rule amos
   polysched match gemm.c --intrinsic cblas_dgemm --size n=512 --all
   polysched match gemm.c --intrinsic auto --size n=512
+  polysched match update.c --intrinsic cblas_dsyrk        (a function described by its C code; sizes may be unknown)
   polysched match mylayers:conv --intrinsics my_unit.py --intrinsic my_unit --json
 
 MODULE:OPERATOR names a Python function that returns a Scop; --size sets its keyword arguments and the program's
@@ -68,6 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the matches of every region."""
     from polysched.pipeline import analysed
     from polysched.tensorize import INTRINSICS, Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
+    from polysched.tensorize.decision import TensorizeOptions
+    function = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics)).function()
+    if function is not None:
+        return _run_function(arguments, function)
     also: dict[str, Any] = {}
     for path in arguments.intrinsics:
         also |= load_intrinsics(path)
@@ -100,6 +108,45 @@ def run(arguments: argparse.Namespace) -> int:
         for f in found:
             show(f, everything=arguments.all)
     return 0 if any(f.count for f in found) else 2
+
+
+def _run_function(arguments: argparse.Namespace, function: LibraryFunction) -> int:
+    """Print the parts of every region that a function computes, which is described by its C code."""
+    from polysched.pipeline import analysed
+    from polysched.tensorize.functions.function_match import match_function
+    sizes = dict(arguments.size)
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        shown.step(f"reading {arguments.what}")
+        scops, left = programs(arguments, sizes)
+        left = known_sizes(tuple(left.items()), scops, arguments.what)
+        shown.step("matching")
+        found = [match_function(analysed(s, for_instructions=True).dependences, function, numerics(arguments.allow),
+                                sizes={n: v for n, v in left.items() if n in {p.name for p in s.parameters}})
+                 for s in scops]
+    if arguments.json:
+        values = [f.to_json() for f in found]
+        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
+    else:
+        for f in found:
+            show_function(f)
+    return 0 if any(f.count for f in found) else 2
+
+
+def show_function(found: FunctionMatches) -> None:
+    """Every match with its call, or why there is none."""
+    from polysched.tensorize.functions.call_c import calls_c
+    print(f"{found.scop.name} on {found.function.name}: {found.count} match{'es' * (found.count != 1)} "
+          f"({found.milliseconds:.0f} ms)")
+    for m in found.matches:
+        print(f"  {' and '.join(m.statements)} by")
+        for line in calls_c(m).lines:
+            print(f"    {line}")
+        if m.dead:
+            print(f"    temporaries that are gone: {', '.join(m.dead)}")
+        for assumption in m.assumptions:
+            print(f"    takes for granted: {assumption}")
+    for reason in found.reasons[:MOST_REASONS] if not found.count else ():
+        print(f"  {reason}")
 
 
 def show(found: Matches, *, everything: bool) -> None:

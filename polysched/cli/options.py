@@ -110,10 +110,13 @@ def add_instructions(parser: argparse.ArgumentParser) -> None:
     """Which instructions may compute statements."""
     group = parser.add_argument_group("instructions")
     group.add_argument("--intrinsic", metavar="NAME|auto", help="compute statements by a described instruction, or by "
-                       "the best that this machine executes; parameters need a value, --size")
+                       "the best that this machine executes; --size makes the code for one size")
     group.add_argument("--measure-plans", action="store_true",
                        help="with --intrinsic: of the models' register blocks and tiles take those that run fastest "
                             "on this machine")
+    group.add_argument("--verify-instructions", choices=("auto", "always", "never"), default="auto",
+                       help="run the code with an instruction beside the statement that it replaces before it is used: "
+                            "where no verdict on the same code is kept, always, or never (default: %(default)s)")
     group.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
                        help="a file that describes further instructions")
     group.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush",
@@ -281,7 +284,8 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         autodetect=arguments.autodetect,
         pure=tuple(arguments.pure), assumed=tuple(arguments.assume),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc,
-        tensorize=tensorize_options(arguments))
+        tensorize=tensorize_options(arguments),
+        verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 
 def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:

@@ -15,6 +15,7 @@ from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
+VERIFY = ("auto", "always", "never")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,8 @@ class PipelineOptions:
     include_dirs, defines : the preprocessor's `-I` and `-D`.
     cc : the compiler that preprocesses; None finds one.
     tensorize : which instructions may compute statements; None for none.
+    verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
+        `auto` where no verdict on the same code was kept, `always`, or `never`.
     """
 
     scheduler: str = "pluto"
@@ -89,6 +92,7 @@ class PipelineOptions:
     defines: tuple[str, ...] = ()
     cc: str | None = None
     tensorize: TensorizeOptions | None = None
+    verify_instructions: Literal["auto", "always", "never"] = "auto"
 
     def __post_init__(self) -> None:
         if self.scheduler not in (*ALGORITHMS, BEST):
@@ -98,6 +102,9 @@ class PipelineOptions:
                              hint=f"one of {', '.join(map(str, VECTOR_BITS))}")
         if self.math not in ("vector", "libm"):
             raise UsageError(f"no mathematical functions {self.math!r}", hint="vector or libm")
+        if self.verify_instructions not in VERIFY:
+            raise UsageError(f"instructions cannot be verified {self.verify_instructions!r}",
+                             hint=f"one of {', '.join(VERIFY)}")
         object.__setattr__(self, "tile", _tile_edges(self.tile))
         self.tiling_options()
         self.scheduler_options()

@@ -16,6 +16,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.schedule import Schedule
 from polysched.scop.scop import Scop
+from polysched.tensorize.preparing.canonical import canonical_form
 from polysched.tensorize.preparing.narrowing import narrow_sums
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
@@ -54,7 +55,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
     dependences = given = analyse(without_idle_statements(scop), known=known)
     if for_instructions:
-        dependences = narrow_sums(substitute_temporaries(dependences))
+        dependences = canonical_form(narrow_sums(substitute_temporaries(dependences)))
     elif values is not None:
         dependences = values(dependences)
     dependences, collapsed = collapse_rows(dependences, vector_bytes, row_loss)

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from polysched.dependence import analyse
 from polysched.dependence.carried_values import carries_values, substitute_carried
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, is_affordable
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guarded, original_when_small
+from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
+from polysched.pipeline.verified_replacements import verdict_on
 from polysched.scop.scop import Scop
-from polysched.tensorize.decision import decide
+from polysched.tensorize.called import call_function
+from polysched.tensorize.decision import AUTO, Decision, decide
+from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
@@ -104,7 +109,10 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     outside : loops around the region, which are parameters in `source`.
     """
     assert options.tensorize is not None
-    decision = decide(scop, options.tensorize, options.target(), outside=outside)
+    function = options.tensorize.function()
+    if function is not None:
+        return _with_calls(scop, source, function, options)
+    decision = _verified(scop, options, outside)
     if decision.program is None:
         return source, decision.reasons
     parts: list[CSource] = []
@@ -122,6 +130,50 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     made = with_instruction(source, program, parts, name=f"polysched_{own}_{place}",
                             parallel=options.parallel, emulated=decision.emulated)
     return made, tuple(reasons)
+
+
+def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...]) -> Decision:
+    """What is decided for a region, after its code was run beside the statement that it replaces.
+
+    Of `auto` the next best instruction is tried where one computes something else; the reasons say so.
+
+    Raises
+    ------
+    WrongResultError, RunFailedError, CompileError : an instruction that was asked for by name is wrong, crashes, hangs.
+    """
+    wanted = options.tensorize
+    assert wanted is not None
+    wrong: dict[tuple[str, str], str] = {}
+    while True:
+        decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
+        if decision.program is not None and options.verify_instructions != "never":
+            verdict = verdict_on(decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc,
+                                 again=options.verify_instructions == "always")
+            if not verdict.outcome.equal:
+                if wanted.intrinsic != AUTO:
+                    raise verdict.refusal()
+                wrong[verdict.statement, verdict.instruction] = str(verdict)
+                continue
+            decision = replace(decision, reasons=(*decision.reasons, f"verified: {verdict}"))
+        return replace(decision, reasons=(*wrong.values(), *decision.reasons))
+
+
+def _with_calls(scop: Scop, source: CSource, function: LibraryFunction,
+                options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
+    """The region with the statements that a described function computes as calls of it, and the reasons in words."""
+    assert options.tensorize is not None
+    decision = call_function(analyse(scop), function, options.tensorize)
+    if decision.program is None:
+        return source, decision.reasons
+    parts: list[CSource] = []
+    reasons = list(decision.reasons)
+    for part in decision.program.parts:
+        dependences = analysed(part, expand=options.expand).dependences
+        rest, why = _with_calls(part, _emitted(dependences, options, {}), function, options)
+        parts.append(rest)
+        reasons += why
+    sizes = {p.name: options.tensorize.sizes[p.name] for p in scop.parameters if p.name in options.tensorize.sizes}
+    return with_calls(source, decision.program, parts, sizes), tuple(reasons)
 
 
 def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:

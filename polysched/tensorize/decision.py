@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
+from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.target import Target
 from polysched.tensorize.choice import best_few, executes_here, may_execute_here
 from polysched.tensorize.description.intrinsic import Intrinsic, Isa
+from polysched.tensorize.description.library_function import LibraryFunction
+from polysched.tensorize.emission.any_size import emit_for_all_sizes
 from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
+from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
+from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
+from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.measured import measured_plans
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
-from polysched.tensorize.registry import INTRINSICS, find_intrinsic, load_intrinsics
+from polysched.tensorize.registry import (
+    FUNCTIONS,
+    INTRINSICS,
+    find_function,
+    find_intrinsic,
+    load_functions,
+    load_intrinsics,
+)
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, surroundings
 
 AUTO = "auto"
 MEASURED_MATCHES = 3
 HALF_IDLE = 0.5   # of the instruction's work
+SAMPLE_SIZE = 1024   # of what the running program knows only: operands exceed the second cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +53,9 @@ class TensorizeOptions:
     intrinsic : the name of one, which is then used wherever it matches; or `auto`: of all that this machine executes
         the cheapest, where that promises more than vector code could do at best.
     files : Python files that describe further instructions.
-    sizes : values of the program's parameters; the code is made for them, other sizes take the ordinary code.
+    sizes : values of the program's parameters; the code is made for them, other sizes take the ordinary code. Without
+        a value for every parameter it is made for all sizes, where a match holds for all of them.
+    samples : sizes for which blocks and tiles are chosen where there is no value; `SAMPLE_SIZE` otherwise.
     numerics : what may change in floating-point results.
     measure : of the models' plans for the chosen instruction take the one that runs fastest here.
     """
@@ -47,8 +63,21 @@ class TensorizeOptions:
     intrinsic: str = AUTO
     files: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
+    samples: Mapping[str, int] = field(default_factory=dict)
     numerics: Numerics = field(default_factory=Numerics)
     measure: bool = False
+
+    def function(self) -> LibraryFunction | None:
+        """The function of this name that is described by its C code; None for an instruction.
+
+        Raises
+        ------
+        PolyschedError : a file does not load.
+        """
+        also: dict[str, LibraryFunction] = {}
+        for path in self.files if self.intrinsic not in FUNCTIONS and self.intrinsic != AUTO else ():
+            also |= load_functions(path)
+        return find_function(self.intrinsic, also=also)
 
     def considered(self) -> list[Intrinsic]:
         """The instructions to look at.
@@ -94,7 +123,8 @@ class Decision:
         return make_plan(self.program.match, emulated=self.emulated, target=target, choice=self.program.choice)
 
 
-def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = ()) -> Decision:
+def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = (),
+           without: Collection[tuple[str, str]] = ()) -> Decision:
     """The statement and instruction that save most, or why none does.
 
     A statement that can be taken out of all loops comes before one that some loops have to stay around: then the others
@@ -103,18 +133,19 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     Parameters
     ----------
     outside : loops around the whole program, which somebody else emits.
+    without : statements and instructions, by name, that were tried together and found wrong.
 
     Raises
     ------
     UsageError : an instruction is not known.
     """
-    missing = [p.name for p in scop.parameters if p.name not in options.sizes]
-    if missing:
+    missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
+    sizes = {p.name: options.sizes.get(p.name, options.samples.get(p.name, SAMPLE_SIZE)) for p in scop.parameters}
+    if missing and (outside or fix_parameters(scop.context.params(), sizes).is_empty()):
         return Decision(program=None, reasons=(
             f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
     considered = options.considered()
     dependences = analyse(scop)
-    sizes = {p.name: options.sizes[p.name] for p in scop.parameters}
     found: list[Match] = []
     why: list[str] = []
     for intrinsic in considered:
@@ -128,9 +159,11 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
                            kept=len(outside)).with_mirrors
         if options.intrinsic != AUTO:
             why += [str(e) for e in matches.explanations]
+    found = [m for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without]
     decision = Decision(program=None, reasons=())
     for depth in sorted({len(m.fragment.kept) for m in found} or {0}):
-        tried = _best([m for m in found if len(m.fragment.kept) == depth], why, options, target, outside, dependences)
+        tried = _best([m for m in found if len(m.fragment.kept) == depth], why, options, target, outside, dependences,
+                      missing)
         if tried.program is not None:
             return tried
         decision = replace(decision, reasons=tuple(dict.fromkeys((*decision.reasons, *tried.reasons))))
@@ -143,7 +176,7 @@ def _mostly_idle(candidate: Match) -> bool:
 
 
 def _best(found: list[Match], why: list[str], options: TensorizeOptions, target: Target,
-          outside: tuple[KeptLoop, ...], dependences: Dependences) -> Decision:
+          outside: tuple[KeptLoop, ...], dependences: Dependences, missing: tuple[str, ...]) -> Decision:
     """The match with the greatest gain over ordinary code, among those whose program splits around the statement."""
     best: tuple[float, TensorizedProgram, str] | None = None
     tied: dict[str, str] = {}
@@ -169,6 +202,11 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         try:
             same = candidate.fragment.scop is dependences.scop   # else a loop of it was cut
             program = tensorize(candidate, outside=outside, dependences=dependences if same else None)
+            if missing:
+                program = _for_all_sizes(program, dependences, missing, target)
+        except NotGeneralError as reason:
+            tied[name] = f"{name}: {candidate.intrinsic.name} needs sizes, since {reason} (--size {missing[0]}=N)"
+            continue
         except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
             tied[name] = f"{name}: {refusal.problem} ({refusal.witness})"
             continue
@@ -178,7 +216,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         emulated = not chosen.library and not executes_here(chosen)
         note = f", by its emulator: this machine does not execute {chosen.isa.name}" if emulated else ""
         program = best[1]
-        if options.measure and not emulated and not chosen.library:
+        if options.measure and not (emulated or chosen.library or missing):
             program, told = _fastest(program, found, target)
             note += told
         elif not emulated and not chosen.library:
@@ -211,6 +249,32 @@ def _in_words(refused: list[Refused]) -> Iterator[str]:
         if not found.slow and len(absent) == 1:
             yield (f"{found.text}, but this machine does not execute {found.intrinsic.isa.name} "
                    f"(--intrinsic {found.intrinsic.name} runs its emulator)")
+
+
+def _for_all_sizes(program: TensorizedProgram, dependences: Dependences, missing: tuple[str, ...],
+                   target: Target) -> TensorizedProgram:
+    """The program whose nest computes every size from the least one on that pays; found by halving the sample sizes.
+
+    Raises
+    ------
+    NotGeneralError : the match holds for its sample sizes only.
+    """
+    match = program.match
+    general = for_all_sizes(match, dependences, missing, gone=program.gone)
+    least, smaller = float(match.fragment.work), match
+    while smaller.fragment.work > 1 and plan_cycles(make_plan(smaller, emulated=False, target=target), target) \
+            < ordinary_cycles(smaller.fragment, target):
+        least = float(smaller.fragment.work)
+        smaller = _halved(smaller)
+    emit_for_all_sizes(general, match, "f", EmissionOptions(zero=program.zero), least_work=least)   # refuses what it
+    return replace(program, general=general, least_work=least)                                     # cannot emit
+
+
+def _halved(match: Match) -> Match:
+    """A match of a nest with half of the iterations of every loop, which only costs are asked of."""
+    loops = tuple(replace(loop, extent=max(1, loop.extent // 2)) for loop in match.fragment.loops)
+    fragment = replace(match.fragment, loops=loops)
+    return replace(match, fragment=fragment, table=LayoutTable(fragment, match.intrinsic, match.groups))
 
 
 def _handed_out(program: TensorizedProgram, target: Target) -> TensorizedProgram:

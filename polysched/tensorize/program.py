@@ -19,14 +19,14 @@ from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
 from polysched.scop.body import Load, walk
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, union_set
+from polysched.tensorize.emission.nest_c import TEAM_CYCLES
 from polysched.tensorize.emission.plan import PlanChoice
+from polysched.tensorize.matching.any_size import GeneralMatch
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.scaling import Scale, clearing_statement, scaling_statement
 from polysched.tensorize.preparing.ordering import loops_kept_outside
 from polysched.tensorize.proofs.isl_check import padding_counts
 from polysched.tensorize.software.surroundings import KeptLoop, kept_loop, surroundings
-
-TEAM_CYCLES = 20_000.0   # several times what it takes to start threads that wait for work and to wait for the last
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,6 +47,8 @@ class TensorizedProgram:
     zero : the statement that cleared the result is gone from `before`: the nest starts its sums at zero.
     scale : the statement that a library function's factor of the old result stands for, gone from `before`, too.
     choice : of the plan, where it was measured; None for the models' best.
+    general : the match for all sizes, where some are not known; `match` is then the one at sample sizes.
+    least_work : iterations of its nest from which on the instruction pays, where sizes are not known.
     outside : loops that are there already, around the whole program.
     around : loops that the program gets around the three parts, outermost first.
     carried : temporaries whose values pass from one iteration of these to another, or in or out of them.
@@ -58,6 +60,8 @@ class TensorizedProgram:
     zero: bool = False
     scale: Scale | None = None
     choice: PlanChoice | None = None
+    general: GeneralMatch | None = None
+    least_work: float = 0.0
     outside: tuple[KeptLoop, ...] = ()
     around: tuple[LoopAround, ...] = ()
     carried: frozenset[str] = frozenset()
@@ -82,6 +86,12 @@ class TensorizedProgram:
 
         around = tuple(replace(a, before=changed(a.before), after=changed(a.after)) for a in self.around)
         return replace(self, before=changed(self.before), after=changed(self.after), around=around)
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """The statements that stand in no part any more: they clear or scale the result."""
+        left = {s.name for p, _ in self.parts for s in p.statements} | {self.match.fragment.statement.name}
+        return tuple(s.name for s in self.match.fragment.scop.statements if s.name not in left)
 
     @property
     def worth_a_team(self) -> bool:

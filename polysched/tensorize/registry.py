@@ -1,41 +1,29 @@
-"""Every described instruction by name: the one visible place where they are listed, and the loader of a user's file."""
+"""Every described instruction and function by name: the one visible place where they are listed, and the loader of a
+user's file."""
 
 from __future__ import annotations
 
 import difflib
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 
 from polysched.errors import SourceSyntaxError, UsageError
-from polysched.tensorize.description.contraction import same_function
+from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.intrinsics import (
-    accelerators,
-    amx,
-    arm_bf16,
-    arm_dotprod,
-    arm_i8mm,
-    arm_sve,
-    avx2,
-    avx2_integer,
-    avx512,
-    avx512_bf16,
-    avx512_vnni,
-    avx_vnni,
-    cblas,
-    gemmini,
-    nvidia_mma,
-    riscv_v,
-    x86_psadbw,
-)
+from polysched.tensorize.description.library_function import LibraryFunction
+from polysched.tensorize.intrinsics import blas_functions
+from polysched.tensorize.intrinsics.shipped import SHIPPED
 from polysched.tensorize.proofs.ideal import accumulates_sum
 
-INTRINSICS: dict[str, Intrinsic] = {
-    intrinsic.name: intrinsic
-    for file in (avx2, avx2_integer, avx512, avx512_vnni, avx_vnni, avx512_bf16, amx, arm_dotprod, arm_i8mm, arm_bf16,
-                 arm_sve, riscv_v, x86_psadbw, nvidia_mma, gemmini, accelerators, cblas)
-    for intrinsic in file.ALL
-}
+INTRINSICS: dict[str, Intrinsic] = {intrinsic.name: intrinsic for intrinsic in SHIPPED}
+
+FUNCTIONS: dict[str, LibraryFunction] = {f.name: f for file in (blas_functions,) for f in file.ALL}
+
+
+def find_function(name: str, *, also: dict[str, LibraryFunction] | None = None) -> LibraryFunction | None:
+    """The function of this name that is described by its C code; None when there is none."""
+    return (FUNCTIONS | (also or {})).get(name)
 
 
 def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> Intrinsic:
@@ -48,8 +36,9 @@ def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> In
     known = INTRINSICS | (also or {})
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    raise UsageError(f"no intrinsic is called {name!r}", witness=f"known are {', '.join(sorted(known))}",
+    names = [*known, *FUNCTIONS]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    raise UsageError(f"no intrinsic is called {name!r}", witness=f"known are {', '.join(sorted(names))}",
                      hint=f"did you mean {', '.join(close)}?" if close
                      else "describe another in a file of your own: --intrinsics FILE.py")
 
@@ -60,7 +49,43 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     Raises
     ------
     UsageError : the file is not there, does not run, or defines none.
-    SourceSyntaxError : a text cannot be read, or is no loop nest around one update.
+    SourceSyntaxError : a text cannot be read, or its three readings differ.
+    UndefinedBehaviourError : some operands make a text do what C leaves undefined.
+    """
+    module = _module(path)
+    found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
+    if not found and not any(isinstance(v, LibraryFunction) for v in vars(module).values()):
+        raise UsageError("the file defines no Intrinsic at its top level", where=path)
+    for intrinsic in found.values():
+        require_agreement(intrinsic.semantics)
+        contraction = intrinsic.contraction
+        if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
+            raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
+                                    hint="describe one update per element (a maximum): the program's loops repeat it")
+    return found
+
+
+def load_functions(path: str) -> dict[str, LibraryFunction]:
+    """Every `LibraryFunction` that a user's Python file defines at its top level, by name; possibly none.
+
+    Raises
+    ------
+    UsageError : the file is not there, or does not run.
+    PolyschedError : the C code of one cannot be read.
+    """
+    found = {v.name: v for v in vars(_module(path)).values() if isinstance(v, LibraryFunction)}
+    for function in found.values():
+        for variant in function.variants:
+            variant.dependences   # noqa: B018   reads the code
+    return found
+
+
+def _module(path: str) -> ModuleType:
+    """A user's file, run.
+
+    Raises
+    ------
+    UsageError : it is not there, or does not run.
     """
     file = Path(path)
     if not file.is_file():
@@ -74,14 +99,4 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     except (SyntaxError, NameError, ImportError, TypeError, ValueError, AttributeError) as error:
         raise UsageError("the file of intrinsics does not run", where=path,
                          witness=f"{type(error).__name__}: {error}") from error
-    found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
-    if not found:
-        raise UsageError("the file defines no Intrinsic at its top level", where=path)
-    for intrinsic in found.values():
-        if not intrinsic.parsed.sizes and not same_function(intrinsic.parsed, intrinsic.contraction):
-            raise SourceSyntaxError("the text is not one loop nest around one update", where=intrinsic.name,
-                                    hint="each input element pair contributes once to the output element")
-        if not accumulates_sum(intrinsic) and intrinsic.contraction.reductions:
-            raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
-                                    hint="describe one update per element (a maximum): the program's loops repeat it")
-    return found
+    return module

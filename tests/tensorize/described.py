@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from polysched.pipeline import analysed
-from polysched.scop import all_from_c_file
+from polysched.scop import all_from_c_file, from_c_text
 from polysched.scop.interpreter import execute, extents_of
 from polysched.scop.scop import Scop
 from polysched.tensorize import Intrinsic, Matches, MatchOptions, match
@@ -24,6 +24,12 @@ def unit(name: str, parameters: str, body: str) -> Intrinsic:
     operands = tuple(Operand(name=p.split("[")[0].split()[-1], register=LANES) for p in parameters.split(","))
     return Intrinsic(name=name, isa=ISA, section="none", cost=Cost(issue_cycles=1, latency_cycles=1), template="-",
                      semantics=f"void {name}({parameters}) {{ {body} }}", operands=operands)
+
+
+def program(parameters: str, body: str) -> Scop:
+    """A program of fixed sizes."""
+    return from_c_text(f"#include <stdint.h>\n#include <stdlib.h>\nvoid f({parameters}) {{\n#pragma scop\n{body}\n"
+                       "#pragma endscop\n}\n")
 
 
 def programs_of(texts: Mapping[str, tuple[str, str]], folder: Path) -> dict[str, Scop]:

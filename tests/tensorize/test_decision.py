@@ -53,7 +53,8 @@ def test_clearing_fewer_elements_stays() -> None:
 
 
 def test_sizes_are_asked_for() -> None:
-    decision = decide(from_c_text(PRODUCT), TensorizeOptions(intrinsic="vpdpbusd"), host())
+    triangle = PRODUCT.replace("j < n", "j <= i")
+    decision = decide(from_c_text(triangle), TensorizeOptions(intrinsic="vpdpbusd"), host())
     assert decision.program is None
     assert "--size n=N" in decision.reasons[0]
 

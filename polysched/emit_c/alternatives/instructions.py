@@ -18,10 +18,12 @@ from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
+from polysched.tensorize.emission.any_size import emit_for_all_sizes
 from polysched.tensorize.emission.function import operand_sources
 from polysched.tensorize.emission.library import library_arrays, library_call
 from polysched.tensorize.emission.packing import condition_c
 from polysched.tensorize.program import TensorizedProgram
+from polysched.tensorize.software.sizes import argument_of
 from polysched.tensorize.software.surroundings import KeptLoop
 
 
@@ -47,22 +49,32 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
         arrays, own = _library(program, name)
         prologue: list[tuple[int, str]] = []
     else:
-        emitted = emit_match(program.match, name, EmissionOptions(
+        options = EmissionOptions(
             parallel=parallel and program.worth_a_team, zero=program.zero, emulated=emulated, choice=program.choice,
-            keep=tuple(program.preparations)))
-        arrays, own = emitted.arrays, preamble(emitted, found)
+            keep=tuple(program.preparations))
+        if program.general is None:
+            emitted, fits = emit_match(program.match, name, options), ""
+        else:
+            made = emit_for_all_sizes(program.general, program.match, name, options, least_work=program.least_work)
+            emitted, fits = made.emitted, made.fits
+        arrays, own = emitted.arrays, preamble(emitted, found, fits)
         asked = f"if ({found.condition}) " if found.condition else ""
         prologue = [(at, asked + call) for at, call in _preparations(program, emitted)]
     prologue += [line for part in parts for line in part.prologue]
     folded = f", {program.scale.statement} as its {program.match.intrinsic.contraction.scale}" if program.scale else ""
     lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name}{folded} */"]
-    call = _guarded_call(program, _call(scop, name, arrays, [loop.name for loop in program.loops]))
+    given = [f"(long)({p.spelling})" for p in scop.parameters if p.name in _unknown(program)]
+    call = _guarded_call(program, _call(scop, name, arrays, [*(loop.name for loop in program.loops), *given]))
     lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_nested(program, parts, call, prologue),
               *(f"free({m.name});" for m in memories)]
     sizes = program.match.fragment.sizes
     tests = [found.condition] if found.condition else []
     if not program.outside:   # else what is around has asked
-        tests += [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters]
+        tests += [f"{p.spelling} == {sizes[p.name]}" for p in scop.parameters if p.name not in _unknown(program)]
+        tests += [f"{name}_fits({', '.join(given)})"] if given else []
+    if memories:
+        lines = [*(f"const long {argument_of(p.name)} __attribute__((unused)) = {p.spelling};"
+                   for p in scop.parameters if p.name in _unknown(program)), *lines]
     if memories and not tests:   # a variable of the same name may be declared ahead
         lines = ["{", *map(inside, lines), "}"]
     if tests:
@@ -71,6 +83,11 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     preambles += [part.preamble for part in parts]
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join([*preambles, own]),
                    prologue=tuple(line for line in prologue if line[0] < len(program.outside)))
+
+
+def _unknown(program: TensorizedProgram) -> tuple[str, ...]:
+    """The parameters whose values only the running program knows, in the order of the arguments for them."""
+    return program.general.unknown if program.general is not None else ()
 
 
 def _chosen(tests: Sequence[str], lines: Sequence[str], otherwise: Sequence[str], machine: str) -> list[str]:
@@ -158,7 +175,10 @@ def _in_memory(array: Array) -> str:
 def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
     """Memory for the temporaries that the parts share, for the sizes that the code is made for."""
     for array in shared_temporaries(program):
-        extents = [int(e) for e in extents_of(array, program.match.fragment.sizes) if e is not None]
+        if program.general is not None:
+            extents = [*program.general.temporaries[array.name]]
+        else:
+            extents = [int(e) for e in extents_of(array, program.match.fragment.sizes) if e is not None]
         kind = array.dtype.c_name
         size = -(-math.prod(extents) * array.dtype.bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         declared = f"(*{array.name})" + "".join(f"[{e}]" for e in extents[1:]) if len(extents) > 1 else f"*{array.name}"
@@ -190,8 +210,13 @@ def _call(scop: Scop, name: str, arrays: Sequence[str], values: Iterable[str],
     return f"{name}({', '.join([*arguments, *values])});"
 
 
-def preamble(emitted: Emitted, found: Dispatch) -> str:
-    """Headers, helpers and the function itself, for the top of a file."""
+def preamble(emitted: Emitted, found: Dispatch, fits: str = "") -> str:
+    """Headers, helpers and the function itself, for the top of a file.
+
+    Parameters
+    ----------
+    fits : a function of the sizes that says whether it may be called.
+    """
     shared, own = emitted.shared, emitted.text
     headers = [line for line in shared.splitlines(keepends=True) if line.startswith("#include")]
     helpers = "".join(line for line in shared.splitlines(keepends=True) if not line.startswith("#include"))
@@ -202,7 +227,7 @@ def preamble(emitted: Emitted, found: Dispatch) -> str:
     own = own.replace(f"void {emitted.name}(", f"static void {emitted.name}(")
     return found.only_there("".join([
         *headers, "#ifndef POLYSCHED_EXACT_ARITHMETIC\n#define POLYSCHED_EXACT_ARITHMETIC\n", helpers, "#endif\n",
-        *_emulator(emitted), found.helper, found.compiled_for(own)]))
+        *_emulator(emitted), found.helper, found.compiled_for(own), fits]))
 
 
 def _emulator(emitted: Emitted) -> Iterable[str]:

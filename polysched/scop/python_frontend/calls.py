@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from polysched.scop.construction import functions, values
-from polysched.scop.construction.promotion import from_numpy
+from polysched.scop.construction.promotion import from_numpy, to_numpy
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import FLOAT16, FLOAT32, FLOAT64
 from polysched.scop.python_frontend import reducing
@@ -131,7 +131,7 @@ class Calls(ArrayCreation):
     def _special(self, function: Any) -> Callable[..., Operand] | None:
         table: list[tuple[Any, Callable[..., Operand]]] = [
             (builtins.min, lambda *a: self._extremum("min", a)), (builtins.max, lambda *a: self._extremum("max", a)),
-            (builtins.len, self._len), (np.dot, self.dot), (np.matmul, self.product), (np.einsum, self._einsum),
+            (builtins.len, self._len), (np.dot, self.dot), (np.matmul, self._matmul), (np.einsum, self._einsum),
             (np.outer, self._outer), (np.transpose, self._transpose), (np.zeros, self._zeros), (np.ones, self._ones),
             (np.empty, self._empty), (np.full, self._full), (np.zeros_like, self._zeros_like),
             (np.ones_like, self._ones_like), (np.empty_like, self._empty_like), (np.full_like, self._full_like),
@@ -162,9 +162,26 @@ class Calls(ArrayCreation):
             raise CannotExpress("numpy.dot of more than two dimensions", "use @ or einsum")
         return reducing.matrix_product(self.region, a, b)
 
-    def _einsum(self, subscripts: Operand, *operands: Operand) -> Operand:
+    def _matmul(self, left: Operand, right: Operand, *, dtype: Operand | None = None) -> Operand:
+        """`numpy.matmul`, computed in another type on request."""
+        return self.product(*self._in_type([left, right], dtype))
+
+    def _in_type(self, operands: Sequence[Operand], dtype: Operand | None) -> list[Operand]:
+        """Operands converted ahead of all arithmetic, where every value of theirs is one of the type."""
+        if dtype is None or _is_none(dtype):
+            return list(operands)
+        wanted, made = self.dtype(dtype), []
+        for operand in operands:
+            own = self.array(operand).dtype
+            if not np.can_cast(to_numpy(own), to_numpy(wanted), "safe"):
+                raise CannotExpress(f"arithmetic in {wanted} of elements of {own}", "convert them with astype")
+            made.append(self._lift(lambda v: values.cast(v, wanted), [operand]))
+        return made
+
+    def _einsum(self, subscripts: Operand, *operands: Operand, dtype: Operand | None = None) -> Operand:
         if not isinstance(subscripts, PythonObject) or not isinstance(subscripts.value, str):
             raise CannotExpress("the subscripts of einsum are not a literal text")
+        operands = tuple(self._in_type(operands, dtype))
         arrays = [self.array(o, often=len(operands) > 1) for o in operands]
         return reducing.einsum(self.region, subscripts.value, arrays)
 

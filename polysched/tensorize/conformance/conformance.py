@@ -1,8 +1,9 @@
-"""Running a real instruction against its generated emulator on random and corner inputs.
+"""Running a real instruction against its text on random and corner inputs: the fourth reading.
 
-One C program per instruction: it fills the operands, runs the instruction and the emulator on copies, and compares
-every bit (one NaN is as good as another).  It runs natively where the processor has the instruction, under qemu-user
-where a cross compiler builds it, and otherwise not at all, which the result says together with the reason.
+One C program per instruction: it fills the operands, runs the instruction, the text unchanged and the C that is printed
+of it on copies, and compares every bit of every written operand (one NaN is as good as another).  It runs natively
+where the processor has the instruction, under qemu-user where a cross compiler builds it, and otherwise not at all,
+which the result says together with the reason.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -62,7 +63,7 @@ class Conformance:
 
 
 def conformance(intrinsic: Intrinsic, *, trials: int = 2000, seed: int = 1) -> Conformance:
-    """Compare the instruction with its emulator wherever this machine can execute it.
+    """Compare the instruction with its text wherever this machine can execute it.
 
     Parameters
     ----------
@@ -74,8 +75,8 @@ def conformance(intrinsic: Intrinsic, *, trials: int = 2000, seed: int = 1) -> C
     with tempfile.TemporaryDirectory(prefix="polysched-conformance-") as folder:
         source, binary = Path(folder) / "conformance.c", Path(folder) / "conformance"
         source.write_text(conformance_c(intrinsic))
-        built = subprocess.run([*commands, *intrinsic.isa.flags, "-O2", "-std=gnu11", "-ffp-contract=off", "-w",
-                                str(source), "-o", str(binary), "-lm"],
+        built = subprocess.run([*commands, *intrinsic.isa.flags, "-O2", "-std=gnu11", "-fwrapv", "-ffp-contract=off",
+                                "-w", str(source), "-o", str(binary), "-lm"],
                                capture_output=True, text=True, timeout=300, check=False)
         if built.returncode != 0:
             message = next((line for line in built.stderr.splitlines() if "error" in line), built.stderr.strip())
@@ -126,47 +127,56 @@ def toolchain(intrinsic: Intrinsic) -> tuple[tuple[str, ...], str, str]:
 def conformance_c(intrinsic: Intrinsic) -> str:
     """The whole test program; prints `trials mismatches` and the first difference."""
     operands = intrinsic.parsed.operands
-    output = intrinsic.output
+    written = [v for v in operands if v.written]
     arguments = ", ".join(v.name for v in operands)
-    expected = ", ".join("expected" if v is output else v.name for v in operands)
-    declare = "\n".join(f"    static {declaration(v)} __attribute__((aligned(64)));" for v in operands)
+    by_text, by_printed = (", ".join(f"{v.name}_{which}" if v.written else v.name for v in operands)
+                           for which in ("text", "printed"))
+    copies = [replace(v, name=f"{v.name}_{which}") for v in written for which in ("text", "printed")]
+    declare = "\n".join(f"    static {declaration(v)} __attribute__((aligned(64)));" for v in (*operands, *copies))
     fill = "\n".join(f"        {_fill(v, i)}" for i, v in enumerate(operands))
-    renamed = declaration(Variable("expected", output.dtype, output.shape))
+    keep = "\n".join(f"        memcpy({c.name}, {c.name.rsplit('_', 1)[0]}, sizeof {c.name});" for c in copies)
     headers = "".join(f"#include <{h}>\n" for h in intrinsic.isa.headers)
     return f"""{headers}#include <stdio.h>
 #include <stdlib.h>
 {PRELUDE}
-{emulator_c(intrinsic.parsed, name="emulated")}
-{instruction_c(intrinsic)}
+{intrinsic.semantics}
+{emulator_c(intrinsic.parsed, name="polysched_printed")}
+{instruction_c(intrinsic, name="polysched_executed")}
 {_FILLERS}
 int main(int argc, char **argv) {{
     long trials = atol(argv[1]), mismatches = 0;
     state = strtoull(argv[2], 0, 10) * 0x9E3779B97F4A7C15ull + 1;
     {fill_in(intrinsic.isa.prepare, refuse='return 77')}
 {declare}
-    static {renamed} __attribute__((aligned(64)));
     char witness[256] = "";
     {intrinsic.configure}
     for (long trial = 0; trial < trials; trial++) {{
 {fill}
-        memcpy(expected, {output.name}, sizeof expected);
-        executed({arguments});
-        emulated({expected});
+{keep}
+        polysched_executed({arguments});
+        {intrinsic.parsed.name}({by_text});
+        polysched_printed({by_printed});
         if (trial == 0) fflush(stdout);
-        long bad = -1;
-        for (long i = 0; i < {output.elements} && bad < 0; i++)
-            if (!same_{output.dtype.name}((({C_NAMES[output.dtype.name]} *){output.name})[i],
-                                          (({C_NAMES[output.dtype.name]} *)expected)[i])) bad = i;
-        if (bad < 0) continue;
-        if (!mismatches++)
-            snprintf(witness, sizeof witness, "trial %ld, {output.name} element %ld: instruction %.9g, text %.9g",
-                     trial, bad,
-                     (double)(({C_NAMES[output.dtype.name]} *){output.name})[bad],
-                     (double)(({C_NAMES[output.dtype.name]} *)expected)[bad]);
+        int bad = 0;
+{"".join(_compare(v) for v in written)}        mismatches += bad;
     }}
     printf("%ld %ld\\n%s\\n", trials, mismatches, witness);
     return 0;
 }}
+"""
+
+
+def _compare(v: Variable) -> str:
+    """C that compares a written operand with that of the text and of its printed form."""
+    kind, c_type = v.dtype.name, C_NAMES[v.dtype.name]
+    ours, text, printed = (f"(({c_type} *){v.name}{suffix})[i]" for suffix in ("", "_text", "_printed"))
+    return f"""        for (long i = 0; i < {v.elements} && !bad; i++) {{
+            if (same_{kind}({ours}, {text}) && same_{kind}({ours}, {printed})) continue;
+            bad = 1;
+            if (!mismatches)
+                snprintf(witness, sizeof witness, "trial %ld, {v.name} element %ld: instruction %.9g, text %.9g, "
+                         "printed %.9g", trial, i, (double){ours}, (double){text}, (double){printed});
+        }}
 """
 
 

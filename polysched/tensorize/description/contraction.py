@@ -1,35 +1,77 @@
-"""What an instruction computes ideally: one loop nest around one update, derived from its exact text.
+"""What an instruction computes, as the value that the matcher reads.
 
-The matcher compares loops and bodies, so rounding, flushing and the detour over local partial sums are stripped
-here, and remembered as traits that a match reports.  `same_function` proves the derivation: both texts are run over
-a prime field with random elements, where rounding means nothing (Schwartz 1980, Zippel 1979: a wrong identity of
-degree d survives one trial with probability d/p).  Choices, comparisons and shifts are random functions there.
+    Contraction
+      dimensions, bounds        the loops, a box or (Kind.TRIANGLE) a part of one
+      output, update            what one iteration does to one element; `results` lists it with `others`
+      inputs                    every distinct element read: several may be of one operand (Kind.READ_TWICE)
+      accumulates               False: the old value of the output does not count (Kind.OVERWRITES); the update does
+                                not read it (`O[i] = (A[i] + B[i] + 1) >> 1`), or its sum starts from zero
+      finish, limits, traits    what was taken out of the exact text so that one update is left, with proof
+      others                    further operands that every iteration writes, all from the values before it
+      tables                    operands read at computed subscripts: `Call("T[]", (subscript, ...), dtype)`
+      stages                    the exact text: nests one behind the other, over operands and expanded locals
+      whole                     True: dimensions, output, update, finish and limits say the same as `stages` do;
+                                False (Kind.STAGES): only `stages` does, and `update` is the last stage's
+
+The type of an update is that of the accumulator: the output's own, or a wider one when there is a finish.  Every
+conversion is a `Cast`: nothing wraps or rounds that the update does not show, beside limits, finish and traits.
+A limit says that a part of the sum is cut (`wraps` False) or wraps (True) to a narrower type on its way; where no such
+part leaves the range, which is to be proved of the operands, the update is what is computed.
+
+`kinds` are the properties that a reader has to know about; one that does not handle a kind has to refuse it.
+
+A stage is one perfect nest around assignments that happen at once: all values are computed before any is written.
+Locals of the text are expanded: a local declared inside loops i and j is an array with the subscripts [i][j] in front
+of its own.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from enum import Enum
+from functools import cached_property
 
-from polysched.errors import SourceSyntaxError
-from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary, rebuild, walk
+from polysched.scop.body import Call, Expr, Load, walk
 from polysched.scop.dtypes import DType
-from polysched.tensorize.description.exact_arithmetic import FUNCTIONS, Ideal
-from polysched.tensorize.description.semantics import Element, Item, Local, Loop, Semantics, Update
+from polysched.tensorize.description.semantics import TABLE, ZERO, Affine, Element, Variable
 
-PRIME = (1 << 61) - 1
+
+class Kind(Enum):
+    """What makes a contraction more than one sum of products of one element per operand, in words."""
+
+    OVERWRITES = "replaces its result instead of adding to it"
+    SEVERAL_RESULTS = "writes several operands at once"
+    READ_TWICE = "reads several elements of one operand for one result"
+    TABLE = "reads a table at computed subscripts"
+    TRIANGLE = "has loops whose bounds are no box"
+    STAGES = "computes in several stages"
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One loop of an instruction; the extent is a parameter's name where the caller of a library chooses it."""
+    """One loop of an instruction; the extent is a parameter's name where the caller of a library chooses it.
+
+    Parameters
+    ----------
+    lower, upper : `lower <= name < upper` in terms of the dimensions before it, within `0 <= name < extent`; `upper` is
+        None for the extent itself.
+    """
 
     name: str
     extent: int | str
+    lower: Affine = ZERO
+    upper: Affine | None = None
+
+    @property
+    def is_box(self) -> bool:
+        return self.lower == ZERO and self.upper is None
+
+    def values(self, before: Mapping[str, int], sizes: Mapping[str, int]) -> range:
+        """The iterations, in order."""
+        extent = sizes[self.extent] if isinstance(self.extent, str) else self.extent
+        end = extent if self.upper is None else min(extent, self.upper.evaluate(before))
+        return range(self.lower.evaluate(before), end)
 
 
 @dataclass(frozen=True)
@@ -37,15 +79,46 @@ class Limit:
     """A part of the sum that is cut to a range on its way: so many addends, each the update's without the old value.
 
     Where no such part leaves the range the update is what is computed; that is to be proved of the operands.
+
+    Parameters
+    ----------
+    dimensions : the loops whose iterations make up one part.
+    wraps : what leaves the range comes back at its other end; otherwise it becomes the nearest end.
+    dtype : the type that the part is added up in.
     """
 
     addends: int
     addend: Expr
     low: int
     high: int
+    dimensions: tuple[str, ...]
+    wraps: bool
+    dtype: DType
 
 
 @dataclass(frozen=True)
+class Result:
+    """One written element and its new value, which is of its type; `reads` are the elements that the value loads."""
+
+    output: Element
+    output_dtype: DType
+    update: Expr
+    reads: tuple[Element, ...]
+
+    @property
+    def reads_itself(self) -> bool:
+        return self.output in self.reads
+
+
+@dataclass(frozen=True)
+class Stage:
+    """`for all dimensions: results`, all of them computed from the values before."""
+
+    dimensions: tuple[Dimension, ...]
+    results: tuple[Result, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Contraction:
     """`for all dimensions: output = update`, and `output = finish(output)` at the end when there is a finish.
 
@@ -53,13 +126,17 @@ class Contraction:
     ----------
     dimensions : outermost first.
     output : the written element, in terms of the dimensions.
-    inputs : the elements read, in order of appearance.
+    inputs : the elements read besides the output itself, each once, in order of appearance.
     update : new value of the output; reads the output by `Load(str(output))`.
-    accumulates : the old value of the output counts; otherwise the sum starts from zero.
+    accumulates : the old value of the output counts; otherwise the update does not read it, or sums from zero.
     finish : name of the function that ends the sum (saturation), or None.
     limits : the parts of the sum that are cut on their way.
     scale : name of the operand that the old value of the output is multiplied by ahead of the sum (BLAS's beta), or "".
     traits : what somebody who expects the ideal update accepts, in words.
+    others : further results of every iteration, from the values before it.
+    stages : the exact text; `locals` are its expanded locals.
+    whole : see the module.
+    rounds_anew : the update computes floats in another order, or with other roundings, than the text.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -69,238 +146,57 @@ class Contraction:
     input_dtypes: tuple[DType, ...]
     update: Expr
     accumulates: bool
-    finish: str | None
-    traits: tuple[str, ...]
+    finish: str | None = None
+    traits: tuple[str, ...] = ()
     scale: str = ""
     limits: tuple[Limit, ...] = ()
+    others: tuple[Result, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    locals: tuple[Variable, ...] = ()
+    whole: bool = True
+    rounds_anew: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) != len(self.input_dtypes) or len(set(self.inputs)) != len(self.inputs):
+            raise ValueError(f"{self.output}: every distinct element read has one entry, and one type")
+        if self.finish is None and self.update.dtype != self.output_dtype:
+            raise ValueError(f"{self.output}: the update is {self.update.dtype}, the output {self.output_dtype}")
+        known = {str(e) for e in (self.output, *self.inputs, *(r.output for r in self.others))}
+        loads = {e.reference for r in self.results for e in walk(r.update) if isinstance(e, Load)}
+        if self.whole and not loads <= known:
+            raise ValueError(f"{self.output}: the update reads {sorted(loads - known)}, which is no input")
 
     def indexes(self, dimension: str) -> frozenset[str]:
         """Names of the operands that a dimension indexes."""
-        return frozenset(e.array for e in (self.output, *self.inputs) if dimension in e.names)
+        written = (self.output, *(r.output for r in self.others))
+        return frozenset(e.array for e in (*written, *self.inputs) if dimension in e.names)
 
     @property
     def reductions(self) -> tuple[str, ...]:
         """Dimensions that the output does not know."""
         return tuple(d.name for d in self.dimensions if d.name not in self.output.names)
 
+    @cached_property
+    def results(self) -> tuple[Result, ...]:
+        """All that one iteration writes, the output first."""
+        own = (self.output, *self.inputs, *(r.output for r in self.others))
+        loaded = {e.reference for e in walk(self.update) if isinstance(e, Load)}
+        reads = tuple(e for e in own if str(e) in loaded)
+        return (Result(self.output, self.output_dtype, self.update, reads), *self.others)
 
-@lru_cache(maxsize=512)
-def derive(semantics: Semantics) -> Contraction:
-    """The contraction of an instruction.
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the operands that are read at computed subscripts."""
+        updates = [r.update for s in self.stages for r in s.results] + [r.update for r in self.results]
+        return tuple(dict.fromkeys(e.function.removesuffix(TABLE) for u in updates for e in walk(u)
+                                   if isinstance(e, Call) and e.function.endswith(TABLE)))
 
-    The core is the one update that reads input operands; what it accumulates into may be a local that later flows
-    into an operand.
-
-    Raises
-    ------
-    SourceSyntaxError : there is no such core, or several.
-    """
-    operands = {o.name for o in semantics.operands}
-    written = {u.target.array for _, u in _updates(semantics.body)} & operands
-    scale, nests = _scaled(semantics, written)
-    cores = [(loops, u) for loops, u in nests if any(e.array in operands - written for e in u.elements)]
-    if len(cores) != 1:
-        raise SourceSyntaxError("the text of an intrinsic has one statement that reads its inputs",
-                                where=semantics.name, witness=f"{len(cores)} statements")
-    loops, core = cores[0]
-    last = next((u for _, u in reversed(nests) if u.target.array in written), core)
-    if last is core:
-        output, dtype, accumulator = core.target, core.dtype, str(core.target)
-    else:
-        output, dtype, accumulator = last.target, last.dtype, str(core.target)
-    update = _ideal(core.value)
-    if accumulator != str(output):
-        update = rebuild(update, lambda e: Load(str(output), dtype) if e == Load(accumulator, core.dtype) else e)
-    accumulates = str(output) in {str(e) for e in last.elements}
-    if not any(e == Load(str(output), dtype) for e in walk(update)):
-        update = Binary("+", Load(str(output), dtype), update, dtype)
-    cut = _partial_clamp(last)
-    limits = () if cut is None else (_limit(semantics, loops, core, accumulator, cut),)
-    calls = [e for _, u in nests for e in walk(u.value) if isinstance(e, Call) and e != cut]
-    traits = tuple(dict.fromkeys(t for e in calls for t in FUNCTIONS[e.function].traits))
-    clamps = [e.function for e in calls if FUNCTIONS[e.function].ideal is Ideal.CLAMP]
-    inputs = tuple(e for e in core.elements if e.array in operands - written)
-    return Contraction(
-        tuple(Dimension(loop.name, loop.extent) for loop in loops), output, dtype, inputs,
-        tuple(semantics.operand(e.array).dtype for e in inputs), update, accumulates,
-        clamps[0] if clamps else None, traits, scale, limits)
-
-
-def _partial_clamp(last: Update) -> Call | None:
-    """The clamp of what is added to an element, `C[i] += sat_i16(t)`; None where only the sum itself is clamped."""
-    calls = [e for e in walk(last.value) if isinstance(e, Call) and FUNCTIONS[e.function].ideal is Ideal.CLAMP]
-    own = [e for e in calls if not any(x == Load(str(last.target), last.dtype) for x in walk(e))]
-    return own[0] if own and any(x == Load(str(last.target), last.dtype) for x in walk(last.value)) else None
-
-
-def _limit(semantics: Semantics, loops: tuple[Loop, ...], core: Update, accumulator: str, cut: Call) -> Limit:
-    """How many addends of the core come together ahead of a clamp, and the range of that.
-
-    Raises
-    ------
-    SourceSyntaxError : what is clamped is no sum that the core adds up.
-    """
-    if cut.arguments != (Load(accumulator, core.dtype),) or not (
-            isinstance(core.value, Binary) and core.value.op == "+" and core.value.left == cut.arguments[0]):
-        raise SourceSyntaxError("a clamp on the way to a sum is one of a local that the core adds to",
-                                where=semantics.name, witness=str(cut))
-    inside = [loop for loop in loops if loop.name not in core.target.names and _holds_local(semantics, loop, core)]
-    low, high = FUNCTIONS[cut.function].dtype.value_range()
-    return Limit(math.prod(int(loop.extent) for loop in inside), _ideal(core.value.right), low, high)
-
-
-def _holds_local(semantics: Semantics, loop: Loop, core: Update) -> bool:
-    """Whether a loop runs inside the place where the core's local is declared."""
-    def declares(items: tuple[Item, ...]) -> bool:
-        return any((isinstance(x, Local) and x.variable.name == core.target.array)
-                   or (isinstance(x, Loop) and declares(x.body)) for x in items)
-
-    return not declares(loop.body)
-
-
-def _scaled(semantics: Semantics, written: set[str]) -> tuple[str, list[tuple[tuple[Loop, ...], Update]]]:
-    """The operand that a first statement multiplies the result by, or ""; and the other statements."""
-    nests = list(_updates(semantics.body))
-    first, numbers = nests[0][1], {o.name for o in semantics.operands if not o.shape}
-    if len(nests) > 1 and isinstance(first.value, Binary) and first.value.op == "*" and first.target.array in written:
-        sides = [e.reference for e in (first.value.left, first.value.right) if isinstance(e, Load)]
-        scale = [r for r in sides if r in numbers]
-        if len(sides) == 2 and str(first.target) in sides and scale:
-            return scale[0], nests[1:]
-    return "", nests
-
-
-def _updates(items: tuple[Item, ...], loops: tuple[Loop, ...] = ()) -> Iterator[tuple[tuple[Loop, ...], Update]]:
-    for item in items:
-        match item:
-            case Update():
-                yield loops, item
-            case Loop():
-                yield from _updates(item.body, (*loops, item))
-            case Local():
-                pass
-
-
-def _ideal(value: Expr) -> Expr:
-    def change(e: Expr) -> Expr:
-        if not isinstance(e, Call):
-            return e
-        a = e.arguments
-        match FUNCTIONS[e.function].ideal:
-            case Ideal.IDENTITY:
-                return a[0] if a[0].dtype == e.dtype else Cast(a[0], e.dtype)
-            case Ideal.CLAMP:
-                return a[0]
-            case Ideal.SUM:
-                return Binary("+", a[0], a[1], e.dtype)
-            case Ideal.PRODUCT:
-                return Binary("*", a[0], a[1], e.dtype)
-            case Ideal.MULTIPLY_ADD:
-                return Binary("+", a[2], Binary("*", a[0], a[1], e.dtype), e.dtype)
-    return rebuild(value, change)
-
-
-def same_function(semantics: Semantics, contraction: Contraction, *, seed: int = 0,
-                  sizes: Mapping[str, int] | None = None) -> bool:
-    """Whether the exact text, without its rounding, computes the contraction (one Schwartz-Zippel trial)."""
-    chooser = random.Random(seed)
-    extents = dict(sizes or {})
-    memory: dict[tuple[str, tuple[int, ...]], int] = {}
-
-    def initial(key: tuple[str, tuple[int, ...]]) -> int:
-        if key not in memory:
-            memory[key] = chooser.randrange(PRIME)
-        return memory[key]
-
-    exact: dict[tuple[str, tuple[int, ...]], int] = {}
-    _run(semantics.body, {}, extents, exact, initial)
-    ideal: dict[tuple[str, tuple[int, ...]], int] = {}
-    body: Item = Update(contraction.output, contraction.output_dtype, contraction.update,
-                        (contraction.output, *contraction.inputs))
-    for dimension in reversed(contraction.dimensions):
-        body = Loop(dimension.name, dimension.extent, False, (body,))
-    operands = {o.name for o in semantics.operands}
-    start = initial if contraction.accumulates else (lambda k: 0 if k[0] == contraction.output.array else initial(k))
-    _run((*_scaling(contraction), body), {}, extents, ideal, start)
-    return {k: v for k, v in exact.items() if k[0] in operands} == ideal
-
-
-def _scaling(contraction: Contraction) -> tuple[Item, ...]:
-    """The loops that multiply every element of the result by the scale."""
-    if not contraction.scale:
-        return ()
-    output, dtype = contraction.output, contraction.output_dtype
-    value = Binary("*", Load(contraction.scale, dtype), Load(str(output), dtype), dtype)
-    item: Item = Update(output, dtype, value, (output, Element(contraction.scale)))
-    for dimension in reversed([d for d in contraction.dimensions if d.name in output.names]):
-        item = Loop(dimension.name, dimension.extent, False, (item,))
-    return (item,)
-
-
-def _run(items, values, sizes, memory, initial) -> None:  # type: ignore[no-untyped-def]
-    for item in items:
-        match item:
-            case Local():
-                _declare(item, memory, values, initial)
-            case Loop():
-                extent = sizes[item.extent] if isinstance(item.extent, str) else item.extent
-                for i in reversed(range(extent)) if item.descending else range(extent):
-                    _run(item.body, values | {item.name: i}, sizes, memory, initial)
-            case Update():
-                value = _field_value(item.value, item, values, memory, initial)
-                memory[_key(item.target, values)] = value
-
-
-def _declare(item, memory, values, initial) -> None:  # type: ignore[no-untyped-def]
-    for key in [k for k in memory if k[0] == item.variable.name]:
-        del memory[key]
-    if item.value is not None:
-        value = item.value.value if isinstance(item.value, Literal) else None
-        if value != 0:
-            raise SourceSyntaxError("a local of an intrinsic's text starts from 0 or nothing",
-                                    where=item.variable.name)
-        for flat in range(item.variable.elements):
-            key, rest = [], flat
-            for extent in reversed(item.variable.shape):
-                key.insert(0, rest % extent)
-                rest //= extent
-            memory[(item.variable.name, tuple(key))] = 0
-
-
-def _key(element: Element, values: Mapping[str, int]) -> tuple[str, tuple[int, ...]]:
-    return element.array, tuple(s.evaluate(values) for s in element.subscripts)
-
-
-def _field_value(e: Expr, update: Update, values, memory, initial) -> int:  # type: ignore[no-untyped-def]
-    def value(x: Expr) -> int:
-        return _field_value(x, update, values, memory, initial)
-
-    match e:
-        case Load():
-            key = _key(update.element(e.reference), values)
-            return int(memory[key]) if key in memory else int(initial(key))
-        case Literal():
-            return int(e.value) % PRIME
-        case Cast():
-            return value(e.operand)
-        case Unary() if e.op == "-":
-            return -value(e.operand) % PRIME
-        case Binary() if e.op in ("+", "-", "*"):
-            a, b = value(e.left), value(e.right)
-            return (a + b if e.op == "+" else a - b if e.op == "-" else a * b) % PRIME
-        case Call():
-            return value(_ideal(e))
-        case Select():
-            return _unknown_function("?:", (value(e.condition), value(e.then), value(e.otherwise)))
-        case Unary() | Binary():   # comparisons, shifts, masks
-            parts = (e.operand,) if isinstance(e, Unary) else (e.left, e.right)
-            return _unknown_function(e.op, tuple(map(value, parts)))
-    raise SourceSyntaxError("the text of an intrinsic computes with its operands", where=str(update.target),
-                            witness=str(e), hint="what rounds or saturates is a call of a function of exact_arithmetic")
-
-
-def _unknown_function(name: str, values: tuple[int, ...]) -> int:
-    """A random function of field elements: what holds for it holds for whatever stands there."""
-    return int.from_bytes(hashlib.blake2b(repr((name, values)).encode(), digest_size=16).digest()) % PRIME
-
-
+    @cached_property
+    def kinds(self) -> frozenset[Kind]:
+        """What a reader of this value has to handle, or refuse."""
+        arrays = [e.array for e in (self.output, *(r.output for r in self.others), *self.inputs)]
+        overwrites = not self.accumulates or not all(r.reads_itself for r in self.others)
+        found = {Kind.OVERWRITES: overwrites, Kind.SEVERAL_RESULTS: bool(self.others), Kind.TABLE: bool(self.tables),
+                 Kind.READ_TWICE: len(set(arrays)) < len(arrays), Kind.STAGES: not self.whole,
+                 Kind.TRIANGLE: not all(d.is_box for s in self.stages for d in (*s.dimensions, *self.dimensions))}
+        return frozenset(kind for kind, holds in found.items() if holds)

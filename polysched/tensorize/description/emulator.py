@@ -11,7 +11,16 @@ from collections.abc import Iterator
 
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
 from polysched.scop.dtypes import DType, Kind
-from polysched.tensorize.description.semantics import C_NAMES, Item, Local, Loop, Semantics, Update, Variable
+from polysched.tensorize.description.semantics import (
+    C_NAMES,
+    TABLE,
+    Item,
+    Local,
+    Loop,
+    Semantics,
+    Update,
+    Variable,
+)
 
 
 def emulator_c(semantics: Semantics, *, name: str | None = None) -> str:
@@ -30,6 +39,11 @@ def emulator_c(semantics: Semantics, *, name: str | None = None) -> str:
     return "\n".join([*lines, "}", ""])
 
 
+def body_c(semantics: Semantics) -> Iterator[str]:
+    """The statements of the text, for a place where its operands are in scope."""
+    return _statements(semantics.body)
+
+
 def declaration(variable: Variable) -> str:
     """`int32_t C[16][16]`."""
     return f"{C_NAMES[variable.dtype.name]} {variable.name}" + "".join(f"[{e}]" for e in variable.shape)
@@ -45,9 +59,10 @@ def _statements(items: tuple[Item, ...]) -> Iterator[str]:
                     initial = f" = {{{text}}}" if item.variable.shape else f" = {text}"
                 yield f"{declaration(item.variable)}{initial};"
             case Loop():
-                n = item.name
-                yield (f"for (int {n} = {item.extent} - 1; {n} >= 0; {n}--) {{" if item.descending
-                       else f"for (int {n} = 0; {n} < {item.extent}; {n}++) {{")
+                n, low = item.name, item.lower
+                high = item.extent if item.upper is None else item.upper
+                yield (f"for (int {n} = {high} - 1; {n} >= {low}; {n}--) {{" if item.descending
+                       else f"for (int {n} = {low}; {n} < {high}; {n}++) {{")
                 yield from (f"    {line}" for line in _statements(item.body))
                 yield "}"
             case Update():
@@ -75,6 +90,8 @@ def expression_c(e: Expr) -> str:
             return f"({expression_c(e.left)} {e.op} {expression_c(e.right)})"
         case Select():
             return f"({expression_c(e.condition)} ? {expression_c(e.then)} : {expression_c(e.otherwise)})"
+        case Call() if e.function.endswith(TABLE):
+            return e.function.removesuffix(TABLE) + "".join(f"[{expression_c(a)}]" for a in e.arguments)
         case Call():
             return f"{e.function}({', '.join(expression_c(a) for a in e.arguments)})"
 

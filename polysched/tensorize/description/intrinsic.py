@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
-from polysched.tensorize.description.contraction import Contraction, derive
-from polysched.tensorize.description.semantics import Semantics, Variable, parse
+from polysched.tensorize.description.contraction import Contraction
+from polysched.tensorize.description.derivation import derive
+from polysched.tensorize.description.reading import parse
+from polysched.tensorize.description.semantics import Semantics, Variable
 
 
 class LoadMode(Enum):

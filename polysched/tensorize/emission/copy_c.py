@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
+from polysched.tensorize.software.sizes import is_general, least_of, may_exceed, same
 
 PARALLEL_ELEMENTS = 1 << 15
 WRITTEN_OUT = 8
@@ -25,9 +26,10 @@ def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, para
     """
     joined = _joined(copy)
     loops, unrolled = _order(joined)
-    if parallel and loops and joined.elements >= PARALLEL_ELEMENTS:
+    if parallel and loops and int(joined.elements) >= PARALLEL_ELEMENTS:
         deep = 2 if len(loops) > 2 and not any(joined.is_padded(a.coordinate) for a in loops[:2]) else 1
-        yield "#pragma omp parallel for" + (f" collapse({deep})" if deep > 1 else "")
+        enough = f" if({joined.elements} >= {PARALLEL_ELEMENTS})" if is_general(joined.elements) else ""
+        yield "#pragma omp parallel for" + (f" collapse({deep})" if deep > 1 else "") + enough
     for depth, axis in enumerate(loops):
         yield "    " * depth + _for(joined, axis, [*loops[:depth]])
     pad = "    " * len(loops)
@@ -56,9 +58,9 @@ def _joined(copy: CopyPlan) -> CopyPlan:
     axes: list[Axis] = []
     for axis in copy.axes:
         last = axes[-1] if axes else None
-        if axis.extent == 1:
+        if same(axis.extent, 1):
             continue
-        if last is not None and last.coordinate == axis.coordinate and last.weight == axis.weight * axis.extent:
+        if last is not None and last.coordinate == axis.coordinate and same(last.weight, axis.weight * axis.extent):
             axes[-1] = Axis(name=axis.name, coordinate=axis.coordinate, weight=axis.weight,
                             extent=last.extent * axis.extent)
         else:
@@ -72,7 +74,7 @@ def _order(copy: CopyPlan) -> tuple[list[Axis], list[Axis]]:
     dense = next((a for a in reversed(axes) if abs(a.weight * copy.coordinates[a.coordinate].step) == 1), None)
     unrolled: list[Axis] = []
     size = 1
-    while axes and axes[-1] is not dense and size * axes[-1].extent <= WRITTEN_OUT and len(axes) > 1:
+    while axes and axes[-1] is not dense and not may_exceed(size * axes[-1].extent, WRITTEN_OUT) and len(axes) > 1:
         size *= axes[-1].extent
         unrolled.insert(0, axes.pop())
     if dense is not None:
@@ -89,7 +91,7 @@ def _for(copy: CopyPlan, axis: Axis, outside: list[Axis]) -> str:
                            *(f"{a.name} * {a.weight}" for a in outside if a.coordinate == axis.coordinate)])
         bound = f"({rest} + {axis.weight - 1}) / {axis.weight}" if axis.weight > 1 else f"({rest})"
         if not any(a.coordinate == axis.coordinate for a in outside):
-            end = str(min(axis.extent, -(-copy.coordinates[axis.coordinate].count // axis.weight)))
+            end = str(least_of(axis.extent, -(-copy.coordinates[axis.coordinate].count // axis.weight)))
         else:
             end = f"ps_{axis.name}"
             return (f"long ps_{axis.name} = {bound} < {axis.extent} ? {bound} : {axis.extent};\n"

@@ -17,6 +17,7 @@ from polysched.tensorize.emission.nest import NestLoop, first_element, group_ste
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import places_of
 from polysched.tensorize.proofs.correspondence import is_shared
+from polysched.tensorize.software.sizes import may_exceed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ class CopyPlan:
     def is_padded(self, coordinate: int) -> bool:
         """Whether some positions of the buffer lie behind the coordinate's last."""
         reach = sum(a.weight * (a.extent - 1) for a in self.axes if a.coordinate == coordinate)
-        return reach >= self.coordinates[coordinate].count
+        return may_exceed(reach + 1, self.coordinates[coordinate].count)
 
     def stride_of(self, name: str) -> int:
         """Elements of the buffer per step of the axis of this name; 0 when there is none."""

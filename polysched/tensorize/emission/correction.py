@@ -28,7 +28,8 @@ def correction_c(match: Match, correction: Correction, name: str, *, parallel: b
     fragment, dtype = match.fragment, match.fragment.update.dtype
     kind, target = f"uint{dtype.bits}_t", fragment.statement.access(fragment.target).array
     types = {a: C_NAMES[fragment.scop.array(a).dtype.name] for a in correction_arrays(match)}
-    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}", *(f"const {t} *restrict {a}" for a, t in types.items()),
+    parameters = [f"{C_NAMES[dtype.name]} *restrict {target}",
+                  *(f"const {t} *restrict {a} __attribute__((unused))" for a, t in types.items()),
                   *kept_parameters(match)]
     lines = [f"long {n} = {argument_name(n)};" for n in fragment.kept]
     terms: list[str] = []
@@ -88,7 +89,7 @@ def _near_last(match: Match, value: Expr, loops: list[str]) -> list[str]:
              and (known := match.fragment.memory_steps[e.reference]) is not None]
 
     def step(name: str) -> int:
-        return max((abs(known.get(name, 0)) for known in steps), default=0) or 1 << 62   # without one: outermost
+        return max((abs(int(known.get(name, 0))) for known in steps), default=0) or 1 << 62   # without one: outermost
 
     return sorted(loops, key=step, reverse=True)
 

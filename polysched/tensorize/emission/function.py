@@ -12,7 +12,13 @@ from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.correction import correction_arrays, correction_c
-from polysched.tensorize.emission.nest import content_of, kept_arguments, kept_parameters, moving_terms
+from polysched.tensorize.emission.nest import (
+    content_of,
+    kept_arguments,
+    kept_parameters,
+    moving_terms,
+    size_arguments,
+)
 from polysched.tensorize.emission.nest_c import nest_c, operand_type
 from polysched.tensorize.emission.packing import pack_c, unpack_c
 from polysched.tensorize.emission.place import Place
@@ -43,6 +49,7 @@ class EmissionOptions:
     unroll : register block, in iterations of the two unrolled loops; by the register budget when None.
     choice : of register block and tiling; the models' best when None.
     target : the machine whose caches decide the order of loops and the tiles; this one when None.
+    plan : made already; it has sizes that are known at run time where its match has them.
     zero : results start at zero instead of what memory holds, which is then not read.
     keep : input operands that are constant: `NAME_prepare_OPERAND(arrays...)` packs one into a buffer that stays, and
         the function itself no longer packs it; one that lies right as it is needs no preparation.
@@ -52,6 +59,7 @@ class EmissionOptions:
     parallel: bool = True
     unroll: tuple[int, int] | None = None
     choice: PlanChoice | None = None
+    plan: Plan | None = None
     target: Target | None = None
     zero: bool = False
     keep: tuple[str, ...] = ()
@@ -102,12 +110,14 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     chosen = options or EmissionOptions()
     if match.intrinsic.library:
         raise UsageError(f"{match.intrinsic.name} is a library function", hint="use library_call")
-    plan = make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
-                     target=chosen.target, parallel=chosen.parallel, choice=chosen.choice)
+    plan = chosen.plan or make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
+                                    target=chosen.target, parallel=chosen.parallel, choice=chosen.choice)
     arrays = _arrays(match)
     output = match.intrinsic.output.name
     packed = [p for p in plan.places if p.packed]
-    parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in chosen.keep) for p in packed]
+    unread = output if chosen.zero or match.adds_at_the_end else ""
+    parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in chosen.keep)
+             for p in packed if p.operand != unread]
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}", zero=chosen.zero))
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
@@ -147,13 +157,15 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
     lines = [*_kept_c(plan, name, options, packed), f"void {name}({parameters})", "{"]
     if match.intrinsic.isa.prepare and not options.emulated:
         lines.append("    " + fill_in(match.intrinsic.isa.prepare, refuse="abort()").strip())
+    if packed and size_arguments(match):
+        lines += _made_anew_c(plan, name, packed)
     for p in packed:
         if p.operand in options.keep:
             lines.append(f"    {operand_type(plan, p.operand)} *packed_{p.operand} = {name}_kept_{p.operand};")
             continue
         kind, buffer = operand_type(plan, p.operand), f"{name}_buffer_{p.operand}"
-        lines += [f"    static _Thread_local {kind} *{buffer};",
-                  f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p, options)};",
+        declared = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
+        lines += [*declared, f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p, options)};",
                   f"    {kind} *packed_{p.operand} = {buffer};"]
         if p.operand != output or not (options.zero or match.adds_at_the_end):
             sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand), *kept_arguments(match)])
@@ -163,13 +175,25 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         held = content_of(match, p.operand)
         arguments.append(f"packed_{p.operand}" if p.packed or not isinstance(held, Load) else " + ".join(
             [fragment.statement.access(held.reference).array, *moving_terms(match, held)]))
-    lines.append(f"    {name}_nest({', '.join(arguments)});")
+    lines.append(f"    {name}_nest({', '.join([*arguments, *size_arguments(match)])});")
     if plan.place(output).packed:
         lines.append(f"    {name}_unpack_{output}({', '.join([written, f'packed_{output}', *kept_arguments(match)])});")
     if match.assignment.correction is not None:
         lines.append(
             f"    {name}_correct({', '.join([written, *correction_arrays(match), *kept_arguments(match)])});")
     return "\n".join([*lines, "}", ""])
+
+
+def _made_anew_c(plan: Plan, name: str, packed: list[Place]) -> list[str]:
+    """Buffers are given back where a call has other sizes than the one before: padding lies elsewhere then."""
+    sizes = size_arguments(plan.match)
+    changed = " || ".join(f"made_for[{at}] != {size}" for at, size in enumerate(sizes))
+    lines = [f"    static _Thread_local long made_for[{len(sizes)}];"]
+    lines += [f"    static _Thread_local {operand_type(plan, p.operand)} *{name}_buffer_{p.operand};" for p in packed]
+    lines += [f"    if ({changed}) {{", *(f"        made_for[{at}] = {size};" for at, size in enumerate(sizes))]
+    for p in packed:
+        lines += [f"        free({name}_buffer_{p.operand});", f"        {name}_buffer_{p.operand} = 0;"]
+    return [*lines, "    }"]
 
 
 def operand_sources(match: Match, operand: str) -> list[str]:

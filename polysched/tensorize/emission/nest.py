@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from polysched.scop.body import Expr, IteratorRef, Load, walk
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import uniform_step
+from polysched.tensorize.software.sizes import argument_of, is_general, may_exceed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +50,11 @@ def nest_loops(match: Match) -> list[NestLoop]:
     loops = []
     for name in match.outer:
         extent = match.fragment.loop(name).extent
-        if extent > 1:
+        if may_exceed(extent, 1):
             loops.append(NestLoop(name=f"o_{name}", count=extent, source=name, reduction=name not in written))
     for at, group in enumerate(match.groups):
         count = -(-match.fused_extent(at) // match.extent(at))
-        if count > 1:
+        if may_exceed(count, 1):
             loops.append(NestLoop(name=f"t_{'_'.join(group.dimensions)}", count=count, group=at,
                                   reduction=match.intrinsic.output.name not in group.indexes or match.is_partial(at)))
     return loops
@@ -121,13 +122,19 @@ def argument_name(iterator: str) -> str:
 
 
 def kept_parameters(match: Match) -> list[str]:
-    """Declarations of these arguments, behind those of the arrays."""
-    return [f"long {argument_name(n)}" for n in match.fragment.kept]
+    """Declarations of these arguments, and of the sizes known at run time, behind those of the arrays."""
+    sizes = [f"long {argument} __attribute__((unused))" for argument in size_arguments(match)]
+    return [*(f"long {argument_name(n)}" for n in match.fragment.kept), *sizes]
 
 
 def kept_arguments(match: Match) -> list[str]:
     """What a function hands on to another."""
-    return [argument_name(n) for n in match.fragment.kept]
+    return [*(argument_name(n) for n in match.fragment.kept), *size_arguments(match)]
+
+
+def size_arguments(match: Match) -> list[str]:
+    """The arguments that tell functions the sizes known at run time."""
+    return [argument_of(name) for name, value in match.fragment.sizes.items() if is_general(value)]
 
 
 def group_step(match: Match, held: Load, group: int) -> int | None:

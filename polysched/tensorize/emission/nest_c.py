@@ -9,13 +9,15 @@ from collections.abc import Iterator, Sequence
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.blocking import pressure
-from polysched.tensorize.emission.nest import NestLoop
+from polysched.tensorize.emission.nest import NestLoop, size_arguments
 from polysched.tensorize.emission.place import Place, edge_counts
 from polysched.tensorize.emission.plan import Plan, block_cases
+from polysched.tensorize.software.sizes import divides, is_general, may_exceed
 from polysched.tiling.footprints.streams import LINE_BYTES, fetched_ahead
 
 EDGE = "ps_edge"
 FAR_ROWS_BYTES = 256
+TEAM_CYCLES = 20_000.0   # several times what it takes to start threads that wait for work and to wait for the last
 
 
 def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool) -> str:
@@ -31,8 +33,10 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
     intrinsic = plan.match.intrinsic
     operands = [f"{'' if p.operand == intrinsic.output.name else 'const '}{operand_type(plan, p.operand)} "
                 f"*restrict {p.operand}" for p in plan.places]
+    sizes = [f"long {argument} __attribute__((unused))" for argument in size_arguments(plan.match)]
+    operands += sizes
     heads = [*_tile_heads(plan), *_spatial_heads(plan)]
-    first = 0 if plan.handed_out else sum(loop.tiles > 1 for loop in plan.loops)
+    first = 0 if plan.handed_out else sum(may_exceed(loop.tiles, 1) for loop in plan.loops)
     shared = heads[:first + 1] if parallel and len(heads) > len([*_tile_heads(plan)]) else []
     writer, part = _Lines(), _Lines()
     configure = intrinsic.configure if not emulated else ""
@@ -40,13 +44,13 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
     helpers = list(_own_function(f"{name}_configure", configure)) if shared else []
     helpers += list(_own_function(f"{name}_finish", finish)) if shared else []
     if shared:
-        writer.open("#pragma omp parallel", "{")
+        writer.open(f"#pragma omp parallel{_if_long(plan)}", "{")
         writer.put(*([f"{name}_configure();"] if configure else []))
         for at, (_, head) in enumerate(shared):   # nobody has to wait: the same thread gets the same iterations
             how = "schedule(dynamic)" if plan.handed_out else "schedule(static)"
             writer.put(*([f"#pragma omp for {how} nowait"] if at == first else []))
             writer.open(head)
-        words = ", ".join([*(p.operand for p in plan.places), *(variable for variable, _ in shared)])
+        words = ", ".join([*(p.operand for p in plan.places), *size_arguments(plan.match), *(v for v, _ in shared)])
         writer.put(f"{name}_part({words});")
         writer.close(len(shared))
         writer.put(*([f"{name}_finish();"] if finish else []))
@@ -65,17 +69,25 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
                       ""]).replace("{function}", name)
 
 
+def _if_long(plan: Plan) -> str:
+    """Where sizes are not known: a team of threads only for a nest that is long enough."""
+    if not is_general(*(loop.count for loop in plan.loops)):
+        return ""
+    executions = " * ".join(f"(double){loop.count}" for loop in plan.loops)
+    return f" if({executions} >= {TEAM_CYCLES / plan.match.intrinsic.cost.issue_cycles:.0f})"
+
+
 def _tile_heads(plan: Plan) -> Iterator[tuple[str, str]]:
     """Variable and head of every loop over tiles."""
     for loop in plan.loops:
-        if loop.tiles > 1:
+        if may_exceed(loop.tiles, 1):
             yield f"b_{loop.name}", f"for (long b_{loop.name} = 0; b_{loop.name} < {loop.tiles}; b_{loop.name}++) {{"
 
 
 def _spatial_heads(plan: Plan) -> Iterator[tuple[str, str]]:
     """Variable and head of every loop over blocks of results."""
     for loop in plan.loops:
-        if not loop.reduction and loop.blocks > 1:
+        if not loop.reduction and may_exceed(loop.blocks, 1):
             yield loop.name, _for(loop)
 
 
@@ -139,10 +151,10 @@ def operand_type(plan: Plan, operand: str) -> str:
 
 
 def _for(loop: NestLoop) -> str:
-    if loop.tiles == 1:
+    if not may_exceed(loop.tiles, 1):
         return f"for (long {loop.name} = 0; {loop.name} < {loop.blocks}; {loop.name}++) {{"
     first, end = f"b_{loop.name} * {loop.tile}", f"b_{loop.name} * {loop.tile} + {loop.tile}"
-    if loop.blocks % loop.tile:
+    if not divides(loop.tile, loop.blocks):
         end = f"({end} < {loop.blocks} ? {end} : {loop.blocks})"
     return f"for (long {loop.name} = {first}; {loop.name} < {end}; {loop.name}++) {{"
 
@@ -153,7 +165,7 @@ def pointer(plan: Plan, place: Place, at: dict[str, int]) -> str:
     constant = place.base
     for loop in plan.loops:
         if plan.uses(place.operand, loop):
-            if loop.blocks > 1:
+            if may_exceed(loop.blocks, 1):
                 terms.append(f"{loop.name} * {place.block_strides[loop.name]}")
             constant += at.get(loop.name, 0) * place.unrolled_strides.get(loop.name, 0)
     return " + ".join([*terms, *([str(constant)] if constant else [])])
@@ -161,7 +173,7 @@ def pointer(plan: Plan, place: Place, at: dict[str, int]) -> str:
 
 def _first_block(plan: Plan) -> str:
     """True in C where no earlier block of a reduction has been added; "" when there is only one."""
-    return " && ".join(f"b_{loop.name} == 0" for loop in plan.loops if loop.reduction and loop.tiles > 1)
+    return " && ".join(f"b_{loop.name} == 0" for loop in plan.loops if loop.reduction and may_exceed(loop.tiles, 1))
 
 
 def _emulated(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str]]:
@@ -236,14 +248,16 @@ def _announced_results(plan: Plan, names: _Registers) -> Iterator[str]:
     output = plan.match.intrinsic.output
     place, inner = plan.place(output.name), next((loop for loop in reversed(plan.loops) if loop.reduction), None)
     rows = int(output.shape[0]) if len(output.shape) > 1 else 1
-    if plan.match.intrinsic.operand(output.name).register.c_type or place.packed or inner is None or inner.tiles > 1 \
+    if plan.match.intrinsic.operand(output.name).register.c_type or place.packed or inner is None \
+            or is_general(inner.blocks, place.row_stride_bytes) or inner.tiles > 1 \
             or place.row_stride_bytes < FAR_ROWS_BYTES or inner.blocks < 2:
         return
     each = -(-rows // inner.blocks)
     row = inner.name if each == 1 else f"({inner.name} * {each} + ps_row)"
     if each > 1:
         yield f"for (long ps_row = 0; ps_row < {each}; ps_row++)"
-    guards = [f"{loop.name} == 0" for loop in plan.loops if loop.reduction and loop is not inner and loop.blocks > 1]
+    guards = [f"{loop.name} == 0" for loop in plan.loops
+              if loop.reduction and loop is not inner and may_exceed(loop.blocks, 1)]
     guards += [f"{row} < {rows}"] if inner.blocks * each > rows else []
     yield f"if ({' && '.join(guards)}) {{" if guards else "{"
     for at in names.points(output.name):
@@ -262,7 +276,7 @@ def _streamed_panels(plan: Plan) -> Iterator[str]:
         if not plan.match.intrinsic.operand(operand.name).register.c_type or not place.packed \
                 or place.block_strides.get(inner.name) != row or bytes_ < LINE_BYTES:
             continue
-        steps = math.prod(loop.tile or loop.blocks for loop in reductions if plan.uses(operand.name, loop))
+        steps = math.prod(int(loop.tile or loop.blocks) for loop in reductions if plan.uses(operand.name, loop))
         yield from fetched_ahead(f"({pointer(plan, place, {})})", row_bytes=bytes_, panel_bytes=steps * bytes_)
 
 
@@ -278,13 +292,13 @@ def _accumulator(plan: Plan, register: str, at: dict[str, int]) -> tuple[str, st
     inside, counts = [], []
     for loop, extent, total in edge_counts(plan.match, place, list(plan.loops)):
         tile = _iteration(loop, at) if loop else "0"
-        if (loop.blocks * loop.unroll if loop else 1) * extent > total:
+        if may_exceed((loop.blocks * loop.unroll if loop else 1) * extent, total):
             inside.append(f"{tile} < {total // extent}" if loop else f"{extent} <= {total}")
         counts.append(f"{total} - ({tile}) * {extent}")
     exists = " && ".join(_outside_whole(plan, place, at)) or "1"
     whole = " && ".join([*inside, exists] if exists != "1" or not inside else inside)
     edge = {"register": register, "pointer": EDGE, "stride": str(intrinsic.row_bytes(output))}
-    words = ", ".join([EDGE, here, exists, *counts])
+    words = ", ".join([EDGE, here, exists, *counts, *size_arguments(plan.match)])
     detour = f"{operand_type(plan, output)} {EDGE}[{intrinsic.output.elements}] __attribute__((aligned(64)));"
     fill, drain = (f"{{function}}_edge({words}, {back});" for back in (0, 1))
     return (f"if ({whole}) {{ {load} }} else {{ {detour} {fill} {fill_in(kind.load, **edge)} }}",
@@ -294,14 +308,14 @@ def _accumulator(plan: Plan, register: str, at: dict[str, int]) -> tuple[str, st
 def _outside_whole(plan: Plan, place: Place, at: dict[str, int]) -> Iterator[str]:
     """Conditions for loops of the program that are unrolled past their last iteration."""
     for loop in plan.loops:
-        if loop.group < 0 and plan.uses(place.operand, loop) and loop.count % loop.unroll:
+        if loop.group < 0 and plan.uses(place.operand, loop) and not divides(loop.unroll, loop.count):
             yield f"{_iteration(loop, at)} < {loop.count}"
 
 
 def _iteration(loop: NestLoop, at: dict[str, int]) -> str:
     """Which iteration of a loop an unrolled point is."""
     inner = at.get(loop.name, 0)
-    if loop.blocks == 1:
+    if not may_exceed(loop.blocks, 1):
         return str(inner)
     return loop.name if loop.unroll == 1 else f"{loop.name} * {loop.unroll} + {inner}"
 
@@ -315,6 +329,7 @@ def _ragged_helpers(cases: Sequence[Plan], name: str) -> list[str]:
     shape = [int(e) for e in output.shape]
     strides = _result_strides(plan)
     counts = "".join(f"long n{i}, " for i in range(len(shape)))
+    counts += "".join(f"long {argument} __attribute__((unused)), " for argument in size_arguments(plan.match))
     # gcc 12 makes masked loads of it; those whose mask it knows become blends, which read past the array
     unknown = ", ".join(f'"+r"(n{i})' for i in range(len(shape)))
     lines = [f"static void {name}_edge({kind} *restrict tile, {kind} *restrict array, int exists, {counts}int back)",

@@ -31,6 +31,7 @@ from polysched.tensorize.emission.plan import Plan
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import parts_of, places_of
 from polysched.tensorize.proofs.correspondence import is_shared
+from polysched.tensorize.software.sizes import divides, same
 
 ONE = {"float16": "0x3c00", "bfloat16": "0x3f80"}
 
@@ -182,12 +183,12 @@ def _conditions(plan: Plan, operand: str, mine: list[NestLoop], groups: list[int
     match = plan.match
     groups = [g for g in groups if g not in _partial_groups(match, operand)]
     for loop in mine:
-        if loop.group < 0 and loop.blocks * loop.unroll != loop.count:
+        if loop.group < 0 and not divides(loop.unroll, loop.count):
             yield f"{loop.name} < {loop.count}"
     for g in groups:
         tile = next((loop for loop in mine if loop.group == g), None)
         padded = (tile.blocks * tile.unroll if tile else 1) * match.extent(g)
-        if padded != match.fused_extent(g):
+        if not same(padded, match.fused_extent(g)):
             yield f"{_fused(tile, match, g)} < {match.fused_extent(g)}"
 
 

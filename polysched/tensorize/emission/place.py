@@ -19,6 +19,7 @@ from polysched.tensorize.emission.nest import (
     uses,
 )
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.software.sizes import divides, is_general
 
 LONG_STRIDE_BYTES = 256
 LONG_ROW_BYTES = 1024
@@ -71,7 +72,8 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
         return _packed(match, operand, mine, None)
     blocks = block_copy(match, operand, source, mine)
     total = not any(isinstance(x, Binary) and x.op in ("/", "%") for x in walk(content_of(match, operand)))
-    windows = window_copy(match, operand, source, mine) if total and not output and not emulated else None
+    general = is_general(*match.fragment.sizes.values())
+    windows = window_copy(match, operand, source, mine) if total and not (output or emulated or general) else None
     if windows is not None and (blocks is None or windows.elements < blocks.elements):
         window = _windowed(match, operand, source, mine, windows)
         if window is not None:
@@ -91,7 +93,9 @@ def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool)
     if emulated and row != natural and len(variable.shape) > 1:
         return None
     whole = is_whole(match, operand, mine)
-    if not whole and (emulated or not (output or is_whole(match, operand, [x for x in mine if x.group >= 0]))):
+    general = is_general(*(loop.count for loop in mine))
+    if not whole and (emulated or not (output or (
+            not general and is_whole(match, operand, [x for x in mine if x.group >= 0])))):
         return None   # last iterations of the program's own loops get a nest of their own
     blocks, unrolled = {}, {}
     steps = match.fragment.memory_steps[held.reference] or {}
@@ -107,8 +111,9 @@ def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool)
 
 def is_whole(match: Match, operand: str, mine: list[NestLoop]) -> bool:
     """Whether blocks and executions hold iterations of the program only."""
-    return all(loop.count % loop.unroll == 0 for loop in mine) and all(
-        match.fused_extent(g) % match.extent(g) == 0 for g, part in enumerate(match.groups) if operand in part.indexes)
+    return all(divides(loop.unroll, loop.count) for loop in mine) and all(
+        divides(match.extent(g), match.fused_extent(g)) for g, part in enumerate(match.groups)
+        if operand in part.indexes)
 
 
 def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Place) -> bool:
@@ -117,10 +122,11 @@ def _walks_pages(match: Match, operand: str, loops: list[NestLoop], direct: Plac
     That is also so for every tile register whose rows lie far apart: no prefetcher follows them.
     """
     width = match.intrinsic.parsed.operand(operand).dtype.bytes
-    steps = [direct.block_strides[loop.name] * width for loop in loops
-             if loop.reduction and loop.name in direct.block_strides and loop.count > 8]
-    reuse = math.prod(loop.blocks for loop in loops if not loop.reduction and loop.name not in direct.block_strides)
-    far = match.intrinsic.operand(operand).mode is LoadMode.TILE and direct.row_stride_bytes >= LONG_ROW_BYTES
+    steps = [int(direct.block_strides[loop.name]) * width for loop in loops
+             if loop.reduction and loop.name in direct.block_strides and int(loop.count) > 8]
+    reuse = math.prod(int(loop.blocks) for loop in loops
+                      if not loop.reduction and loop.name not in direct.block_strides)
+    far = match.intrinsic.operand(operand).mode is LoadMode.TILE and int(direct.row_stride_bytes) >= LONG_ROW_BYTES
     return reuse >= 4 and (far or any(abs(step) >= LONG_STRIDE_BYTES for step in steps))
 
 

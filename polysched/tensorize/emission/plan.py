@@ -22,6 +22,7 @@ from polysched.tensorize.emission.data_volume import searched_tiles
 from polysched.tensorize.emission.nest import NestLoop, nest_loops, uses
 from polysched.tensorize.emission.place import Place, is_whole, place_of
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.software.sizes import is_general, may_exceed
 
 
 class Tiling(Enum):
@@ -81,7 +82,8 @@ class Plan:
     def handed_out(self) -> bool:
         """Whether threads take tiles of the outermost loop one by one, instead of equal shares of every tile."""
         first = next(iter(self.loops), None)
-        return self.tiling is Tiling.HANDED_OUT and first is not None and first.tiles > 1 and not first.reduction
+        return self.tiling is Tiling.HANDED_OUT and first is not None and not first.reduction \
+            and may_exceed(first.tiles, 1)
 
     @property
     def unrolled(self) -> tuple[NestLoop, ...]:
@@ -105,7 +107,7 @@ def block_cases(plan: Plan) -> tuple[tuple[str, Plan], ...]:
     """
     inputs = [p for p in plan.places if not p.packed and p.operand != plan.match.intrinsic.output.name]
     for loop in plan.loops:
-        rest = loop.count % loop.unroll
+        rest = 0 if is_general(loop.count) else loop.count % loop.unroll   # then inputs are packed
         if loop.group < 0 and rest and any(plan.uses(p.operand, loop) for p in inputs):
             blocks = loop.count // loop.unroll
             whole, last = replace(loop, count=loop.count - rest), replace(loop, count=rest, unroll=rest, tile=0)
@@ -124,6 +126,21 @@ def _with_loop(plan: Plan, loop: NestLoop, places: tuple[Place, ...]) -> Plan:
     changed = replace(plan, loops=loops)
     return replace(changed, places=tuple(replace(p, ragged=p.ragged and not is_whole(
         plan.match, p.operand, [x for x in loops if changed.uses(p.operand, x)])) for p in places))
+
+
+def general_plan(plan: Plan, match: Match, *, emulated: bool) -> Plan:
+    """The plan with the sizes of a match that has them at run time; blocks, tiles and their order stay.
+
+    Parameters
+    ----------
+    plan : made at sample sizes.
+    match : the same one for all sizes.
+    """
+    all_of_them = {loop.name: loop for loop in nest_loops(match)}
+    loops = [replace(loop, count=all_of_them.pop(loop.name).count) for loop in plan.loops]
+    loops += all_of_them.values()   # of one iteration at the sample sizes
+    places = tuple(place_of(match, p.operand, loops, emulated=emulated) for p in plan.places)
+    return replace(plan, match=match, loops=tuple(loops), places=places)
 
 
 def _deeper(loop: NestLoop) -> NestLoop:

@@ -10,13 +10,18 @@ from threading import Timer
 import numpy as np
 from pysat.solvers import Solver
 
-from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
+from polysched.errors import BudgetExceededError
+from polysched.scop.body import Binary, Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.equality.bits import Circuit, NotACircuit
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.equality.normal_form import Normaliser
 
 EXHAUSTIVE_BITS = 24
+EXHAUSTIVE_OPERATIONS = 1 << 31   # inputs times nodes of both expressions: ten seconds at most, mostly one
+CONFLICTS = 100_000      # of the solver: some seconds
+CIRCUIT_NODES = 20_000   # of expressions that become clauses, every occurrence counted
+LAST_SECONDS = 60.0      # of one question to the solver, on whichever machine
 SAMPLES = 4096
 
 
@@ -36,7 +41,8 @@ class Outcome:
     ----------
     rung : `normal form`, `exhaustive`, `sample`, `SAT, free products`, `SAT`, or `` when nothing decided.
     witness : for DIFFERENT: input values and both results.
-    reassociated : the proof expanded float arithmetic over the rationals, so roundings may differ.
+    reassociated : the proof expanded float arithmetic over the rationals, so roundings may differ, of the result or of
+        what is compared or converted on the way.
     """
 
     verdict: Verdict
@@ -46,36 +52,58 @@ class Outcome:
 
 
 def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]] | None = None,
-                  time_limit_seconds: float = 5.0) -> Outcome:
+                  conflicts: int = CONFLICTS) -> Outcome:
     """Whether two expressions have the same value for every value of their loads.
 
     Parameters
     ----------
     ranges : per load, the values that can occur, where that is fewer than the type has.
-    time_limit_seconds : of the last rung, plain SAT.
+    conflicts : what the solver may spend on each of its rungs, counted, so that every run decides the same.
+
+    Returns
+    -------
+    UNKNOWN where every rung that applies ran out of its budget; the witness names the budgets.
     """
     if left == right:
         return Outcome(Verdict.EQUAL, "identical")
     if left.dtype != right.dtype:
         return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
+    limits = []
     normaliser = Normaliser(ranges or {})
-    if normaliser.form(left).text() == normaliser.form(right).text():
-        return Outcome(Verdict.EQUAL, "normal form", reassociated=left.dtype.is_float)
+    try:
+        if normaliser.form(left).text() == normaliser.form(right).text():
+            return Outcome(Verdict.EQUAL, "normal form", reassociated=_rounds(left) or _rounds(right))
+    except BudgetExceededError as error:
+        limits.append(error.problem)
     inputs = _inputs(left, right)
     bits = sum(_bits(dtype, (ranges or {}).get(name)) for name, dtype in inputs.items())
+    nodes = sum(1 for e in (left, right) for _ in itertools.islice(walk(e), CIRCUIT_NODES))
     try:
-        if all(d.is_integer for d in inputs.values()) and bits <= EXHAUSTIVE_BITS:
+        if all(d.is_integer for d in inputs.values()) and bits <= EXHAUSTIVE_BITS \
+                and 2 ** bits * nodes <= EXHAUSTIVE_OPERATIONS:
             return _exhaustive(left, right, inputs, ranges or {})
         witness = _sampled(left, right, inputs, ranges or {})
         if witness:
             return Outcome(Verdict.DIFFERENT, "sample", witness)
     except NotEvaluable:
         pass
+    if nodes >= CIRCUIT_NODES:
+        return Outcome(Verdict.UNKNOWN, "", "; ".join([*limits, f"its circuit has more than {CIRCUIT_NODES} nodes"]))
     for free in (True, False):
-        outcome = _by_sat(left, right, inputs, ranges or {}, free, time_limit_seconds)
+        outcome = _by_sat(left, right, inputs, ranges or {}, free, conflicts)
         if outcome is not None:
             return outcome
-    return Outcome(Verdict.UNKNOWN, "")
+    if any(e.dtype.is_float for x in (left, right) for e in walk(x)):
+        limits.append("floats are compared by their normal form alone")
+    else:
+        limits.append(f"{bits:.0f} bits of inputs are too many to try, and {conflicts} conflicts of the solver did not "
+                      "decide; use narrower types, or spell the update as the instruction does")
+    return Outcome(Verdict.UNKNOWN, "", "; ".join(limits))
+
+
+def _rounds(e: Expr) -> bool:
+    """Floats are added or multiplied somewhere, which the normal form does without rounding."""
+    return any(isinstance(x, Binary) and x.dtype.is_float for x in walk(e))
 
 
 def _inputs(*expressions: Expr) -> dict[str, DType]:
@@ -140,8 +168,8 @@ def _sampled(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str
 
 
 def _by_sat(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]], free: bool,
-            limit: float) -> Outcome | None:
-    """None when the rung decides nothing: no circuit, a spurious counterexample, or the limit."""
+            conflicts: int) -> Outcome | None:
+    """None when the rung decides nothing: no circuit, a spurious counterexample, or the budget."""
     circuit = Circuit(free_products=free)
     try:
         a, b = circuit.word(left), circuit.word(right)
@@ -153,7 +181,9 @@ def _by_sat(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str,
     circuit.clauses.append([circuit.any_of([circuit.differ(x, y) for x, y in zip(a, b, strict=True)])])
     rung = "SAT, free products" if free else "SAT"
     with Solver("glucose4", bootstrap_with=circuit.clauses) as solver:
-        timer = Timer(limit, solver.interrupt)
+        solver.conf_budget(conflicts)
+        timer = Timer(LAST_SECONDS, solver.interrupt)
+        timer.daemon = True
         timer.start()
         found = solver.solve_limited(expect_interrupt=True)
         timer.cancel()

@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
+from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
 from polysched.scop.dtypes import DType, Kind, usual_conversion
 
 Monomial: TypeAlias = tuple[str, ...]           # atom names, sorted, repeated for powers
 Polynomial: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
+NORMAL_FORM_STEPS = 20_000   # some 100 ms; bodies of shipped instructions take fewer than 200
 MAXIMA = {"fmax": "max", "fmaxf": "max", "max": "max", "fmin": "min", "fminf": "min", "min": "min"}
 MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
 
@@ -58,14 +60,37 @@ class Normaliser:
     ranges : values that a load can have, where the program knows more than the type.
     numbers : every value is a number, so that minima of floats, too, are the same in every spelling; what a choice,
         `fmin` or `min` makes of NaN are three different things.
+    budget : expressions looked at and terms made of products, together.
     """
 
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     numbers: bool = False
+    budget: int = NORMAL_FORM_STEPS
     intervals: dict[str, tuple[int, int]] = field(default_factory=dict)
+    known: dict[int, tuple[Expr, Form]] = field(default_factory=dict)
+    extrema: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    spent: int = 0
 
     def form(self, e: Expr) -> Form:
-        """The normal form of an expression."""
+        """The normal form of an expression.
+
+        Raises
+        ------
+        BudgetExceededError : it takes more steps than the budget has.
+        """
+        found = self.known.get(id(e))   # by identity: equal subexpressions are mostly the same object
+        if found is None:
+            self._spend(1)
+            found = self.known[id(e)] = (e, self._form(e))
+        return found[1]
+
+    def _spend(self, steps: int) -> None:
+        self.spent += steps
+        if self.spent > self.budget:
+            raise BudgetExceededError(f"the normal form of the update takes more than {self.budget} steps",
+                                      hint="compute parts of it in statements of their own")
+
+    def _form(self, e: Expr) -> Form:
         match e:
             case Literal():
                 value = Fraction(e.value)
@@ -104,7 +129,7 @@ class Normaliser:
                 return self._atom(f"{e.op}{self.form(e.operand).text()}", e.dtype)
             case Binary():
                 left, right = self.form(e.left), self.form(e.right)
-                texts = [left.text(), right.text()]
+                texts = [f.text() for f in self._as_computed(e, left, right)]
                 if e.op in ("&", "|", "^", "==", "!=", "&&", "||"):
                     texts.sort()
                 op = e.op
@@ -113,6 +138,15 @@ class Normaliser:
                 known = self._interval(e, left)
                 return self._atom(f"({texts[0]} {op} {texts[1]})", e.dtype, known)
         raise TypeError(f"no expression: {e}")
+
+    def _as_computed(self, e: Binary, left: Form, right: Form) -> tuple[Form, Form]:
+        """Both sides in the type in which C computes, which an explicit conversion to it does not change."""
+        if e.op in ("&&", "||"):
+            return left, right
+        if e.op in ("<<", ">>"):
+            return self._converted(left, e.dtype), right
+        common = usual_conversion(e.left.dtype, e.right.dtype)
+        return self._converted(left, common), self._converted(right, common)
 
     def _interval(self, e: Binary, left: Form) -> tuple[int, int] | None:
         """The values of a shift, quotient or remainder by a constant, and of a comparison."""
@@ -153,6 +187,7 @@ class Normaliser:
         return self.numbers or all(f.dtype.is_integer for f in forms)
 
     def _extremum(self, kind: str, forms: list[Form], dtype: DType) -> Form:
+        """The least or greatest of some values; of such values in turn all together, since order is not told."""
         choose = min if kind == "min" else max
         known = None
         if all(f.low is not None and f.high is not None for f in forms):
@@ -162,8 +197,10 @@ class Normaliser:
                 other = 1 - index
                 if (kind == "min" and highs[index] <= lows[other]) or (kind == "max" and lows[index] >= highs[other]):
                     return form
-        texts = sorted(f.text() for f in forms)
-        return self._atom(f"{kind}({', '.join(texts)})", dtype, known)
+        texts = sorted({text for f in forms for text in self.extrema.get((kind, f.text()), (f.text(),))})
+        found = self._atom(f"{kind}({', '.join(texts)})", dtype, known)
+        self.extrema[kind, found.text()] = tuple(texts)
+        return found
 
     def _atom(self, name: str, dtype: DType, known: tuple[int, int] | None = None) -> Form:
         if dtype.is_integer and known is None:
@@ -183,6 +220,8 @@ class Normaliser:
     def _converted(self, form: Form, dtype: DType) -> Form:
         if form.dtype == dtype:
             return form
+        if not form.terms:   # zero in every type
+            return _zero(dtype)
         if dtype.kind is Kind.BOOL:   # whether it is zero, no residue
             return self._atom(f"({form.text()} is not zero)", dtype)
         if form.dtype.is_integer and dtype.is_integer:
@@ -210,6 +249,7 @@ class Normaliser:
 
     def _product(self, left: Form, right: Form, dtype: DType) -> Form:
         terms: dict[Monomial, Fraction] = {}
+        self._spend(len(left.terms) * len(right.terms))
         for m, c in left.terms:
             for n, d in right.terms:
                 key = tuple(sorted(m + n))

@@ -22,7 +22,7 @@ from pysat.solvers import Solver
 
 from polysched.scop.body import Load, walk
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.matching.bodies import Assignment
+from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.facts import Fact
 from polysched.tensorize.proofs.correspondence import Grouped, blurred, is_shared
 from polysched.tensorize.software.fragment import Fragment, Index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,7 @@ from pysat.formula import WCNF
 from polysched.scop.body import Assign, Binary, Cast, Expr, If, Literal, Load, Select, Unary, While, walk
 from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
+from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
@@ -49,6 +51,13 @@ class Explanation:
             lines.append(f"  nearest miss: {len(self.nearest)} fact{'s' * (len(self.nearest) > 1)} away")
             lines += [f"  would help: {f.rewrite} ({f.text})" for f in self.nearest if f.rewrite]
         return "\n".join(lines)
+
+
+def not_handled(statement: str, intrinsic: Intrinsic, kinds: Iterable[Kind]) -> Explanation:
+    """The instruction is of a kind that no program is compared with."""
+    words = " and ".join(sorted(k.value for k in kinds))
+    return Explanation(statement=statement, intrinsic=intrinsic.name, conflicts=(
+        f"no statement of the program is compared with {intrinsic.name}, which {words}",))
 
 
 def explain(encoding: Encoding, *, impossible: str = "", refused: tuple[str, ...] = ()) -> Explanation:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from polysched.scop.body import Binary, Cast, Expr, Load
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.serialise import expression_text
+from polysched.tensorize.description.contraction import Limit
 from polysched.tensorize.description.exact_arithmetic import FUSED
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.equality.normal_form import Normaliser
@@ -125,20 +126,29 @@ def limit_facts(fragment: Fragment, intrinsic: Intrinsic, operands: Mapping[str,
         if form.low is not None and form.high is not None:
             low, high = max(low, form.low), min(high, form.high)
         ranges[str(element)] = min(low, 0), max(high, 0)   # padding is zero
+    held = [expression_text(fragment.scop, fragment.statement, operands[str(e)]) for e in contraction.inputs]
     for limit in contraction.limits:
-        corners = [(value, chosen) for chosen in itertools.product(*ranges.values()) if (value := _number(
-            limit.addend, dict(zip(ranges, chosen, strict=True)))) is not None]
-        for worst, chosen in (min(corners), max(corners)):
-            if not limit.low <= worst * limit.addends <= limit.high:
-                held = [expression_text(fragment.scop, fragment.statement, operands[str(e)])
-                        for e in contraction.inputs]
-                values = " and ".join(f"{text} = {v}" for text, v in zip(held, chosen, strict=True))
-                facts.append(Fact(
-                    "saturation", f"{intrinsic.name} cuts the sum of {limit.addends} products to {limit.low} to "
-                    f"{limit.high}: {values} make {worst * limit.addends}",
-                    "bound a factor where it is read, for instance by `& 127`, if its values are known to be smaller"))
-                break
+        form = Normaliser(ranges).form(limit.addend)
+        if form.low is not None and form.high is not None and limit.low <= limit.addends * min(form.low, 0) \
+                and limit.addends * max(form.high, 0) <= limit.high:
+            continue
+        does = "wraps" if limit.wraps else "cuts"
+        facts.append(Fact(
+            "saturation", f"{intrinsic.name} {does} the sum of {limit.addends} products to {limit.low} to "
+            f"{limit.high}: " + (_outside(limit, ranges, held) or "no intervals of the operands exclude that"),
+            "bound a factor where it is read, for instance by `& 127`, if its values are known to be smaller"))
     return facts
+
+
+def _outside(limit: Limit, ranges: Mapping[str, tuple[int, int]], held: list[str]) -> str:
+    """Values of the operands, among the ends of their ranges, whose sum leaves a limit; "" where none of these does."""
+    corners = [(value, chosen) for chosen in itertools.product(*ranges.values()) if (value := _number(
+        limit.addend, dict(zip(ranges, chosen, strict=True)))) is not None]
+    for worst, chosen in (min(corners), max(corners)) if corners else ():
+        if not limit.low <= worst * limit.addends <= limit.high:
+            values = " and ".join(f"{text} = {v}" for text, v in zip(held, chosen, strict=True))
+            return f"{values} make {worst * limit.addends}"
+    return ""
 
 
 def _number(e: Expr, values: Mapping[str, int]) -> int | None:

@@ -11,12 +11,13 @@ from polysched.scop.body import Expr, Load
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
-from polysched.tensorize.matching.bodies import Assignment
+from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Group
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.proofs.correspondence import blurred
 from polysched.tensorize.proofs.ideal import vanishes
 from polysched.tensorize.software.fragment import Fragment
+from polysched.tensorize.software.sizes import divides
 
 COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
 
@@ -133,7 +134,8 @@ class Match:
         part, output = self.groups[group], self.intrinsic.output.name
         apart = frozenset(o for o in part.indexes if not blurred(self.intrinsic, o) & {*part.dimensions})
         shown = output in apart and not self.is_partial(group)   # else results that nobody stores
-        if shown or self.fused_extent(group) % self.extent(group) == 0 or vanishes(self.intrinsic, apart - {output}):
+        if shown or divides(self.extent(group), self.fused_extent(group)) \
+                or vanishes(self.intrinsic, apart - {output}):
             return ""
         return (f"dimension {part.name} takes {self.extent(group)} iterations, and what {self.intrinsic.name} "
                 "computes of zeros in the place of missing ones counts")

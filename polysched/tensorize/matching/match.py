@@ -11,11 +11,17 @@ from typing import Any
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError
+from polysched.scop.body import Expr
+from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
 from polysched.scop.scop import Scop
+from polysched.tensorize.description.agreement import require_agreement
+from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
-from polysched.tensorize.matching.bodies import Assignment, assignments
+from polysched.tensorize.intrinsics.shipped import TEXTS
+from polysched.tensorize.matching.assignment import Assignment
+from polysched.tensorize.matching.bodies import assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
-from polysched.tensorize.matching.explanation import Explanation, explain, unread
+from polysched.tensorize.matching.explanation import Explanation, explain, not_handled, unread
 from polysched.tensorize.matching.facts import Fact, Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
@@ -31,9 +37,13 @@ from polysched.tensorize.preparing.separating import separated
 from polysched.tensorize.proofs.contents import is_one
 from polysched.tensorize.proofs.correspondence import Correspondence, is_shared
 from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, vanishes
-from polysched.tensorize.proofs.isl_check import IslCheck
+from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
+
+MOST_MAPPINGS = 5000   # per statement and instruction; convolutions of three dimensions have some hundred
+MATCHED_KINDS = frozenset({Kind.READ_TWICE})
+"""Kinds of contractions that are compared with programs beside one sum of products; the others are refused."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +122,14 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     sizes : values of the program's parameters; sample sizes where there is none.
     dependences : of the program, when they are known already.
     kept : so many outer loops around the whole program stay outside in any case.
+
+    Raises
+    ------
+    SourceSyntaxError : the readings of an instruction's text differ, which is looked for once per text and process.
     """
     chosen = options or MatchOptions()
+    if intrinsic.semantics not in TEXTS:
+        require_agreement(intrinsic.semantics)
     if dependences is None:
         dependences = analyse(scop)
     started = time.perf_counter()
@@ -122,6 +138,9 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
     known = {f.statement.name for f in read}
     explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
+    if strange := intrinsic.contraction.kinds - MATCHED_KINDS:
+        explanations += [not_handled(f.statement.name, intrinsic, strange) for f in read]
+        read = ()
     for fragment in read:
         mine: list[Match] = []
         try:
@@ -286,7 +305,10 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
 
 def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:
     """Why the shape of the statement's iterations, or of the operands, suits no mapping; "" where it may."""
-    name = fragment.statement.name
+    name, contraction = fragment.statement.name, intrinsic.contraction
+    if own := next((e for e in contraction.inputs if e.array == contraction.output.array), None):
+        return (f"{intrinsic.name} reads {own} while it writes {contraction.output}, and no program is compared with "
+                "that")
     if intrinsic.library and checker.shared:
         return (f"several iterations of {intrinsic.name} read one element of its operand {min(checker.shared)}, and "
                 "functions read arrays in place")
@@ -310,15 +332,26 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
     relations = Correspondence(fragment, intrinsic, grouped(intrinsic, encoding.groups), adds_up=problem.overlapping) \
         if checker.shared else None
     output = intrinsic.output.name
-    for choice in with_images(encoding.solutions(), images):
+    for number, choice in enumerate(with_images(encoding.solutions(), images)):
+        if number >= MOST_MAPPINGS:
+            raise BudgetExceededError(f"{fragment.statement.name} has more than {MOST_MAPPINGS} mappings of loops to "
+                                      f"dimensions of {intrinsic.name}", hint="give a limit, or keep loops outside")
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
                           assignment=problem.table[choice.assignment], table=layouts, overlapping=problem.overlapping,
                           ordered=problem.ordered, apart=problem.apart)
         held = candidate.assignment.held
-        refusal = checker.refusal(held, output, indexes, choice.loops) \
-            or (relations.refusal(held, choice.loops) if relations is not None else None) \
-            or same_tile_dependence(fragment, own, extents, choice.loops) \
-            or (checker.written_while_read(held, choice.loops) if intrinsic.library else None)
+
+        def asked(held: Mapping[str, Expr] = held, choice: Choice = choice) -> tuple[Refusal | None]:
+            return (checker.refusal(held, output, indexes, choice.loops)
+                    or (relations.refusal(held, choice.loops) if relations is not None else None)
+                    or same_tile_dependence(fragment, own, extents, choice.loops)
+                    or (checker.written_while_read(held, choice.loops) if intrinsic.library else None),)
+
+        answer = with_budget(ISL_OPERATIONS, asked)
+        if answer is None:
+            raise BudgetExceededError(f"isl compares the elements of {candidate} for more than "
+                                      f"{in_words(ISL_OPERATIONS)}", hint="smaller or fixed extents may help")
+        refusal, = answer
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops, refusal.groups)

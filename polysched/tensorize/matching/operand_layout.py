@@ -19,6 +19,7 @@ from polysched.tensorize.description.semantics import Affine, Element, Variable
 from polysched.tensorize.matching.encoding import Group
 from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.software.fragment import Fragment
+from polysched.tensorize.software.sizes import same
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,16 +103,17 @@ class LayoutTable:
     def _layout(self, operand: DescribedOperand, e: Expr, loops: tuple[tuple[str, ...], ...]) -> OperandLayout:
         strides = self._strides(operand, e, loops)
         parts = [self._part(e, g, loops[g]) for g in operand.groups]
-        full = all(count == padded for count, padded, _ in parts)
+        full = all(same(count, padded) for count, padded, _ in parts)
         mode = operand.mode_of(strides, full=full) if self._is_affine(e) else LoadMode.PACKED
         copied = 0
         if mode not in (LoadMode.DIRECT, LoadMode.BROADCAST):
-            copied = self._elements(e)
+            copied = int(self._elements(e))
             for _, padded, own in parts:
-                copied = copied // own * padded
+                copied = copied // int(own) * int(padded)
         array = self.fragment.statement.access(e.reference).array if isinstance(e, Load) else ""
+        least = min(copied, int(self._touched(e.reference))) if isinstance(e, Load) else copied
         return OperandLayout(operand=operand.name, array=array, mode=mode, strides=strides, packed_elements=copied,
-                             least_elements=min(copied, self._touched(e.reference)) if isinstance(e, Load) else copied)
+                             least_elements=least)
 
     def least_elements(self, held: Mapping[str, Expr], loops: tuple[tuple[str, ...], ...]) -> int:
         """Elements that a mapping copies at least, as its layouts have them, without making these."""

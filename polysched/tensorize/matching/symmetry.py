@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polysched.scop.body import Expr, Load, rebuild
 from polysched.tensorize.description.intrinsic import Intrinsic
-from polysched.tensorize.matching.bodies import Assignment
+from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Choice, groups
 from polysched.tensorize.proofs.correspondence import is_shared
 from polysched.tensorize.proofs.ideal import ideal_text

@@ -9,31 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebuild, walk
-from polysched.scop.dtypes import INT32, INT64, UINT64, DType
-from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.scop.dtypes import INT32, INT64, UINT64, DType, Kind
 from polysched.tensorize.equality import Outcome, Verdict, same_function
 from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.software.clamps import Clamp, of_any_sum, plain
 from polysched.tensorize.software.fragment import Fragment
 
-BODY_SECONDS = 2.0    # for the proof that two bodies are the same function
-RANGE_SECONDS = 0.3   # for a proof that a value fits its operand
-SMALL = (0, 12)   # numbers that every type has and no sum of a few leaves
+BODY_CONFLICTS = 50_000   # of the solver, for the proof that two bodies are the same function
+RANGE_CONFLICTS = 5_000   # for a proof that a value fits its operand
 
 
 def references(e: Expr) -> frozenset[str]:
     """Of the loads in an expression."""
     return frozenset(x.reference for x in walk(e) if isinstance(x, Load))
-
-
-def agree_on_small_numbers(fragment: Fragment, intrinsic: Intrinsic, given: Mapping[str, Expr]) -> bool:
-    """Whether program and instruction agree wherever types do not matter; a quick test, no proof."""
-    contraction = intrinsic.contraction
-    old = Load(fragment.target, fragment.update.dtype)
-    mine = substituted(contraction.update, given, old, str(contraction.output))
-    ranges = dict.fromkeys(references(fragment.update), SMALL)
-    return same_function(Cast(fragment.update, INT64), Cast(mine, INT64), ranges=ranges,
-                         time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
 
 
 def same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[str, Expr],
@@ -50,7 +38,7 @@ def same_of_values(update: Expr, mine: Expr, dtype: DType, operands: Mapping[str
         outcome = same_function(*sides, ranges=ranges)
         if outcome.verdict is Verdict.EQUAL:
             return outcome
-    return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
+    return same_function(_one_width(update, dtype), _one_width(mine, dtype), conflicts=BODY_CONFLICTS)
 
 
 def same_addend(update: Expr, mine: Expr, fragment: Fragment) -> Outcome:
@@ -61,13 +49,13 @@ def same_addend(update: Expr, mine: Expr, fragment: Fragment) -> Outcome:
         outcome = same_function(_one_width(parts[0], dtype), _one_width(parts[1], dtype))
         if outcome.verdict is Verdict.EQUAL:
             return outcome
-    return same_function(_one_width(update, dtype), _one_width(mine, dtype), time_limit_seconds=BODY_SECONDS)
+    return same_function(_one_width(update, dtype), _one_width(mine, dtype), conflicts=BODY_CONFLICTS)
 
 
 def _addend(update: Expr, old: Load) -> Expr | None:
     """What an update adds to the old value, in its own type; None for other updates."""
-    update = below_signs(update)
-    if not (isinstance(update, Binary) and update.op == "+" and update.dtype.bits == old.dtype.bits):
+    update = _low_bits(update, old.dtype)
+    if not (isinstance(update, Binary) and update.op == "+" and _of_width(update.dtype, old.dtype)):
         return None
     sides = [e for e in (update.left, update.right) if below_signs(plain(e)) != old]
     return sides[0] if len(sides) == 1 and old.reference not in references(sides[0]) else None
@@ -82,13 +70,26 @@ def adds_to(update: Expr, old: Load) -> bool:
 
 def summands(e: Expr, dtype: DType, sign: str = "+") -> Iterator[tuple[str, Expr]]:
     """The summands of a sum in the width of a type, each with its sign."""
-    inner = below_signs(e)
-    if isinstance(inner, Binary) and inner.op in ("+", "-") and inner.dtype.bits == dtype.bits \
-            and inner.dtype.is_float == dtype.is_float:
+    inner = _low_bits(e, dtype)
+    if isinstance(inner, Binary) and inner.op in ("+", "-") and _of_width(inner.dtype, dtype):
         yield from summands(inner.left, dtype, sign)
         yield from summands(inner.right, dtype, sign if inner.op == "+" else "-" if sign == "+" else "+")
     else:
         yield sign, e
+
+
+def _of_width(dtype: DType, wanted: DType) -> bool:
+    """Sums in this type are sums in the wanted one: of integers of at least as many bits the low ones are."""
+    return dtype == wanted if wanted.is_float else dtype.is_integer and dtype.bits >= wanted.bits
+
+
+def _low_bits(e: Expr, dtype: DType) -> Expr:
+    """Below conversions that keep the low bits, as many as a type has; a float stays as it is."""
+    while dtype.is_integer and isinstance(e, Cast) and e.operand.dtype.is_integer and Kind.BOOL not in (
+            e.dtype.kind, e.operand.dtype.kind) and min(e.dtype.bits, e.operand.dtype.bits) >= dtype.bits \
+            and e.dtype.is_integer:
+        e = e.operand
+    return e
 
 
 def below_signs(e: Expr) -> Expr:
@@ -101,7 +102,8 @@ def below_signs(e: Expr) -> Expr:
 
 def same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome:
     """Whether the program's clamped sum is the instruction's: the sums, and then what is done to any such sum."""
-    if same_function(Cast(inner, INT64), mine, time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL:
+    mine = Cast(mine, INT64)   # ahead of its finish the instruction's sum has a type that holds it
+    if same_function(Cast(inner, INT64), mine, conflicts=RANGE_CONFLICTS).verdict is Verdict.EQUAL:
         around = of_any_sum(Cast(update, INT64), inner)
         outcome = same_function(around, _clamped(Cast(of_any_sum(inner, inner), INT64), clamp))
         if outcome.verdict is Verdict.EQUAL:
@@ -111,16 +113,6 @@ def same_clamped(update: Expr, inner: Expr, mine: Expr, clamp: Clamp) -> Outcome
 
 def _one_width(e: Expr, dtype: DType) -> Expr:
     return e if e.dtype == dtype else Cast(e, dtype)
-
-
-def wide(e: Expr) -> Expr:
-    """The same sum without wrapping: additions and products of integers in 64 bits."""
-    def change(x: Expr) -> Expr:
-        if isinstance(x, Binary) and x.op in ("+", "-", "*") and x.dtype.is_integer:
-            return Binary(x.op, Cast(x.left, INT64), Cast(x.right, INT64), INT64)
-        return x
-
-    return Cast(rebuild(e, change), INT64)
 
 
 def _clamped(e: Expr, clamp: Clamp) -> Expr:
@@ -164,6 +156,6 @@ def fits(e: Expr, wanted: DType, ranges: Mapping[str, tuple[int, int]]) -> bool:
     if e.dtype.is_signed:   # compared where both types have all of their values: a round trip to a type is none
         there, here = Cast(Cast(e, wanted), INT64), Cast(e, INT64)
         return same_function(there, here, ranges=dict(ranges),
-                             time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
+                             conflicts=RANGE_CONFLICTS).verdict is Verdict.EQUAL
     low_bits = Binary("&", e, Cast(Literal(str(high), high, UINT64), e.dtype), e.dtype)
-    return same_function(low_bits, e, ranges=dict(ranges), time_limit_seconds=RANGE_SECONDS).verdict is Verdict.EQUAL
+    return same_function(low_bits, e, ranges=dict(ranges), conflicts=RANGE_CONFLICTS).verdict is Verdict.EQUAL

@@ -11,6 +11,7 @@ from polysched.scop.dtypes import FLOAT64, INT32
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.equality import Verdict, same_function
 from polysched.tensorize.equality.normal_form import Form, Normaliser
+from polysched.tensorize.proofs.body_proofs import adds_to
 
 
 def ideal_text(update: Expr, given: Mapping[str, Expr]) -> str | None:
@@ -21,12 +22,17 @@ def ideal_text(update: Expr, given: Mapping[str, Expr]) -> str | None:
 
 @lru_cache(maxsize=512)
 def accumulates_sum(intrinsic: Intrinsic) -> bool:
-    """Whether the ideal update is the old value plus something that does not depend on it."""
+    """Whether the update is the old value plus something that does not depend on it, in the width of the result.
+
+    With a finish, ahead of it: such sums are neither reordered nor cut in parts.
+    """
     contraction = intrinsic.contraction
     form = ideal_form(contraction.update, {})
     old = str(contraction.output)
-    return form is not None and [(m, c) for m, c in form.terms if any(old in atom for atom in m)] == [
+    added = form is not None and [(m, c) for m, c in form.terms if any(old in atom for atom in m)] == [
         ((old,), Fraction(1))]
+    return added and (contraction.finish is not None
+                      or adds_to(contraction.update, Load(old, contraction.output_dtype)))
 
 
 def multiplies(intrinsic: Intrinsic) -> bool:
@@ -51,7 +57,7 @@ def vanishes(intrinsic: Intrinsic, zeros: frozenset[str]) -> bool:
     old = Load(str(contraction.output), dtype)
     form = ideal_form(contraction.update, {str(e): Literal("0", 0, INT32) for e in contraction.inputs
                                            if e.array in zeros}) if multiplies(intrinsic) else None
-    if form is not None:
+    if form is not None and dtype.is_float:   # what rounds a value of its own type keeps it
         return form.text() == ideal_text(old, {})
     return same_function(update if update.dtype == dtype else Cast(update, dtype), old).verdict is Verdict.EQUAL
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Cast, Literal, statement_expressions, walk
 from polysched.scop.dtypes import FLOAT32, FLOAT64
 from tests.scop.python_frontend.running import check, extracted
@@ -133,3 +134,19 @@ def test_abs_pow_and_round_are_those_of_python() -> None:
 def test_signed_integers_say_that_they_wrap() -> None:
     scop = extracted(in_place, numbers("int32"), numbers("int32")).scop
     assert "signed integers wrap around, as NumPy's do: compile with -fwrapv" in [a.text for a in scop.assumptions]
+
+
+def products_in_another_type(a, b):
+    return (np.matmul(a, b, dtype=np.int32), np.einsum("ik,kj->ij", a, b, dtype=np.int32),
+            np.einsum("ik,kj->ij", a, b, dtype=None))
+
+
+def narrowed_product(a, b):
+    return np.matmul(a, b, dtype=np.int8)
+
+
+def test_products_are_computed_in_the_type_that_is_asked_for() -> None:
+    a, b = np.full((3, 5), 255, np.uint8), np.full((5, 4), -128, np.int8)
+    check(products_in_another_type, a, b, rtol=0)
+    with pytest.raises(UnsupportedScopError, match="arithmetic in int8 of elements of int16"):
+        extracted(narrowed_product, a.astype(np.int16), b)

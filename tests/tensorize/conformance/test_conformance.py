@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from polysched.tensorize.conformance.conformance import Verdict, conformance
-from polysched.tensorize.description.contraction import same_function
+from polysched.tensorize.description.field_proof import same_function
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.intrinsics.avx512_bf16 import VDPBF16PS
 from polysched.tensorize.intrinsics.avx512_vnni import VPDPBUSD, VPDPBUSDS

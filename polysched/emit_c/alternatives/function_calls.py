@@ -1,0 +1,70 @@
+"""A region that calls of a described function compute in part: what runs before, the calls, what runs behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from polysched.emit_c.c_source import CSource
+from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
+from polysched.emit_c.scalar_code.original_code import inside
+from polysched.errors import NoIntrinsicMatchError
+from polysched.tensorize.called import CalledProgram
+from polysched.tensorize.functions.call_c import calls_c, guard_c
+from polysched.tensorize.functions.polynomials import ONE, Polynomial, multiply, of_affine, polynomial_c
+
+
+def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSource],
+               sizes: dict[str, int] | None = None) -> CSource:
+    """The region with some statements computed by calls.
+
+    Rewrite:  REGION  ->  { BEFORE  for (...) f(...);  BEHIND }; with sizes `if (sizes) { ... } else REGION`.
+
+    Parameters
+    ----------
+    ordinary : the whole region as it is emitted without the calls.
+    parts : the emitted parts, as `program.parts` names them.
+    sizes : values of parameters that the match depends on; the ordinary code stays for others.
+
+    Raises
+    ------
+    NoIntrinsicMatchError : the calls are no nest of loops, or a temporary's extent is not known.
+    """
+    calls = calls_c(program.match)
+    blocks = [["{", *map(inside, p.text.splitlines()), "}"] for p in parts]
+    before = blocks[0] if program.before is not None else []
+    behind = blocks[-1] if program.behind is not None else []
+    memories = list(_memories(program))
+    text = [f"/* {' and '.join(program.match.statements)} by {program.match.function.name} */"]
+    lines = [*(line for line, _ in memories), *before, *text, *calls.lines, *behind,
+             *(f"free({name});" for _, name in memories)]
+    lines = ["{", *map(inside, lines), "}"] if memories else lines
+    tests = [f"{p.spelling} == {sizes[p.name]}" for p in program.match.scop.parameters if p.name in (sizes or {})] \
+        if sizes else []
+    if program.match.guard is not None:
+        tests.append(guard_c(program.match))
+    if tests:
+        lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
+                 *map(inside, ordinary.text.splitlines()), "}"]
+    preambles = ["#include <stdlib.h>\n"] * bool(memories) + [p.preamble for p in parts] + [calls.preamble]
+    return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join(preambles), prologue=())
+
+
+def _memories(program: CalledProgram) -> Iterator[tuple[str, str]]:
+    """Declarations of the memory for the temporaries that the parts share, and their names."""
+    scop = program.match.scop
+    spelling = {p.name: p.spelling for p in scop.parameters}
+    for array in map(scop.array, program.shared):
+        extents = [None if e is None else of_affine(e) for e in array.extents]
+        if None in extents:
+            raise NoIntrinsicMatchError(f"the extents of the temporary {array.name} are not known", where=scop.name)
+        total: Polynomial = ONE
+        for extent in extents:
+            assert extent is not None
+            total = multiply(total, extent)
+        inner = "".join(f"[{polynomial_c(e, spelling)}]" for e in extents[1:] if e is not None)
+        declared = f"(*{array.name}){inner}" if inner else f"*{array.name}"
+        size = f"(({polynomial_c(total, spelling)}) * {array.dtype.bytes} + {2 * ALIGNMENT_BYTES - 1}) / " \
+               f"{ALIGNMENT_BYTES} * {ALIGNMENT_BYTES}"
+        yield (f"{array.dtype.c_name} {declared} = aligned_alloc({ALIGNMENT_BYTES}, {size}); "
+               f"if (!{array.name}) abort();", array.name)

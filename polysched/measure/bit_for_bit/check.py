@@ -1,0 +1,115 @@
+"""Compile checks of replaced statements and run them in isolation: equal, or one element that differs, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from polysched.emit_c.alternatives.replacement_check import ReplacementCheck
+from polysched.errors import CompileError
+from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
+from polysched.measure.processes.isolation import End, Limits, run_isolated
+from polysched.measure.processes.threads import thread_environment
+from polysched.measure.processes.workspace import workspace
+from polysched.measure.timing.machine import available_cores
+from polysched.target import Compiler
+
+CHILD_MODULE = "polysched.measure.bit_for_bit.check_run"
+TRIALS = 6
+LIMITS = Limits(seconds=10.0, memory_bytes=4 << 30, cpu_seconds=60)
+ORIGINAL_FLAGS = ("-O1", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")   # what C says, overflow wraps
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One element that the code with the instruction computes otherwise than the original.
+
+    Parameters
+    ----------
+    expected, found : of the original, of the code with the instruction.
+    count, elements : how many elements of the array differ, of how many.
+    sizes, data : iterations of the loops, and what the arrays were filled with.
+    """
+
+    array: str
+    index: tuple[int, ...]
+    expected: str
+    found: str
+    count: int
+    elements: int
+    sizes: str
+    data: str
+
+    def __str__(self) -> str:
+        at = "".join(f"[{i}]" for i in self.index)
+        return (f"{self.array}{at} has to be {self.expected} and is {self.found} "
+                f"({self.count} of {self.elements} elements differ; {self.sizes}; {self.data})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOutcome:
+    """What came of the checks of one replaced statement.
+
+    Parameters
+    ----------
+    sizes : iterations of the loops in every check that found both equal.
+    trials : data sets per check.
+    difference : the first; None where there is none.
+    failure : why there is no answer: a crash, a hang, a refusal of the compiler; "" where there is one.
+    """
+
+    sizes: tuple[str, ...]
+    trials: int
+    difference: Difference | None = None
+    failure: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Every check ran, and none found a difference."""
+        return self.difference is None and not self.failure
+
+
+def run_checks(checks: Sequence[ReplacementCheck], *, compiler: Compiler, flags: Sequence[str] = DEFAULT_FLAGS,
+               limits: Limits = LIMITS) -> CheckOutcome:
+    """Run every check; all of them are of one statement and one instruction.
+
+    Parameters
+    ----------
+    flags : of the code with the instruction; the original is compiled for what C says, with wrapping overflow.
+    """
+    with workspace() as folder:
+        libraries = tuple(dict.fromkeys(f for c in checks for f in c.flags))
+        try:
+            original = compile_shared("".join(c.original_text for c in checks), name="original", folder=folder,
+                                      compiler=compiler, flags=ORIGINAL_FLAGS, openmp=False, what="the original")
+            replaced = compile_shared("".join(c.replaced_text for c in checks), name="replaced", folder=folder,
+                                      compiler=compiler, flags=(*flags, *libraries),
+                                      what="the code with the instruction")
+        except CompileError as error:
+            return CheckOutcome(sizes=(), trials=0, failure=f"{error.problem}: {error.witness}")
+        request = {"original": str(original.path), "replaced": str(replaced.path), "trials": TRIALS,
+                   "checks": [_request(c) for c in checks]}
+        ended = run_isolated(CHILD_MODULE, request, folder=folder, limits=limits,
+                             environment=thread_environment(available_cores(), pin=False))
+    sizes = tuple(str(r["equal"]) for r in ended.reports if "equal" in r)
+    difference = next((_difference(r["difference"]) for r in ended.reports if "difference" in r), None)
+    stray = next((r["stray"] for r in ended.reports if "stray" in r), None)
+    failure = "" if ended.end is End.FINISHED else f"the process {ended.describe()}"
+    if not failure and difference is None and not sizes:
+        failure = "no size that was tried reaches the code with the instruction"
+    if stray is not None:
+        failure = f"the {stray['which']} code writes beside the array {stray['array']} at {stray['sizes']}"
+    return CheckOutcome(sizes=sizes, trials=TRIALS, difference=difference, failure=failure)
+
+
+def _request(check: ReplacementCheck) -> dict[str, Any]:
+    arrays = [asdict(a) | {"values": a.values.value} for a in check.arrays]
+    return {"entry": check.entry, "instruction": check.instruction, "sizes": check.sizes, "arrays": arrays,
+            "parameters": list(check.parameters), "equality": check.equality.value}
+
+
+def _difference(report: Mapping[str, Any]) -> Difference:
+    return Difference(array=report["array"], index=tuple(report["index"]), expected=report["expected"],
+                      found=report["found"], count=report["count"], elements=report["of"], sizes=report["sizes"],
+                      data=report["data"])

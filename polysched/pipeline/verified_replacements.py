@@ -1,0 +1,202 @@
+"""Before an instruction or a library call stands in emitted code, it is run beside the statement that it replaces.
+
+The check is made of the very functions that are emitted (`emit_c.alternatives.replacement_check`) and runs in a process
+of its own (`measure.bit_for_bit`). Its verdict is kept, in memory and in the user's cache folder, under both texts,
+the description, the compiler and the machine, so that the same pair runs once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from polysched.emit_c.alternatives.replacement_check import (
+    MOST_WORK,
+    ReplacementCheck,
+    replacement_check,
+    sizes_to_try,
+    smaller_program,
+    work_of,
+)
+from polysched.errors import (
+    CompileError,
+    OutputError,
+    PolyschedError,
+    RunFailedError,
+    UnsupportedScopError,
+    WrongResultError,
+)
+from polysched.measure.bit_for_bit.check import CheckOutcome, Difference, run_checks
+from polysched.measure.processes.building import DEFAULT_FLAGS
+from polysched.target import Compiler, find_compiler
+from polysched.target.build_cache import entry_key, find_or_build, forget, found
+from polysched.tensorize.decision import Decision
+from polysched.tensorize.emission.emulated_library import emulated_library
+from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.program import TensorizedProgram
+
+logger = logging.getLogger(__name__)
+
+KIND = "verdicts"
+FILE = "verdict.json"
+EMULATED_WORK = MOST_WORK >> 3   # the emulator takes several times as long as the original
+_KNOWN: dict[str, Verdict] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether the code with an instruction computes what the replaced statement does.
+
+    Parameters
+    ----------
+    statement, instruction : names.
+    emulated : plain C stood for the instruction or the library.
+    outcome : of the comparison.
+    kept : it was found in the cache: nothing ran.
+    """
+
+    statement: str
+    instruction: str
+    emulated: bool
+    outcome: CheckOutcome
+    kept: bool = False
+
+    def __str__(self) -> str:
+        by = f"{self.instruction}{' (emulated)' if self.emulated else ''}"
+        if self.outcome.equal:
+            return f"{self.statement}: {by} equals the statement at {', '.join(self.outcome.sizes)}"
+        return f"{self.statement}: {by} is not used: {self.outcome.difference or self.outcome.failure}"
+
+    def refusal(self) -> PolyschedError:
+        """The error for an instruction that was asked for by its name."""
+        hint = f"compare the description of {self.instruction} with the manual: polysched bench conformance"
+        where = f"statement {self.statement}"
+        if self.outcome.difference is not None:
+            return WrongResultError(f"the code with {self.instruction} computes something else than the statement that "
+                                    "it replaces", where=where, witness=str(self.outcome.difference), hint=hint)
+        kind = CompileError if "refused" in self.outcome.failure else RunFailedError
+        return kind(f"the code with {self.instruction} could not be compared with the statement that it replaces",
+                    where=where, witness=self.outcome.failure, hint=hint)
+
+
+def verdict_on(decision: Decision, *, numerics: Numerics, parallel: bool, cc: str | None = None,
+               again: bool = False) -> Verdict:
+    """Run the code of a decision beside the statement that it replaces, or find what came of that earlier.
+
+    Parameters
+    ----------
+    decision : with a program.
+    again : run it although there is a verdict.
+
+    Raises
+    ------
+    NoCompilerError : there is nothing to compile the check with.
+    """
+    assert decision.program is not None
+    program, compiler = decision.program, find_compiler(cc)
+    own = program.match
+    plain = Verdict(statement=own.fragment.statement.name, instruction=own.intrinsic.name, emulated=decision.emulated,
+                    outcome=CheckOutcome(sizes=(), trials=0))
+    runs = _runs(program, numerics, EMULATED_WORK if decision.emulated else MOST_WORK)
+    emit = partial(_check, parallel=parallel, emulated=decision.emulated)
+    try:
+        first = next(runs)
+        check = emit(first, "0")
+    except PolyschedError as error:
+        return replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
+    key = entry_key({"check": repr(check), "description": repr(own.intrinsic), "numerics": repr(numerics),
+                     "flags": list(DEFAULT_FLAGS)}, compiler)
+    known = None if again else _KNOWN.get(key) or _read(key, plain)
+    if known is None:
+        known = _compared(plain, [first, *runs], emit, compiler)
+        _keep(key, known)
+    _KNOWN[key] = replace(known, kept=True)
+    return known
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A program to run beside its original, and the sizes where its code is for all; None for its own."""
+
+    program: TensorizedProgram
+    sizes: Mapping[str, int] | None = None
+
+
+def _runs(program: TensorizedProgram, numerics: Numerics, most_work: int) -> Iterator[Run]:
+    """The program at the sizes asked for, or one of its shape that does not take too long; then one with remainders.
+
+    Raises
+    ------
+    UnsupportedScopError : the program's context leaves out all sizes that are tried.
+    """
+    if program.general is not None:
+        given = sizes_to_try(program, most_work=most_work)
+        if not given:
+            raise UnsupportedScopError("none of the sizes that are tried is one of the program's")
+        yield from (Run(program, sizes) for sizes in given)
+        return
+    first = program
+    if work_of(program) > most_work:
+        first = smaller_program(program, numerics, most_work=most_work) or program
+    yield Run(first)
+    fewer = smaller_program(first, numerics)
+    if fewer is not None:
+        yield Run(fewer)
+
+
+def _check(run: Run, entry: str, *, parallel: bool, emulated: bool) -> ReplacementCheck:
+    return replacement_check(run.program, entry=entry, parallel=parallel, emulated=emulated, sizes=run.sizes)
+
+
+def _compared(plain: Verdict, runs: Sequence[Run], emit: Callable[[Run, str], ReplacementCheck],
+              compiler: Compiler) -> Verdict:
+    """Run everything; a library that cannot be linked here is emulated."""
+    outcome = run_checks([emit(run, str(i)) for i, run in enumerate(runs)], compiler=compiler)
+    if runs[0].program.match.intrinsic.library and outcome.failure:
+        logger.info("%s is emulated: %s", plain.instruction, outcome.failure)
+        emulated = [emit(replace(run, program=_by_emulator(run.program)), str(i)) for i, run in enumerate(runs)]
+        return replace(plain, emulated=True, outcome=run_checks(emulated, compiler=compiler))
+    return replace(plain, outcome=outcome)
+
+
+def _by_emulator(program: TensorizedProgram) -> TensorizedProgram:
+    """The program with plain C in the place of the library function."""
+    own = program.match
+    return replace(program, match=replace(own, intrinsic=emulated_library(own.intrinsic)))
+
+
+def _read(key: str, plain: Verdict) -> Verdict | None:
+    """The verdict that an earlier process kept; None without one that can be read."""
+    entry = found(key, kind=KIND)
+    if entry is None:
+        return None
+    try:
+        value = json.loads((entry / FILE).read_text())
+        difference = value["difference"]
+        if difference is not None:
+            difference = Difference(**(difference | {"index": tuple(difference["index"])}))
+        outcome = CheckOutcome(sizes=tuple(value["sizes"]), trials=value["trials"], difference=difference)
+        return replace(plain, emulated=value["emulated"], outcome=outcome, kept=True)
+    except (OSError, ValueError, KeyError, TypeError):
+        forget(key, kind=KIND)
+        return None
+
+
+def _keep(key: str, verdict: Verdict) -> None:
+    """Keep what a comparison found; a crash or a hang may have had other causes and is tried again."""
+    if verdict.outcome.failure:
+        return
+    value = {"emulated": verdict.emulated, **asdict(verdict.outcome)}
+
+    def write(folder: Path) -> None:
+        (folder / FILE).write_text(json.dumps(value))
+
+    forget(key, kind=KIND)
+    try:
+        find_or_build(key, write, kind=KIND)
+    except OutputError as error:
+        logger.warning("the verdict is not kept: %s", error.witness)

@@ -1,0 +1,138 @@
+"""The LibraryFunction value: a function of a library, or of the user, described by C that computes the same.
+
+The C is read by the project's own front end.  Pointers are operands, `int` parameters are extents, leading dimensions
+and steps (`x[i * incx]`), and numbers are handed over by value.  Several loops, locals and calls of libm are allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import islpy as isl
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.dependence.if_conversion import without_branches
+from polysched.errors import SourceSyntaxError
+from polysched.scop import from_c_text
+from polysched.scop.body import Assign
+from polysched.scop.scop import AccessKind, Scop, Storage
+from polysched.scop.signature import FunctionSignature
+from polysched.tensorize.description.intrinsic import Cost, Isa
+
+HEAD = re.compile(r"\A(.*?\))\s*\{(.*)\}\s*\Z", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to call a function: what it computes then, and the call.
+
+    Parameters
+    ----------
+    text : the C function; its parameters are what the call is told.
+    call : C with the parameters' names in braces, `f({n}, {x}, {incx});`; "" for the parameters in their order.
+    requires : what has to hold of the `int` parameters beside what the text says, in isl's words (`incx >= 1`).
+    """
+
+    text: str
+    call: str = ""
+    requires: str = ""
+
+    @cached_property
+    def marked(self) -> str:
+        """The text with its whole body as the region.
+
+        Raises
+        ------
+        SourceSyntaxError : it is no single function.
+        """
+        found = HEAD.match(self.text.strip())
+        if found is None:
+            raise SourceSyntaxError("a described function is one C function with a body", where="description",
+                                    witness=self.text.strip().splitlines()[0] if self.text.strip() else "nothing")
+        head, body = found.groups()
+        return f"{head} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+    @cached_property
+    def scop(self) -> Scop:
+        """The text as a Scop.
+
+        Raises
+        ------
+        PolyschedError : the front end refuses it.
+        SourceSyntaxError : it holds something else than assignments of known elements.
+        """
+        scop = without_branches(from_c_text(self.marked, path="<description>"))
+        for statement in scop.statements:
+            if len(statement.body) != 1 or not isinstance(statement.body[0], Assign):
+                raise SourceSyntaxError("a described function consists of assignments", where=scop.name,
+                                        witness=f"statement {statement.name} is a branch or a loop that data decide")
+            if inexact := [a for a in statement.accesses if not a.exact or a.kind is AccessKind.MAY_WRITE]:
+                raise SourceSyntaxError("a described function accesses elements that its loops determine",
+                                        where=scop.name, witness=f"an element of {inexact[0].array} depends on data")
+        if not any(self.is_output(scop, a) for s in scop.statements for a in {w.array for w in s.writes}):
+            raise SourceSyntaxError("a described function writes something", where=scop.name,
+                                    hint="return nothing; write the result through a pointer")
+        return scop
+
+    @staticmethod
+    def is_output(scop: Scop, array: str) -> bool:
+        """Whether an array is memory of the caller."""
+        return scop.array(array).storage is not Storage.LOCAL
+
+    @cached_property
+    def dependences(self) -> Dependences:
+        """The value-based dependences of the text."""
+        return analyse(self.scop)
+
+    @property
+    def name(self) -> str:
+        """The function's name in the text."""
+        return self.scop.name
+
+    @cached_property
+    def signature(self) -> FunctionSignature:
+        """How the function is called."""
+        source = self.scop.source
+        assert source is not None
+        assert source.signature is not None   # the text is a function
+        return source.signature
+
+    @cached_property
+    def template(self) -> str:
+        """The call as C."""
+        return self.call or f"{self.name}({', '.join(f'{{{p.name}}}' for p in self.signature.parameters)});"
+
+    @cached_property
+    def preconditions(self) -> isl.Set:
+        """The values of the `int` parameters for which the text means what the call computes."""
+        names = ", ".join(p.name for p in self.scop.parameters)
+        text = f"[{names}] -> {{ : {self.requires or 'true'} }}"
+        return self.scop.context.intersect(isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text)).coalesce()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibraryFunction:
+    """A function that loops of a program may become a call of.
+
+    Parameters
+    ----------
+    name : key in the registry.
+    variants : ways to call it, each with what it computes.
+    isa : headers and compiler flags that a caller needs.
+    cost : per innermost iteration, and what a call costs.
+    section : of the manual.
+    reorders : the function may add floats in another order, and round a product with its addition once. Without it the
+        function computes what the text says, operation by operation.
+    inline : the text itself is put into the program and called, since no library has it.
+    """
+
+    name: str
+    variants: tuple[Variant, ...]
+    isa: Isa = field(default_factory=lambda: Isa(name="described", machine="library", manual="its C code"))
+    cost: Cost = field(default_factory=lambda: Cost(issue_cycles=1, latency_cycles=100, source="a call"))
+    section: str = ""
+    reorders: bool = False
+    inline: bool = False

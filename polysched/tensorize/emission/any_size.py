@@ -1,0 +1,72 @@
+"""The C of a match for all sizes, and the test of the sizes that a call has.
+
+Blocks and tiles are those of the sample sizes; extents and strides are read from arguments `ps_size_NAME`.  What the
+code takes for granted of the sizes stands in one function, which is asked ahead of each call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit_match
+from polysched.tensorize.emission.plan import general_plan, make_plan
+from polysched.tensorize.matching.any_size import GeneralMatch, NotGeneralError
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.software.sizes import argument_of, bytes_fit
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GeneralCode:
+    """The function, and a function of the sizes that says whether it may be called.
+
+    Parameters
+    ----------
+    emitted : the C of the match.
+    fits : C of `int NAME_fits(sizes...)`.
+    """
+
+    emitted: Emitted
+    fits: str
+
+
+def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options: EmissionOptions, *,
+                       least_work: float) -> GeneralCode:
+    """The C function for every size.
+
+    Parameters
+    ----------
+    sample : the same match at the sample sizes, for which blocks and tiles are chosen.
+    least_work : iterations of all loops together from which on the instruction pays.
+
+    Raises
+    ------
+    NotGeneralError : an operand needs a table of places, which is made for known sizes.
+    """
+    plan = make_plan(sample, emulated=options.emulated, unroll=options.unroll, target=options.target,
+                     parallel=options.parallel, choice=options.choice)
+    plan = general_plan(plan, general.match, emulated=options.emulated)
+    for place in plan.places:
+        if place.packed and place.copy is None:
+            raise NotGeneralError(f"operand {place.operand} is packed element by element")
+    emitted = emit_match(general.match, name, replace(options, plan=plan))
+    conditions = [*general.conditions.texts, *_memory(emitted), *_work(general, least_work)]
+    parameters = ", ".join(f"long {argument_of(n)}" for n in general.unknown)
+    lines = [f"static int {name}_fits({parameters})", "{", *(f"    if (!({c})) return 0;" for c in conditions),
+             "    return 1;", "}", ""]
+    return GeneralCode(emitted=emitted, fits="\n".join(lines))
+
+
+def _memory(emitted: Emitted) -> Iterator[str]:
+    """No buffer exceeds memory."""
+    for place in emitted.plan.places:
+        if place.packed and place.copy is not None:
+            width = emitted.plan.match.intrinsic.parsed.operand(place.operand).dtype.bytes
+            yield bytes_fit([axis.extent for axis in place.copy.axes], width)
+
+
+def _work(general: GeneralMatch, least_work: float) -> Iterator[str]:
+    extents = [loop.extent for loop in general.match.fragment.loops]
+    if least_work > 1 and math.prod(int(e) for e in extents) >= least_work:
+        yield " * ".join(f"(double){e}" for e in extents) + f" >= {least_work:.0f}"

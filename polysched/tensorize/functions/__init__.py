@@ -1,0 +1,1 @@
+"""Functions described by C of several statements, and the loops of a program that compute them."""

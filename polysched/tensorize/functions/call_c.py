@@ -1,0 +1,183 @@
+"""A match with a described function as C: loops around one call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.errors import NoIntrinsicMatchError
+from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary
+from polysched.scop.plain_c import expression_in_c
+from polysched.scop.scop import Array, Storage
+from polysched.tensorize.description.semantics import C_NAMES
+from polysched.tensorize.functions.function_match import FunctionMatch
+from polysched.tensorize.functions.polynomials import Polynomial, add, multiply, of_affine, polynomial_c
+from polysched.tensorize.functions.recurrences import OUTER
+from polysched.tensorize.functions.state import Number, Operand, affine_text
+
+COUNTER = "polysched_call"   # the variables of the loops around
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls:
+    """The calls of a match as lines of C, and what they need at the top of the file."""
+
+    lines: tuple[str, ...]
+    preamble: str
+
+
+def calls_c(found: FunctionMatch) -> Calls:
+    """The loops around the call, and the call.
+
+    Raises
+    ------
+    NoIntrinsicMatchError : the iterations of the loops around are no nest of loops with affine bounds.
+    """
+    spelling = {p.name: p.spelling for p in found.scop.parameters}
+    spelling |= {f"{OUTER}{at}": f"{COUNTER}_{at}" for at in range(found.depth)}
+    words = dict(_words(found, spelling))
+    call = re.sub(r"\{(\w+)\}", lambda m: words[m.group(1)], found.variant.template)
+    lines = [call]
+    for at, (low, high) in reversed(list(enumerate(_bounds(found)))):
+        v = f"{COUNTER}_{at}"
+        head = f"for (long {v} = {polynomial_c(low, spelling)}; {v} <= {polynomial_c(high, spelling)}; {v}++)"
+        lines = [head, *(f"    {line}" for line in lines)]
+    return Calls(lines=tuple(lines), preamble=preamble(found))
+
+
+def preamble(found: FunctionMatch) -> str:
+    """The headers of the function, its declaration, or itself."""
+    function, text = found.function, found.variant.text.strip()
+    headers = "".join(f"#include <{h}>\n" for h in function.isa.headers)
+    guard = f"POLYSCHED_FUNCTION_{found.variant.name.upper()}"
+    if function.inline:
+        return f"{headers}#ifndef {guard}\n#define {guard}\nstatic {text}\n#endif\n"
+    if headers:
+        return headers
+    return f"{text[:text.index('{')].strip()};\n"
+
+
+def guard_c(found: FunctionMatch) -> str:
+    """The condition on the parameters under which the calls may be made, as C.
+
+    Raises
+    ------
+    NoIntrinsicMatchError : C spells a parameter in a way that is no name.
+    """
+    assert found.guard is not None
+    if unnamed := [p for p in found.scop.parameters if p.spelling != p.name]:
+        raise NoIntrinsicMatchError(f"the calls need a condition on {unnamed[0].spelling}", where=found.scop.name,
+                                    witness=str(found.guard))
+    simple = found.guard.gist(found.context)
+    build = isl.AstBuild.from_context(found.context)
+    return f"({expression_in_c(build.expr_from_set(simple))})"
+
+
+def _words(found: FunctionMatch, spelling: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """What the call's words stand for, by the names of the function's parameters."""
+    for p in found.variant.scop.parameters:
+        yield p.spelling, polynomial_c(found.state.values[p.name], spelling)
+    for theirs, operand in found.state.operands.items():
+        constant = "" if theirs in found.program_writes else "const "
+        yield theirs, pointer_c(found.scop.array(operand.array), operand, spelling, constant)
+    for theirs, number in found.state.numbers.items():
+        yield theirs, _number_c(found, number, spelling)
+
+
+def pointer_c(array: Array, operand: Operand, spelling: dict[str, str], constant: str) -> str:
+    """A pointer to the element of the program's array that is the function's first one."""
+    total: Polynomial = {}
+    for monomial, base in operand.base.items():
+        value = _constant(base)
+        total = add(total, multiply({monomial: 1}, value))
+    element = array.c_element.format(*["0"] * array.c_element.count("{}"))
+    if array.storage is Storage.LOCAL and array.is_scalar:
+        element = f"(*{array.name})"
+    offset = polynomial_c(total, spelling)
+    return f"({constant}{C_NAMES[array.dtype.name]} *)&{element}" if offset == "0" else \
+        f"((({constant}{C_NAMES[array.dtype.name]} *)&{element}) + ({offset}))"
+
+
+def _constant(base: isl.Map) -> Polynomial:
+    value = of_affine(base.as_pw_multi_aff().get_pw_aff(0))
+    if value is None:
+        raise NoIntrinsicMatchError("an operand of the call starts at no affine element", witness=str(base))
+    return value
+
+
+def _number_c(found: FunctionMatch, number: Number, spelling: dict[str, str]) -> str:
+    """What is handed over by value."""
+    def loaded(reference: str) -> str:
+        name, element = number.elements[int(reference[1:])]
+        subscripts = element.as_pw_multi_aff()
+        values = [of_affine(subscripts.get_pw_aff(at)) for at in range(element.dim(isl.dim_type.out))]
+        texts = [polynomial_c(v, spelling) for v in values if v is not None]
+        if len(texts) != len(values):
+            raise NoIntrinsicMatchError("a number of the call is at no affine element", witness=str(element))
+        if not name:
+            return texts[0]
+        array = found.scop.array(name)
+        if array.storage is Storage.LOCAL and array.is_scalar:
+            return f"(*{name})"
+        if array.c_element.count("{}") != len(texts):
+            raise NoIntrinsicMatchError("a number of the call lies in an array with linearised subscripts",
+                                        witness=f"{name}")
+        return array.c_element.format(*texts)
+
+    return _value_c(number.value, loaded)
+
+
+def _value_c(e: Expr, loaded: object) -> str:
+    assert callable(loaded)
+    match e:
+        case Load():
+            return f"(({e.dtype.c_name}){loaded(e.reference)})"
+        case Literal():
+            return f"(({e.dtype.c_name}){e.value!r})"
+        case Unary():
+            return f"({e.op}{_value_c(e.operand, loaded)})"
+        case Binary():
+            return f"({_value_c(e.left, loaded)} {e.op} {_value_c(e.right, loaded)})"
+        case Cast():
+            return f"(({e.dtype.c_name}){_value_c(e.operand, loaded)})"
+        case Select():
+            parts = [_value_c(x, loaded) for x in (e.condition, e.then, e.otherwise)]
+            return f"({parts[0]} ? {parts[1]} : {parts[2]})"
+        case Call():
+            return f"{e.function}({', '.join(_value_c(x, loaded) for x in e.arguments)})"
+    raise NoIntrinsicMatchError("a number of the call is no expression of C", witness=str(e))
+
+
+def _bounds(found: FunctionMatch) -> list[tuple[Polynomial, Polynomial]]:
+    """Least and greatest value of every loop around, in those outside of it."""
+    iterations = found.program.iterations
+    result = []
+    for at in range(found.depth):
+        mine = iterations
+        for later in range(at + 1, found.depth):
+            place = mine.find_dim_by_name(isl.dim_type.param, f"{OUTER}{later}")
+            mine = mine.project_out(isl.dim_type.param, place, 1)
+        place = mine.find_dim_by_name(isl.dim_type.param, f"{OUTER}{at}")
+        mine = mine.move_dims(isl.dim_type.set, 0, isl.dim_type.param, place, 1)
+        low, high = of_affine(mine.dim_min(0)), of_affine(mine.dim_max(0))
+        if low is None or high is None:
+            raise NoIntrinsicMatchError("the loops around the call have no affine bounds", where=found.scop.name,
+                                        witness=str(mine))
+        result.append((low, high))
+    if not _is_nest(found, result):
+        raise NoIntrinsicMatchError("the calls are made in an irregular part of the loops around them",
+                                    where=found.scop.name, witness=str(iterations))
+    return result
+
+
+def _is_nest(found: FunctionMatch, bounds: list[tuple[Polynomial, Polynomial]]) -> bool:
+    """Whether these bounds have exactly the iterations in which there is something to compute."""
+    names = [p.name for p in found.scop.parameters] + [f"{OUTER}{at}" for at in range(found.depth)]
+    parts = [f"{affine_text(low)} <= {OUTER}{at} <= {affine_text(high)}" for at, (low, high) in enumerate(bounds)]
+    text = f"[{', '.join(names)}] -> {{ : {' and '.join(parts) or 'true'} }}"
+    allowed = found.context if found.guard is None else found.guard
+    whole = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, text).intersect_params(allowed)
+    return bool(whole.is_equal(found.program.iterations.intersect_params(allowed)))

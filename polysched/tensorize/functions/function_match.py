@@ -1,0 +1,373 @@
+"""A described function and a part of a program that computes it."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import islpy as isl
+
+from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.errors import BudgetExceededError
+from polysched.scop.points import isl_value
+from polysched.scop.scop import Scop
+from polysched.tensorize.description.library_function import LibraryFunction, Variant
+from polysched.tensorize.functions.addresses import same_place
+from polysched.tensorize.functions.groups import calls, groups, least_live
+from polysched.tensorize.functions.loop_mapping import loop_mappings
+from polysched.tensorize.functions.recurrences import OUTER, Equation, Recurrences, recurrences
+from polysched.tensorize.functions.state import PREFIX, State
+from polysched.tensorize.functions.unification import Prover
+from polysched.tensorize.matching.facts import Numerics
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FunctionMatch:
+    """Statements of a program that calls of a function compute, one call per iteration of the loops around.
+
+    Parameters
+    ----------
+    statements : names, in textual order.
+    depth : number of loops around a call.
+    program : their equations.
+    state : the proved correspondence.
+    outputs : the program's arrays that the call writes.
+    dead : the program's arrays that the statements wrote, that nothing reads, and that the call does not write.
+    context : values of the parameters for which it holds.
+    guard : those of them for which the call may be made; None for all.
+    """
+
+    function: LibraryFunction
+    variant: Variant
+    dependences: Dependences
+    statements: tuple[str, ...]
+    depth: int
+    program: Recurrences
+    state: State
+    outputs: tuple[str, ...]
+    dead: tuple[str, ...]
+    context: isl.Set
+    guard: isl.Set | None = None
+
+    @property
+    def program_writes(self) -> frozenset[str]:
+        """The function's arrays that it writes."""
+        return frozenset(outputs_of(self.variant))
+
+    @property
+    def scop(self) -> Scop:
+        return self.dependences.scop
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What somebody who accepts the match takes for granted."""
+        found = []
+        if self.function.reorders:
+            found.append(f"{self.function.name} may add in another order and round a product with its addition once")
+        elif self.state.order:
+            found.append("floats are added or multiplied in another order")
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FunctionMatches:
+    """What was found for one program and one function.
+
+    Parameters
+    ----------
+    reasons : why parts of the program are not the function, in words; the likeliest first.
+    """
+
+    scop: Scop
+    function: LibraryFunction
+    matches: tuple[FunctionMatch, ...]
+    reasons: tuple[str, ...]
+    milliseconds: float
+
+    @property
+    def count(self) -> int:
+        return len(self.matches)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain values."""
+        return {"program": self.scop.name, "function": self.function.name, "count": self.count,
+                "matches": [{"statements": list(m.statements), "loops_around": m.depth, "outputs": list(m.outputs),
+                             "dead": list(m.dead), "assumptions": list(m.assumptions)} for m in self.matches],
+                "reasons": list(self.reasons), "milliseconds": round(self.milliseconds, 2)}
+
+
+def match_function(dependences: Dependences, function: LibraryFunction, numerics: Numerics | None = None, *,
+                   sizes: Mapping[str, int] | None = None) -> FunctionMatches:
+    """The parts of a program that a function computes; parts of one match are in no other.
+
+    Parameters
+    ----------
+    dependences : value-based, of the program.
+    sizes : values of parameters; without them the match holds for all that the program allows.
+    """
+    allowed = numerics or Numerics()
+    started = time.perf_counter()
+    found: list[FunctionMatch] = []
+    reasons: list[tuple[int, str]] = []
+    if function.reorders and not (allowed.reassociate and allowed.contract):
+        reasons.append((0, f"{function.name} reorders float additions and may round a product and its addition once, "
+                           "which is not allowed"))
+    else:
+        context = _context(dependences.scop, sizes or {})
+        for names in groups(dependences):
+            for depth in range(min(dependences.scop.statement(n).depth for n in names) + 1):
+                if any({*names} & {*m.statements} for m in found):
+                    break
+                made = _of_part(_Part(dependences, names, depth, context), function, allowed)
+                if isinstance(made, FunctionMatch):
+                    found.append(made)
+                else:
+                    reasons += [(len(names), why) for why in made]
+    reasons.sort(key=lambda r: -r[0])
+    return FunctionMatches(
+        scop=dependences.scop, function=function, matches=tuple(found),
+        reasons=tuple(dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _context(scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
+    """The values of the parameters, where they are given."""
+    context = scop.context
+    for name, value in sizes.items():
+        at = context.find_dim_by_name(isl.dim_type.param, name)
+        if at >= 0:
+            context = context.fix_val(isl.dim_type.param, at, isl_value(value))
+    return context
+
+
+@lru_cache(maxsize=512)
+def described(variant: Variant) -> Recurrences:
+    """The equations of a described function, for the values of its parameters that it is called with."""
+    return recurrences(variant.dependences, [s.name for s in variant.scop.statements], prefix=PREFIX,
+                       context=variant.preconditions)
+
+
+def outputs_of(variant: Variant) -> list[str]:
+    """The arrays of the caller that a described function writes."""
+    return [a for a in described(variant).written if Variant.is_output(variant.scop, a)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some statements of a program inside some loops."""
+
+    dependences: Dependences
+    names: tuple[str, ...]
+    depth: int
+    context: isl.Set
+
+    @cached_property
+    def program(self) -> Recurrences:
+        return recurrences(self.dependences, self.names, depth=self.depth, context=self.context)
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        return calls(self.dependences.scop, self.names)
+
+    @cached_property
+    def inner_depths(self) -> int:
+        return max(self.dependences.scop.statement(n).depth for n in self.names) - self.depth
+
+    @cached_property
+    def least_live(self) -> int:
+        return least_live(self.dependences, self.names)
+
+    @cached_property
+    def live(self) -> list[str] | str:
+        return live_arrays(self.dependences, self.program, self.names, self.depth)
+
+    def may_be(self, variant: Variant) -> bool:
+        """Whether a function has as many loops, calls the same functions, and leaves no fewer arrays."""
+        scop = variant.scop
+        return (self.inner_depths == max(s.depth for s in scop.statements)
+                and self.calls == calls(scop, [s.name for s in scop.statements])
+                and self.least_live <= len(outputs_of(variant)))
+
+    def __str__(self) -> str:
+        return " and ".join(self.names) + (f" inside {self.depth} loop{'s' * (self.depth > 1)}" if self.depth else "")
+
+
+def _of_part(part: _Part, function: LibraryFunction, numerics: Numerics) -> FunctionMatch | list[str]:
+    """The first variant of a function that computes a part; else why not, per variant that is worth a word."""
+    reasons = []
+    for variant in function.variants:
+        if part.may_be(variant):
+            made = _match(part, function, variant, numerics)
+            if isinstance(made, FunctionMatch):
+                return made
+            reasons += made
+    return reasons
+
+
+def _match(part: _Part, function: LibraryFunction, variant: Variant, numerics: Numerics) -> FunctionMatch | list[str]:
+    wanted, live, outputs = described(variant), part.live, outputs_of(variant)
+    if isinstance(live, str):
+        return [f"{part}: {live}"]
+    if len(live) != len(outputs):
+        return [f"{part}: it leaves values in {', '.join(live) or 'nothing'}, {variant.name} in {', '.join(outputs)}"]
+    if len(wanted.recursive) != len(part.program.recursive):
+        return [f"{part}: {_count(len(part.program.recursive))} on their own values, {_count(len(wanted.recursive))} "
+                f"of {variant.name} do"]
+    prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders)
+    start = State(context=part.program.iterations)
+    try:
+        for order in itertools.permutations(live):
+            for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):
+                why = _refusal(variant, wanted, part.program, state)
+                guard = None if why else _guard(variant, part, state)
+                if guard is not None and guard.is_empty():
+                    told = variant.requires or "what its text takes for granted"
+                    why = f"{variant.name} needs {told}, which does not hold"
+                made = FunctionMatch(
+                    function=function, variant=variant, dependences=part.dependences, statements=part.names,
+                    depth=part.depth, program=part.program, state=state, outputs=tuple(order),
+                    dead=tuple(a for a in part.program.written if a not in live), context=part.context, guard=guard)
+                if not why and proved_again(made):
+                    return made
+                prover.differences.append(why or "the proof does not hold once all sizes are known")
+    except BudgetExceededError as error:
+        return [f"{part}: {error.problem} ({error.witness})"]
+    return [f"{part}: {prover.differences[0]}"] if prover.differences else []
+
+
+def _count(number: int) -> str:
+    return f"{number or 'no'} statement{'s' * (number != 1)} depend{'s' * (number == 1)}"
+
+
+def live_arrays(dependences: Dependences, program: Recurrences, names: tuple[str, ...], depth: int) -> list[str] | str:
+    """The arrays in which a part leaves values that somebody reads; or which value is read too early, in words."""
+    scop = dependences.scop
+    live = [a for a in program.written if not scop.array(a).is_temporary]
+    for pair in dependences.pairs:
+        if pair.kind is not DependenceKind.FLOW or pair.source not in names:
+            continue
+        relation = pair.relation
+        if pair.sink in names:
+            inside = relation
+            for at in range(depth):
+                inside = inside.equate(isl.dim_type.in_, at, isl.dim_type.out, at)
+            relation = relation.subtract(inside)
+        if relation.is_empty():
+            continue
+        if pair.array not in live:
+            live.append(pair.array)
+        early = relation.domain().reset_tuple_id().subtract(_whole(program.equations[pair.source].final, depth))
+        if not early.is_empty():
+            return f"{pair.sink} reads a value of {pair.array} that is not the last one"
+    return live
+
+
+def _whole(domain: isl.Set, depth: int) -> isl.Set:
+    """A domain with the iterators of the loops around as dimensions again."""
+    first = domain.dim(isl.dim_type.param) - depth
+    return domain.move_dims(isl.dim_type.set, 0, isl.dim_type.param, first, depth)
+
+
+def _outputs(prover: Prover, state: State, pairs: list[tuple[str, str]]) -> Iterator[State]:
+    """States in which the arrays that the function writes end up with the same elements and values."""
+    if not pairs:
+        yield state
+        return
+    theirs, ours = pairs[0]
+    wanted, mine = prover.function.finals(theirs), prover.program.finals(ours)
+    if len(wanted) != len(mine):
+        prover.differences.append(f"{len(mine)} statements leave values in {ours}, {len(wanted)} of the function in "
+                                  f"{theirs}")
+        return
+    for order in itertools.permutations(mine):
+        for after in _written(prover, state, list(zip(wanted, order, strict=True))):
+            yield from _outputs(prover, after, pairs[1:])
+
+
+def _written(prover: Prover, state: State, pairs: list[tuple[Equation, Equation]]) -> Iterator[State]:
+    """States in which pairs of statements leave the same values in the same elements."""
+    if not pairs:
+        yield state
+        return
+    theirs, ours = pairs[0]
+    found = False
+    for after, bijection in loop_mappings(state, ours.domain, theirs.domain):
+        found = True
+        last = bijection.intersect_domain(ours.final)
+        if not last.range().is_equal(after.in_program(theirs.final)):
+            prover.differences.append(f"other values of {ours.name} stay than of the function's {theirs.name}")
+            continue
+        array = prover.function.array(theirs.array)
+        placed = same_place(after, array, last.apply_range(theirs.target), prover.program.array(ours.array),
+                            ours.target.intersect_domain(ours.final))
+        if placed is None:
+            prover.differences.append(f"{ours.name} writes {ours.array} in another pattern than the function writes "
+                                      f"{theirs.array}, or in another type")
+            continue
+        for proved in prover.values(placed, theirs.name, ours.name, last):
+            yield from _written(prover, proved, pairs[1:])
+    if not found:
+        prover.differences.append(f"the loops of {ours.name} are not those of the function's {theirs.name}")
+
+
+def _refusal(variant: Variant, described: Recurrences, program: Recurrences, state: State) -> str:
+    """Why the call cannot be made although the values are the same; "" where it can."""
+    known = {*(p.spelling for p in variant.scop.parameters if p.name in state.values), *state.operands, *state.numbers}
+    missing = [p.name for p in variant.signature.parameters if p.name not in known]
+    if missing and f"{{{missing[0]}}}" in variant.template:
+        return f"nothing in the program says what {missing[0]} is"
+    if any(p.name not in state.values for p in variant.scop.parameters):
+        return "not all sizes of the function follow from the program"
+    inner = [n for n, v in state.values.items() if any(len(m) > 1 for m in v)]
+    if inner:
+        return f"{inner[0]} would be no affine function of the program's sizes"
+    return _overlap(described, program, state)
+
+
+def _guard(variant: Variant, part: _Part, state: State) -> isl.Set | None:
+    """The values of the parameters for which every call has what the function needs; None for all that can occur."""
+    allowed = _without(state.context.intersect(_prefixed(variant.preconditions)), PREFIX)
+    forbidden = _without(part.program.iterations.subtract(allowed), OUTER)
+    reached = _without(part.program.iterations, OUTER)   # a call is made where the program computes something
+    if forbidden.is_empty() and part.context.is_subset(reached):
+        return None
+    return part.context.intersect(reached).subtract(forbidden).coalesce()
+
+
+def _without(values: isl.Set, prefix: str) -> isl.Set:
+    """A set of parameters without those whose names start so."""
+    for at in reversed(range(values.dim(isl.dim_type.param))):
+        if str(values.get_dim_name(isl.dim_type.param, at)).startswith(prefix):
+            values = values.project_out(isl.dim_type.param, at, 1)
+    return values
+
+
+def _prefixed(values: isl.Set) -> isl.Set:
+    for at in range(values.dim(isl.dim_type.param)):
+        values = values.set_dim_name(isl.dim_type.param, at, f"{PREFIX}{values.get_dim_name(isl.dim_type.param, at)}")
+    return values
+
+
+def _overlap(described: Recurrences, program: Recurrences, state: State) -> str:
+    """What one operand writes and another one accesses; "" where operands are apart."""
+    arrays: dict[str, list[str]] = {}
+    for theirs, operand in state.operands.items():
+        arrays.setdefault(operand.array, []).append(theirs)
+    for array, several in arrays.items():
+        if len(several) > 1 and {*several} & {*described.written}:
+            return f"{' and '.join(several)} would both lie in {array}, and the function writes one of them"
+    numbers = {a for n in state.numbers.values() for a, _ in n.elements if a}
+    if taken := sorted(numbers & {*program.written} & {o.array for o in state.operands.values()}):
+        return f"a number that the call takes by value lies in {taken[0]}, which the call writes"
+    return ""
+
+
+def proved_again(found: FunctionMatch) -> bool:
+    """Whether the proof holds with everything known from the start."""
+    context = found.state.context if found.guard is None else found.state.context.intersect_params(found.guard)
+    start = replace(found.state, context=context, instances={}, order=False)
+    prover = Prover(function=described(found.variant), program=found.program, reorder=found.state.order)
+    return any(True for _ in _outputs(prover, start, list(zip(outputs_of(found.variant), found.outputs, strict=True))))

@@ -1,0 +1,270 @@
+"""A match for all sizes: what was found at sample sizes, proved for every size and written over the parameters.
+
+Matching compares sets at sample sizes.  The same holds for all sizes where the program is regular, which isl decides
+with the sizes as parameters: the iterations are a box whose sides are affine in them, every subscript is moved by one
+loop of its own, and no dependence leads back to the statement or ahead of it.  Then operands correspond loop by loop,
+so that the extents do not matter.  Anything else is no match for all sizes, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import islpy as isl
+
+from polysched.dependence.dependences import Dependences
+from polysched.scop.body import IteratorRef, ParameterRef, walk
+from polysched.scop.points import SetOrMap, isl_value
+from polysched.scop.scop import Access, Scop, Storage
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.operand_layout import LayoutTable
+from polysched.tensorize.proofs.correspondence import is_shared
+from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
+from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GeneralFragment(Fragment):
+    """A fragment whose loops and arrays have sizes known at run time.
+
+    Parameters
+    ----------
+    inner_extents : per array its extents without the outermost.
+    """
+
+    inner_extents: Mapping[str, tuple[int, ...]]
+
+    @cached_property
+    def is_box(self) -> bool:
+        """Proved for all sizes before it was made."""
+        return True
+
+    @cached_property
+    def reached_always(self) -> bool:
+        """No loop is kept outside."""
+        return True
+
+    def _extents(self, name: str) -> list[int] | None:
+        return list(self.inner_extents[name])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GeneralMatch:
+    """A match over the program's parameters.
+
+    Parameters
+    ----------
+    match : whose fragment has sizes known at run time.
+    unknown : the parameters that are handed over.
+    conditions : on these, under which emitted code may run; emission adds what it takes for granted.
+    temporaries : extents of the region's own arrays.
+    """
+
+    match: Match
+    unknown: tuple[str, ...]
+    conditions: Conditions
+    temporaries: Mapping[str, tuple[int, ...]]
+
+
+class NotGeneralError(Exception):
+    """Why a match holds for its sample sizes only; the text is a reason for the user."""
+
+
+def for_all_sizes(match: Match, dependences: Dependences, unknown: Sequence[str], *,
+                  gone: Iterable[str] = ()) -> GeneralMatch:
+    """The match as one for all values of some parameters.
+
+    Parameters
+    ----------
+    gone : statements that the match makes superfluous: they clear its result.
+
+    Raises
+    ------
+    NotGeneralError : it is not proved for all sizes; the text says what is missing.
+    """
+    fragment = match.fragment
+    scop = fragment.scop
+    _refuse_special(match, dependences)
+    context = _context(scop, fragment.sizes, unknown)
+    domain = _over(fragment.statement.domain, fragment.sizes, unknown).intersect_params(context)
+    values, conditions = run_time_sizes(fragment.sizes, unknown)
+    loops = _loops(fragment, domain, values)
+    extents = _Extents(fragment, unknown, context, values)
+    inner = {a.array: extents.of(a.array, 1) for a in fragment.statement.accesses}
+    temporaries = {a.name: extents.of(a.name, 0) for a in scop.arrays if a.storage is Storage.LOCAL}
+    for name, found in temporaries.items():
+        conditions.require(bytes_fit(found, scop.array(name).dtype.bytes))
+    _prove_subscripts(fragment, domain, unknown)
+    _prove_order(match, dependences, context, unknown)
+    for name in gone:
+        _prove_cleared(fragment, name, domain, context, unknown)
+    general = GeneralFragment(
+        scop=scop, statement=fragment.statement, sizes=values, domain=fragment.domain, loops=loops,
+        target=fragment.target, update=fragment.update, kept=(), inner_extents=inner)
+    made = replace(match, fragment=general, table=LayoutTable(general, match.intrinsic, match.groups))
+    if why := made.counts_padding():
+        raise NotGeneralError(why)
+    return GeneralMatch(match=made, unknown=tuple(unknown), conditions=conditions, temporaries=temporaries)
+
+
+def _refuse_special(match: Match, dependences: Dependences) -> None:
+    fragment = match.fragment
+    reads = {a.array for a in fragment.statement.accesses if a.reference != fragment.target and not a.relation.is_equal(
+        fragment.statement.access(fragment.target).relation)}
+    for found, why in (
+            (match.intrinsic.library, "library functions are called for known sizes"),
+            (bool(fragment.kept), "loops stay around the instruction"),
+            (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
+            (match.adds_at_the_end, "lanes hold partial sums"),
+            (match.ordered, "sums keep their order"),
+            (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),
+             "several instances of the instruction access one element of an operand"),
+            (fragment.statement.access(fragment.target).array in reads, "the result's array is read elsewhere"),
+            (any(isinstance(x, IteratorRef | ParameterRef) for _, e in match.assignment.operands for x in walk(e)),
+             "operands are computed of iterators or sizes")):
+        if found:
+            raise NotGeneralError(why)
+
+
+def _context(scop: Scop, sizes: Mapping[str, int], unknown: Sequence[str]) -> isl.Set:
+    bounds = " and ".join(f"{n} >= {LEAST}" for n in unknown)
+    own = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{', '.join(unknown)}] -> {{ : {bounds} }}")
+    return _over(scop.context.params(), sizes, unknown).intersect_params(own)
+
+
+def _over(relation: SetOrMap, sizes: Mapping[str, int], unknown: Sequence[str]) -> SetOrMap:
+    """A set or map over the unknown parameters, the others at their values."""
+    for at in reversed(range(relation.dim(isl.dim_type.param))):
+        name = str(relation.get_dim_name(isl.dim_type.param, at))
+        if name not in unknown:
+            relation = relation.fix_val(isl.dim_type.param, at, isl_value(int(sizes[name])))
+            relation = relation.project_out(isl.dim_type.param, at, 1)
+    return relation
+
+
+def _affine(value: isl.PwAff, context: isl.Set) -> dict[str, int] | None:
+    """Coefficients by parameter, the constant under the empty name."""
+    plain = value.gist(context.params()).coalesce()
+    if not plain.isa_aff():
+        return None
+    aff = plain.as_aff()
+    if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
+        return None
+    found = {"": int(aff.get_constant_val().get_num_si())}
+    for at in range(aff.dim(isl.dim_type.param)):
+        if factor := int(aff.get_coefficient_val(isl.dim_type.param, at).get_num_si()):
+            found[str(aff.get_dim_name(isl.dim_type.param, at))] = factor
+    return found
+
+
+def _text(form: Mapping[str, int]) -> str:
+    return " + ".join(f"{factor}{name}" if name else f"({factor})" for name, factor in form.items())
+
+
+def _loops(fragment: Fragment, domain: isl.Set, values: Mapping[str, int]) -> tuple[SoftwareLoop, ...]:
+    """The loops, their ends over the parameters; proves that the iterations are the box of these ends."""
+    loops, bounds = [], []
+    for at, name in enumerate(fragment.statement.iterators):
+        low, high = (_affine(end, domain.params()) for end in (domain.dim_min(at), domain.dim_max(at)))
+        if low is None or high is None:
+            raise NotGeneralError(f"the ends of loop {name} are not affine in the sizes")
+        bounds.append(f"{_text(low)} <= {name} <= {_text(high)}")
+        first, last = (_number(form, values) for form in (low, high))
+        loops.append(SoftwareLoop(name, first, last - first + 1))
+    names = ", ".join(n for n, v in values.items() if isinstance(v, Size))
+    box = isl.Set.read_from_str(isl.DEFAULT_CONTEXT, f"[{names}] -> {{ [{', '.join(fragment.statement.iterators)}] : "
+                                                     f"{' and '.join(bounds) or 'true'} }}")
+    if not box.intersect_params(domain.params()).is_equal(domain.reset_tuple_id()):
+        raise NotGeneralError("its iterations are no box for all sizes")
+    return tuple(loops)
+
+
+def _number(form: Mapping[str, int], values: Mapping[str, int]) -> int:
+    total = form.get("", 0)
+    for name, factor in form.items():
+        if name:
+            total = factor * values[name] + total
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Extents:
+    """Extents of arrays over the parameters."""
+
+    fragment: Fragment
+    unknown: Sequence[str]
+    context: isl.Set
+    values: Mapping[str, int]
+
+    def of(self, name: str, first: int) -> tuple[int, ...]:
+        """Those from one dimension on."""
+        found = []
+        for extent in self.fragment.scop.array(name).extents[first:]:
+            form = None
+            if extent is not None:
+                over = _over(isl.Set.from_pw_aff(extent), self.fragment.sizes, self.unknown)
+                form = _affine(over.dim_max(0), self.context)
+            if form is None:
+                raise NotGeneralError(f"the extents of {name} are not affine in the sizes")
+            found.append(_number(form, self.values))
+        return tuple(found)
+
+
+def _prove_subscripts(fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> None:
+    """Every subscript is one loop times a number, plus a constant; no loop moves two subscripts of an access."""
+    for access in fragment.statement.accesses:
+        if len(access.subscripts) != access.relation.dim(isl.dim_type.out):
+            raise NotGeneralError(f"{access.array} is addressed by one sum for several dimensions")
+        indices = fragment.indices[access.reference]
+        names = [n for index in indices for n, _ in index.coefficients]
+        if any(not index.affine or len(index.coefficients) > 1 for index in indices) or len(names) != len({*names}):
+            raise NotGeneralError(f"subscripts of {access.array} are moved by several loops")
+        if not _moves_as(access, fragment, domain, unknown):
+            raise NotGeneralError(f"subscripts of {access.array} depend on the sizes")
+
+
+def _moves_as(access: Access, fragment: Fragment, domain: isl.Set, unknown: Sequence[str]) -> bool:
+    """Whether the relation has, for all sizes, the coefficients that were read at the sample sizes."""
+    relation = _over(access.relation, fragment.sizes, unknown).intersect_domain(domain)
+    if not relation.is_single_valued():
+        return False
+    reached = isl.PwMultiAff.from_map(relation).gist(relation.domain()).coalesce()
+    if not reached.isa_multi_aff():
+        return False
+    elements = reached.as_multi_aff()
+    for at, index in enumerate(fragment.indices[access.reference]):
+        aff, wanted = elements.get_aff(at), dict(index.coefficients)
+        if aff.dim(isl.dim_type.div) or not aff.get_denominator_val().is_one():
+            return False
+        for position, name in enumerate(fragment.statement.iterators):
+            if int(aff.get_coefficient_val(isl.dim_type.in_, position).get_num_si()) != wanted.get(name, 0):
+                return False
+    return True
+
+
+def _prove_order(match: Match, dependences: Dependences, context: isl.Set, unknown: Sequence[str]) -> None:
+    """No dependence leads from the statement, or one behind it, back to it or ahead of it, at any size."""
+    scop, sizes = match.fragment.scop, match.fragment.sizes
+    names = [s.name for s in scop.statements]
+    own, target = match.fragment.statement.name, match.fragment.statement.access(match.fragment.target).array
+    at = names.index(own)
+    for pair in dependences.pairs:
+        if not names.index(pair.source) >= at >= names.index(pair.sink):
+            continue
+        if pair.source == pair.sink == own and pair.array == target:
+            continue   # updates of one sum, whose order does not matter
+        if not _over(pair.relation, sizes, unknown).intersect_params(context).is_empty():
+            raise NotGeneralError(f"{pair.source} and {pair.sink} depend on each other on {pair.array}")
+
+
+def _prove_cleared(fragment: Fragment, name: str, domain: isl.Set, context: isl.Set, unknown: Sequence[str]) -> None:
+    """The statement writes exactly the elements of the result, at every size."""
+    statement, sizes = fragment.scop.statement(name), fragment.sizes
+    there = _over(statement.domain, sizes, unknown).intersect_params(context)
+    cleared = [_over(a.relation, sizes, unknown).intersect_domain(there).range() for a in statement.writes]
+    target = fragment.statement.access(fragment.target)
+    result = _over(target.relation, sizes, unknown).intersect_domain(domain).range()
+    if len(cleared) != 1 or not cleared[0].is_equal(result):
+        raise NotGeneralError(f"{name} clears other elements than {fragment.statement.name} adds to, at some sizes")

@@ -1,0 +1,107 @@
+"""Conditions on iterators and sizes as sets of instances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, ParameterRef, Unary, walk
+from polysched.scop.dtypes import INT32
+from polysched.scop.scop import Scop, Statement
+
+_COMPARED = {"<": "lt_set", "<=": "le_set", ">": "gt_set", ">=": "ge_set", "==": "eq_set", "!=": "ne_set"}
+
+
+def instances_where(scop: Scop, statement: Statement, condition: Expr) -> isl.Set | None:
+    """The instances of a statement for which a condition holds; None where it is not affine or looks at data.
+
+    Signed arithmetic does not wrap, since C leaves that undefined; in unsigned types only names and numbers are
+    compared.
+    """
+    domain = statement.domain.align_params(scop.context.get_space())
+    found = _holds(domain, condition)
+    return None if found is None else found.intersect(domain)
+
+
+def _holds(domain: isl.Set, e: Expr) -> isl.Set | None:
+    match e:
+        case Binary(op="&&" | "||"):
+            left, right = _holds(domain, e.left), _holds(domain, e.right)
+            if left is None or right is None:
+                return None
+            return left.intersect(right) if e.op == "&&" else left.union(right)
+        case Unary(op="!"):
+            inner = _holds(domain, e.operand)
+            return None if inner is None else inner.complement()
+        case Cast() if e.dtype.is_integer and e.dtype.bits >= INT32.bits and _is_truth(e.operand):
+            return _holds(domain, e.operand)
+        case Binary() if e.op in _COMPARED:
+            first, second = _affine(domain, e.left), _affine(domain, e.right)
+            return None if first is None or second is None else _set(first, second, e.op)
+    return None
+
+
+def _is_truth(e: Expr) -> bool:
+    return isinstance(e, Binary) and (e.op in _COMPARED or e.op in ("&&", "||"))
+
+
+def _set(left: isl.Aff, right: isl.Aff, op: str) -> isl.Set:
+    first, second = isl.PwAff.from_aff(left), isl.PwAff.from_aff(right)
+    made: isl.Set = getattr(first, _COMPARED[op])(second)
+    return made
+
+
+def _affine(domain: isl.Set, e: Expr) -> isl.Aff | None:
+    """A side of a comparison; None where it is not affine."""
+    if not e.dtype.is_integer or (not e.dtype.is_signed and any(isinstance(x, Binary | Unary) for x in walk(e))):
+        return None
+    terms = _terms(e)
+    if terms is None:
+        return None
+    space = isl.LocalSpace.from_space(domain.get_space())
+    total = isl.Aff.zero_on_domain(space)
+    for name, factor in terms.items():
+        if not name:
+            total = total.add_constant_val(isl.Val.int_from_si(domain.get_ctx(), factor))
+            continue
+        kind = isl.dim_type.set
+        at = domain.find_dim_by_name(kind, name)
+        if at < 0:
+            kind = isl.dim_type.param
+            at = domain.find_dim_by_name(kind, name)
+        if at < 0:
+            return None
+        total = total.add(isl.Aff.var_on_domain(space, kind, at).scale_val(isl.Val.int_from_si(
+            domain.get_ctx(), factor)))
+    return total
+
+
+def _terms(e: Expr) -> Mapping[str, int] | None:
+    """Factors by name of an iterator or parameter, the constant under the empty name."""
+    match e:
+        case Literal() if isinstance(e.value, int):
+            return {"": e.value}
+        case IteratorRef() | ParameterRef():
+            return {e.name: 1}
+        case Cast() if e.operand.dtype.is_integer and e.operand.dtype.bits <= e.dtype.bits and (
+                e.dtype.is_signed == e.operand.dtype.is_signed or isinstance(e.operand, Literal)):
+            inner = _terms(e.operand)
+            negative = inner is not None and isinstance(e.operand, Literal) and inner[""] < 0
+            return None if negative and not e.dtype.is_signed else inner
+        case Unary(op="-"):
+            inner = _terms(e.operand)
+            return None if inner is None else {n: -c for n, c in inner.items()}
+        case Binary(op="+" | "-"):
+            left, right = _terms(e.left), _terms(e.right)
+            if left is None or right is None:
+                return None
+            sign = 1 if e.op == "+" else -1
+            return {n: left.get(n, 0) + sign * right.get(n, 0) for n in {*left, *right}}
+        case Binary(op="*"):
+            left, right = _terms(e.left), _terms(e.right)
+            if left is None or right is None or (set(left) != {""} and set(right) != {""}):
+                return None
+            factor, rest = (left[""], right) if set(left) == {""} else (right[""], left)
+            return {n: c * factor for n, c in rest.items()}
+    return None

@@ -1,0 +1,81 @@
+"""A sum that starts in its own first iteration, behind a statement that starts it.
+
+Rewrite:  S: C = (k == 0 ? e : C) + v   ->   S_first: if (k == 0) C = e;   S: C = C + v
+
+S_first runs right ahead of the same instance of S, which writes the same element, so nobody else sees it.  Nothing is
+added that was not added before: floats are the same bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.scheduling.tree.loop_tree import from_isl, split_bands, to_isl
+from polysched.scop.body import Assign, Expr, Load, Select, Unary, rebuild, walk
+from polysched.scop.dtypes import INT32
+from polysched.scop.scop import AccessKind, Scop, Statement, union_set
+from polysched.tensorize.preparing.conditions import instances_where
+from polysched.tensorize.preparing.restating import (
+    identity,
+    narrowed,
+    one_behind_the_other,
+    pulled_back,
+    with_body,
+)
+from polysched.tensorize.software.renaming import fresh_name, renamed_statement
+
+
+def with_starts_apart(dependences: Dependences) -> Dependences | None:
+    """The program with the start of one sum in a statement of its own; None where there is none."""
+    scop = dependences.scop
+    for statement in scop.statements:
+        if (made := _apart(scop, statement)) is not None:
+            return analyse(made, value_based=dependences.value_based, inputs=dependences.inputs)
+    return None
+
+
+def _apart(scop: Scop, statement: Statement) -> Scop | None:
+    item = statement.body[0] if len(statement.body) == 1 else None
+    if not isinstance(item, Assign) or item.op is not None:
+        return None
+    target = statement.access(item.target)
+    if target.kind is not AccessKind.MUST_WRITE or not target.exact:
+        return None
+    old = {a.reference for a in statement.reads if a.array == target.array and a.relation.is_subset(target.relation)}
+    found = {e for e in walk(item.value) if isinstance(e, Select) and any(
+        isinstance(b, Load) and b.reference in old for b in (e.then, e.otherwise))}
+    everywhere = (item.value, *(s for a in statement.accesses for s in a.subscripts))
+    loads = sum(isinstance(e, Load) and e.reference in old for top in everywhere for e in walk(top))
+    if len(found) != 1 or loads != 1:
+        return None
+    choice = next(iter(found))
+    kept, start = (choice.then, choice.otherwise) if isinstance(choice.then, Load) and choice.then.reference in old \
+        else (choice.otherwise, choice.then)
+    condition = choice.condition if start is choice.then else Unary("!", choice.condition, INT32)
+    where = instances_where(scop, statement, condition)
+    if where is None or start.dtype != item.dtype or choice.dtype != item.dtype:
+        return None
+    return _with_start(scop, statement, item, where, start, rebuild(
+        item.value, lambda e: kept if e == choice else e), old)
+
+
+def _with_start(scop: Scop, statement: Statement, item: Assign, where: isl.Set, start: Expr, value: Expr,
+                old: set[str]) -> Scop:
+    name = fresh_name(f"{statement.name}_first", {s.name for s in scop.statements})
+    first = narrowed(with_body(statement, Assign(item.target, start, item.dtype)), where)
+    first = renamed_statement(first, name, {a.reference: f"{name}_{a.reference}" for a in first.accesses})
+    rest = with_body(statement, replace(item, value=value))
+    target = statement.access(item.target)   # the old value is read by every instance now
+    rest = replace(rest, accesses=tuple(replace(a, relation=target.relation) if a.reference in old else a
+                                        for a in rest.accesses))
+    same = isl.Map.identity(first.domain.get_space().map_from_set()).intersect_domain(first.domain)
+    back = identity(scop).union(isl.UnionMap.from_map(same.set_tuple_name(isl.dim_type.out, statement.name)))
+    statements = tuple(p for s in scop.statements for p in ((first, rest) if s.name == statement.name else (s,)))
+    tree = from_isl(pulled_back(scop.schedule, back, union_set(s.domain for s in statements)))
+    ordered = replace(tree, root=one_behind_the_other(
+        split_bands(tree.root), [first.domain, rest.domain]))
+    return replace(scop, statements=statements, schedule=to_isl(ordered))

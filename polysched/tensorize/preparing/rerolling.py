@@ -1,0 +1,278 @@
+"""Sums that are written out several at a time, as one loop again.
+
+Rewrite:  for k = 0, 4, ...: { c += a[k] * b[k]; ... c += a[k + 3] * b[k + 3]; }   ->   for k: c += a[k] * b[k]
+          for k = 0, 2, ...: c += a[k] * b[k] + a[k + 1] * b[k + 1]                ->   for k: c += a[k] * b[k]
+
+Statements with one body, side by side, whose accesses are those of the first one further along a loop, are its own
+further iterations.  Instances that meet in one element keep their order, which is checked, so floats are the same bit
+for bit.  One statement that adds several products is taken apart first where it is a sum of integers, which then wraps
+on the way as unsigned ones do, or where its additions stand in that order anyway.
+Source: the inverse of loop unrolling (Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001, 8.4).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.dependence.if_conversion import assigned_value
+from polysched.scheduling.tree.loop_tree import Leaf, LoopTree, from_isl, replace_node, split_bands, to_isl
+from polysched.scheduling.tree.loop_tree import Sequence as InSequence
+from polysched.scheduling.tree.loop_tree import walk as walk_tree
+from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Load, rebuild, walk
+from polysched.scop.scop import AccessKind, Scop, Statement, union_map, union_set
+from polysched.tensorize.preparing.restating import (
+    Restated,
+    checked,
+    identity,
+    one_behind_the_other,
+    pulled_back,
+    with_body,
+    without_domains,
+    wrapping_sum,
+)
+from polysched.tensorize.proofs.body_proofs import adds_to, below_signs, summands
+from polysched.tensorize.software.clamps import plain
+from polysched.tensorize.software.fragment import one_name_per_element
+from polysched.tensorize.software.renaming import fresh_name, renamed_statement
+
+MOST_COPIES = 64
+_SET, _IN, _OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
+
+
+def rerolled(dependences: Dependences) -> Dependences | None:
+    """The program with one loop rolled up again; None where none is written out."""
+    scop = dependences.scop
+    for group in _side_by_side(scop):
+        if (after := _rolled(dependences, scop, group)) is not None:
+            return after
+    for statement in scop.statements:
+        apart = _apart(scop, statement)
+        if apart is not None and (after := _rolled(dependences, *apart)) is not None:
+            return after
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Shifts:
+    """The iterator that a group of statements goes along, and how far each of them is ahead of the first."""
+
+    at: int
+    by: tuple[int, ...]
+
+
+def _side_by_side(scop: Scop) -> Iterator[tuple[Statement, ...]]:
+    """Neighbouring statements of one body, the longest runs of them first."""
+    for node in walk_tree(from_isl(scop.schedule).root):
+        if not isinstance(node, InSequence):
+            continue
+        alone = [_only_statement(scop, keep) if isinstance(child, Leaf) else None for keep, child in node.branches]
+        for _, run in itertools.groupby(alone, key=lambda s: None if s is None else _pattern(s)):
+            group = tuple(s for s in run if s is not None)
+            if 1 < len(group) <= MOST_COPIES:
+                yield group
+
+
+def _only_statement(scop: Scop, keep: isl.UnionSet) -> Statement | None:
+    found = [s for s in scop.statements if not keep.intersect(s.domain).is_empty()]
+    return found[0] if len(found) == 1 else None
+
+
+def _pattern(statement: Statement) -> tuple[object, ...]:
+    """What is equal for statements that do the same to elements of the same arrays."""
+    places = {a.reference: f"{at}" for at, a in enumerate(statement.accesses)}
+    item = statement.body[0] if len(statement.body) == 1 else None
+    if not isinstance(item, Assign):
+        return (statement.name,)
+    value = rebuild(item.value, lambda e: Load(places[e.reference], e.dtype) if isinstance(e, Load) else e)
+    body = replace(item, target=places[item.target], read=item.read and places[item.read], value=value)
+    return statement.depth, tuple((a.array, a.kind) for a in statement.accesses), body
+
+
+def _rolled(before: Dependences, scop: Scop, group: tuple[Statement, ...]) -> Dependences | None:
+    """The program with a group as one statement; None where it is none, or some order would change."""
+    shifts = _shifts(group)
+    made = None if shifts is None else _as_one(scop, group, shifts)
+    if made is None:
+        return None
+    if scop is not before.scop:   # one statement was taken apart: its parts are compared with each other only
+        before = analyse(scop, value_based=before.value_based, inputs=before.inputs)
+    return checked(before, made)
+
+
+def _shifts(group: tuple[Statement, ...]) -> _Shifts | None:
+    first = group[0]
+    named = {e.name for b in first.body if isinstance(b, Assign) for e in walk(b.value) if isinstance(e, IteratorRef)}
+    if not all(a.exact for s in group for a in s.accesses):
+        return None
+    for at in reversed(range(first.depth)):
+        if first.iterators[at] in named:
+            continue
+        by = [_shift(first, other, at) for other in group]
+        known = [b for b in by if b is not None]
+        if len(known) == len(group) and len(set(known)) == len(group) and min(known) == 0:
+            return _Shifts(at, tuple(known))
+    return None
+
+
+def _shift(first: Statement, other: Statement, at: int) -> int | None:
+    """How far a statement's accesses are ahead of the first one's along a loop; None where they are elsewhere."""
+    found: set[int] = {0} if other is first else set()
+    for a, b in zip(first.accesses, other.accesses, strict=True):
+        left, right = _function(a.relation), _function(b.relation)
+        if left is None or right is None:
+            return None
+        for k in range(left.dim(_OUT)):
+            x, y = left.get_aff(k), right.get_aff(k)
+            step = int(x.get_coefficient_val(_IN, at).get_num_si())
+            apart = int(y.get_constant_val().sub(x.get_constant_val()).get_num_si())
+            if step and apart % step == 0:
+                found.add(apart // step)
+            elif step or apart:
+                return None
+    return found.pop() if len(found) == 1 else None   # that all else is equal is checked on the relations
+
+
+def _function(relation: isl.Map) -> isl.MultiAff | None:
+    """The one affine function that a relation is, whatever its domain; None where it is none."""
+    hull = isl.PwMultiAff.from_map(isl.Map.from_basic_map(relation.remove_divs().affine_hull()))
+    if not relation.is_single_valued() or not hull.isa_multi_aff():
+        return None
+    function = hull.as_multi_aff()
+    affs = [function.get_aff(k) for k in range(relation.dim(_OUT))]
+    plain_affs = all(not a.dim(isl.dim_type.div) and a.get_denominator_val().is_one() for a in affs)
+    return function if plain_affs else None
+
+
+def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restated | None:
+    """The program with the first statement in all their iterations; None where accesses would be others."""
+    first = group[0]
+    moves = [_move(first, other, shifts.at, by) for other, by in zip(group, shifts.by, strict=True)]
+    back = union_map(moves)
+    domain = isl.Set.empty(first.domain.get_space())
+    for move in moves:
+        domain = domain.union(move.domain())
+    domain = _plain(domain.coalesce(), first)
+    if not back.is_single_valued() or not back.is_injective():
+        return None
+    accesses = []
+    for k, access in enumerate(first.accesses):
+        function = _function(access.relation)
+        assert function is not None   # `_shifts` looked at it
+        relation = isl.Map.from_multi_aff(function).set_tuple_name(_IN, first.name).intersect_domain(domain)
+        if not all(move.apply_range(other.accesses[k].relation).is_equal(relation.intersect_domain(move.domain()))
+                   for move, other in zip(moves, group, strict=True)):
+            return None
+        accesses.append(replace(access, relation=relation))
+    names = frozenset(s.name for s in group)
+    whole = replace(first, domain=domain, accesses=tuple(accesses))
+    statements = tuple(whole if s is first else s for s in scop.statements if s is first or s.name not in names)
+    tree = _tree(scop, group, whole, union_set(s.domain for s in statements))
+    if tree is None:
+        return None
+    references = {a.reference: tuple(other.accesses[k].reference for other in group)
+                  for k, a in enumerate(first.accesses)}
+    return Restated(scop=replace(scop, statements=statements, schedule=to_isl(tree)),
+                    back=identity(scop, but=names).union(back), references=references)
+
+
+def _plain(domain: isl.Set, statement: Statement) -> isl.Set:
+    hull = isl.Set.from_basic_set(domain.polyhedral_hull())
+    domain = hull if hull.is_equal(domain) else domain
+    for at, name in enumerate(statement.iterators):
+        domain = domain.set_dim_name(_SET, at, name)
+    return domain
+
+
+def _move(first: Statement, other: Statement, at: int, by: int) -> isl.Map:
+    """`{ S0[i, k] -> S1[i, k - by] }`, which are instances of the other statement."""
+    names = [f"i{k}" for k in range(first.depth)]
+    moved = [f"{n} - {by}" if k == at else n for k, n in enumerate(names)]
+    text = f"{{ {first.name}[{', '.join(names)}] -> {other.name}[{', '.join(moved)}] }}"
+    return isl.Map.read_from_str(first.domain.get_ctx(), text).intersect_range(other.domain)
+
+
+def _tree(scop: Scop, group: Sequence[Statement], whole: Statement, domain: isl.UnionSet) -> LoopTree | None:
+    """The order with the first statement in the place of the group, its loops counting as its iterators do."""
+    tree = from_isl(scop.schedule)
+    root = without_domains(split_bands(tree.root), tree.domain)
+    mine = union_set(s.domain for s in group)
+    for node in walk_tree(root):
+        if not isinstance(node, InSequence):
+            continue
+        inside = [not keep.intersect(tree.domain).intersect(mine).is_empty() for keep, _ in node.branches]
+        if sum(inside) != len(group):
+            continue
+        at = inside.index(True)
+        universe = isl.UnionSet.from_set(isl.Set.universe(whole.domain.get_space()))
+        branches = (*node.branches[:at], (universe, Leaf()), *node.branches[at + len(group):])
+        root = replace_node(root, node, InSequence(branches=branches) if len(branches) > 1 else Leaf())
+        return LoopTree(domain=domain, root=root)
+    return None
+
+
+def _apart(scop: Scop, statement: Statement) -> tuple[Scop, tuple[Statement, ...]] | None:
+    """The program with a statement per product that one statement adds, one right behind the other."""
+    item = statement.body[0] if len(statement.body) == 1 else None
+    if not isinstance(item, Assign) or statement.access(item.target).kind is not AccessKind.MUST_WRITE:
+        return None
+    target = statement.access(item.target)
+    old = next((a for a in statement.reads if a.array == target.array and a.relation.is_equal(target.relation)), None)
+    if old is None:
+        return None
+    addends = _addends(statement, item)
+    if not 1 < len(addends) <= MOST_COPIES:
+        return None
+    made, taken = list[Statement](), {s.name for s in scop.statements}
+    for number, addend in enumerate(addends):
+        value = wrapping_sum(Load(old.reference, item.dtype), addend)
+        part = _in_order(with_body(statement, Assign(item.target, value, item.dtype)))
+        if number:
+            name = fresh_name(f"{statement.name}_{number + 1}", taken)
+            part = renamed_statement(part, name, {a.reference: f"{name}_{a.reference}" for a in part.accesses})
+        made.append(part)
+    back = identity(scop).union(union_map(
+        isl.Map.identity(p.domain.get_space().map_from_set()).intersect_domain(p.domain).set_tuple_name(
+            _OUT, statement.name) for p in made[1:]))
+    statements = tuple(p for s in scop.statements for p in (made if s is statement else (s,)))
+    tree = from_isl(pulled_back(scop.schedule, back, union_set(s.domain for s in statements)))
+    ordered = replace(tree, root=one_behind_the_other(split_bands(tree.root), [p.domain for p in made]))
+    return replace(scop, statements=statements, schedule=to_isl(ordered)), tuple(made)
+
+
+def _in_order(statement: Statement) -> Statement:
+    """The accesses in the order in which the body names them, so that parts of one sum have equal ones."""
+    item = statement.body[0]
+    assert isinstance(item, Assign)
+    place = {e.reference: at for at, e in reversed(list(enumerate(x for x in walk(item.value) if isinstance(x, Load))))}
+    return replace(statement, accesses=tuple(sorted(
+        statement.accesses, key=lambda a: place.get(a.reference, len(place) + 1))))
+
+
+def _addends(statement: Statement, item: Assign) -> list[Expr]:
+    """What a statement adds to its element, where it may as well add one after the other."""
+    target = statement.access(item.target)
+    old = Load(item.target, item.dtype)
+    value = assigned_value(item, old if item.read is None else Load(item.read, item.dtype))
+    named = one_name_per_element(value, statement, target)
+    if item.dtype.is_float:
+        return _left_to_right(named, old)
+    if not item.dtype.is_integer or item.dtype.bits < 32 or not adds_to(named, old):
+        return []
+    terms = [(op, e) for op, e in summands(named, item.dtype) if below_signs(plain(e)) != old]
+    return [e for _, e in terms] if all(op == "+" for op, _ in terms) else []
+
+
+def _left_to_right(value: Expr, old: Load) -> list[Expr]:
+    """`((old + a) + b) + c` as a, b and c."""
+    found: list[Expr] = []
+    while isinstance(value, Binary) and value.op == "+" and value.dtype == old.dtype:
+        found.insert(0, value.right)
+        value = value.left
+    alone = not any(isinstance(e, Load) and e.reference == old.reference for a in found for e in walk(a))
+    return found if value == old and alone and all(e.dtype == old.dtype for e in found) else []

@@ -1,0 +1,158 @@
+"""No code with an instruction is emitted before it was run beside the statement that it replaces."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polysched.errors import CompileError, RunFailedError, UsageError, WrongResultError
+from polysched.measure.bit_for_bit import check as bit_for_bit
+from polysched.measure.processes.isolation import Limits
+from polysched.pipeline import optimize, transform_file, verified_replacements
+from polysched.pipeline.options import PipelineOptions
+from polysched.scop import from_c_text
+from polysched.tensorize import decision as deciding
+from polysched.tensorize import registry
+from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.emission import packing
+from polysched.tensorize.matching.mapping import Match
+from tests.pipeline.replacements import LOOPS, NO_C, PRODUCT, RIGHT, TRAPS, WRONG
+
+
+@pytest.fixture(autouse=True)
+def _no_earlier_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYSCHED_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(verified_replacements, "_KNOWN", {})
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[Intrinsic], None]:
+    """Makes an instruction the only one, which this machine is taken to execute as described."""
+    def only(intrinsic: Intrinsic) -> None:
+        monkeypatch.setattr(registry, "INTRINSICS", {intrinsic.name: intrinsic})
+        monkeypatch.setattr(deciding, "INTRINSICS", {intrinsic.name: intrinsic})
+        monkeypatch.setattr(deciding, "executes_here", lambda _: True)
+    return only
+
+
+def options(name: str = "lanes_of_four", **more: Any) -> PipelineOptions:
+    return PipelineOptions(tensorize=TensorizeOptions(intrinsic=name), **more)
+
+
+def told(made: Any) -> str:
+    return "\n".join(s for s in made.steps() if s.startswith("instruction: "))
+
+
+def test_the_report_says_at_which_sizes_the_code_was_compared(known: Callable[[Intrinsic], None]) -> None:
+    known(RIGHT)
+    made = optimize(from_c_text(PRODUCT), options())
+    assert "/* S0 by lanes_of_four */" in made.text
+    assert "verified: S0: lanes_of_four equals the statement at i 24 x j 24 x k 24, i 13 x j 11 x k 13" in told(made)
+
+
+def test_the_same_pair_runs_once(known: Callable[[Intrinsic], None], monkeypatch: pytest.MonkeyPatch,
+                                 tmp_path: Path) -> None:
+    known(RIGHT)
+    optimize(from_c_text(PRODUCT), options())
+    (verdict,) = (tmp_path / "cache" / "verdicts").glob("*/verdict.json")
+    assert json.loads(verdict.read_text())["difference"] is None
+
+    def run(*_: Any, **__: Any) -> None:
+        raise AssertionError("it runs again")
+    monkeypatch.setattr(verified_replacements, "run_checks", run)
+    optimize(from_c_text(PRODUCT), options())
+    verified_replacements._KNOWN.clear()
+    assert "equals the statement" in told(optimize(from_c_text(PRODUCT), options()))
+    with pytest.raises(AssertionError, match="runs again"):
+        optimize(from_c_text(PRODUCT), options(verify_instructions="always"))
+    known(replace(RIGHT, semantics=RIGHT.semantics.replace("A[0] * B[i]", "B[i] * A[0]")))
+    with pytest.raises(AssertionError, match="runs again"):   # another description
+        optimize(from_c_text(PRODUCT), options())
+    with pytest.raises(AssertionError, match="runs again"):   # another statement
+        optimize(from_c_text(PRODUCT.replace("k < 24", "k < 23")), options())
+
+
+def test_a_verdict_that_cannot_be_read_is_made_again(known: Callable[[Intrinsic], None], tmp_path: Path) -> None:
+    known(RIGHT)
+    optimize(from_c_text(PRODUCT), options())
+    (verdict,) = (tmp_path / "cache" / "verdicts").glob("*/verdict.json")
+    verdict.write_text("{")
+    verified_replacements._KNOWN.clear()
+    assert "equals the statement" in told(optimize(from_c_text(PRODUCT), options()))
+
+
+def test_an_instruction_unlike_its_text_is_refused_with_the_element(known: Callable[[Intrinsic], None]) -> None:
+    known(WRONG)
+    with pytest.raises(WrongResultError) as refused:
+        optimize(from_c_text(PRODUCT), options())
+    assert "the code with lanes_of_four computes something else" in refused.value.problem
+    assert refused.value.where == "statement S0"
+    assert str(refused.value.witness).startswith("C[0][")
+    assert " has to be " in str(refused.value.witness)
+    assert "description of lanes_of_four" in str(refused.value.hint)
+
+
+def test_auto_takes_the_ordinary_code_instead_and_says_so(known: Callable[[Intrinsic], None]) -> None:
+    known(WRONG)
+    made = optimize(from_c_text(PRODUCT), options("auto"))
+    assert "lanes_of_four" not in made.text
+    assert "S0: lanes_of_four is not used: C[0][" in told(made)
+    assert "elements differ; i 24 x j 24 x k 24;" in told(made)
+
+
+def test_unverified_only_when_asked(known: Callable[[Intrinsic], None]) -> None:
+    known(WRONG)
+    made = optimize(from_c_text(PRODUCT), options(verify_instructions="never"))
+    assert "/* S0 by lanes_of_four */" in made.text
+    assert "verified" not in told(made)
+    with pytest.raises(UsageError, match="cannot be verified 'seldom'"):
+        options(verify_instructions="seldom")
+
+
+def test_wrong_packing_is_found(known: Callable[[Intrinsic], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    known(RIGHT)
+    right = packing.value_c
+    monkeypatch.setattr(packing, "value_c", lambda *given, **more: f"({right(*given, **more)} + 1)")
+    text = PRODUCT.replace("B[k][j]", "B[j][k]")   # so that it is packed
+    with pytest.raises(WrongResultError, match="has to be"):
+        optimize(from_c_text(text), options())
+    made = optimize(from_c_text(text), options("auto"))
+    assert "lanes_of_four" not in made.text
+
+
+@pytest.mark.parametrize(("intrinsic", "error", "why"), [
+    (TRAPS, RunFailedError, "crashed with SIG"), (LOOPS, RunFailedError, "hung: no progress for 2 seconds"),
+    (NO_C, CompileError, "refused the code with the instruction")])
+def test_what_traps_loops_or_does_not_compile_is_not_emitted(
+        intrinsic: Intrinsic, error: type[Exception], why: str, known: Callable[[Intrinsic], None],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    known(intrinsic)
+    monkeypatch.setattr(bit_for_bit.run_checks, "__kwdefaults__",
+                        {**bit_for_bit.run_checks.__kwdefaults__, "limits": Limits(seconds=2.0)})
+    with pytest.raises(error, match=why):
+        optimize(from_c_text(PRODUCT), options())
+    made = optimize(from_c_text(PRODUCT), options("auto"))
+    assert "lanes_of_four" not in made.text
+    assert why in told(made)
+
+
+def test_other_regions_of_a_file_keep_their_instructions(known: Callable[[Intrinsic], None], tmp_path: Path,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    known(RIGHT)
+    right = packing.value_c
+
+    def broken(match: Match, *given: Any, **more: Any) -> str:
+        return right(match, *given, **more) + (" + 1" if "second" in match.fragment.scop.name else "")
+    monkeypatch.setattr(packing, "value_c", broken)
+    second = PRODUCT.partition("void product")[2].replace("B[k][j]", "B[j][k]")
+    path = tmp_path / "two.c"
+    path.write_text(PRODUCT + "void second" + second)
+    made = transform_file(path, options("auto"))
+    first, last = made.regions
+    assert "/* S0 by lanes_of_four */" in first.text
+    assert "lanes_of_four" not in last.text
+    assert "is not used: C[0][" in told(last)

@@ -1,0 +1,134 @@
+"""Sizes that only the running program knows: one function for all of them, proved, or the reason why there is none."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.pipeline import transform_file
+from polysched.pipeline.options import PipelineOptions
+from polysched.scop import from_c_text
+from polysched.target import find_compiler, host
+from polysched.tensorize.decision import TensorizeOptions, decide
+
+PRODUCT = """#include <stdint.h>
+void product(int m, int n, int q, int32_t C[m][n], const {left} A[m][q], const {right} B[q][n])
+{{
+#pragma scop
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {{
+            {start}
+            for (int k = 0; k < q; k++)
+                C[i][j] += A[i][k] * B[k][j];
+        }}
+#pragma endscop
+}}
+"""
+NUMPY = {"uint8_t": np.uint8, "int8_t": np.int8, "int16_t": np.int16}
+
+
+def loaded(text: str, folder: Path) -> ctypes.CDLL:
+    compiler = find_compiler()
+    source, library = folder / "made.c", folder / "made.so"
+    source.write_text(text)
+    done = compiler.run(["-O1", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *compiler.openmp_compile,
+                         str(source), "-o", str(library), *compiler.openmp_link, "-lm"])
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
+
+
+@pytest.mark.parametrize(("left", "right", "start", "intrinsic"), [
+    ("uint8_t", "int8_t", "", "vpmaddwd"), ("int16_t", "int16_t", "C[i][j] = 0;", "vpmaddwd"),
+    ("uint8_t", "int8_t", "C[i][j] = 0;", "vpdpbusd"), ("int8_t", "int8_t", "C[i][j] = 7;", "vpdpbusd"),
+    ("uint8_t", "int8_t", "", "tdpbusd")])
+def test_one_function_for_all_sizes(left: str, right: str, start: str, intrinsic: str, tmp_path: Path) -> None:
+    """Around the edges of blocks, vectors and tiles, one after the other in the same buffers; too small ones, too."""
+    path = tmp_path / "product.c"
+    path.write_text(PRODUCT.format(left=left, right=right, start=start))
+    done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic=intrinsic)))
+    assert f"by {intrinsic} */" in done.text, done.regions[0].instructions
+    assert "_fits((long)(m), (long)(n), (long)(q))" in done.text
+    library = loaded(done.text, tmp_path)
+    chooser = np.random.default_rng(3)
+    for m, n, q in ((37, 41, 43), (36, 48, 64), (1, 1, 1), (2, 3, 2), (7, 8, 9), (97, 16, 130), (12, 131, 2),
+                    (37, 41, 42), (64, 64, 64), (5, 300, 1), (1, 64, 64), (131, 7, 259)):
+        a, b = (np.frombuffer(chooser.bytes(rows * columns * np.dtype(NUMPY[t]).itemsize), NUMPY[t])
+                .reshape(rows, columns) for rows, columns, t in ((m, q, left), (q, n, right)))
+        c = chooser.integers(-(1 << 31), 1 << 31, (m, n)).astype(np.int32)
+        expected = (0 if "= 0" in start else 7 if "= 7" in start else c.astype(np.int64)) + \
+            a.astype(np.int64) @ b.astype(np.int64)
+        library.product(m, n, q, *(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
+        np.testing.assert_array_equal(c, expected.astype(np.int32), err_msg=f"{m} {n} {q}")
+
+
+def test_known_extents_stay_constants(tmp_path: Path) -> None:
+    path = tmp_path / "rows.c"
+    path.write_text("""#include <stdint.h>
+void rows(int m, int32_t C[m][256], const uint8_t A[m][256], const int8_t B[256][256])
+{
+#pragma scop
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < 256; j++)
+            for (int k = 0; k < 256; k++)
+                C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}
+""")
+    done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic="vpmaddwd")))
+    assert "< 128; t_k++" in done.text   # pairs along k, no ends to be looked for
+    library = loaded(done.text, tmp_path)
+    chooser = np.random.default_rng(4)
+    for m in (1, 2, 5, 6, 7, 64, 101):
+        a = chooser.integers(0, 256, (m, 256)).astype(np.uint8)
+        b = chooser.integers(-128, 128, (256, 256)).astype(np.int8)
+        c = np.full((m, 256), 3, np.int32)
+        library.rows(m, *(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
+        np.testing.assert_array_equal(c, 3 + a.astype(np.int32) @ b.astype(np.int32))
+
+
+def test_sums_in_temporaries_get_memory_of_their_size(tmp_path: Path) -> None:
+    path = tmp_path / "relu.c"
+    path.write_text("""#include <stdint.h>
+void relu(int m, int n, int q, int32_t D[m][n], const uint8_t A[m][q], const int8_t B[q][n], const int32_t bias[n])
+{
+#pragma scop
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            int32_t s = 0;
+            for (int k = 0; k < q; k++)
+                s += A[i][k] * B[k][j];
+            D[i][j] = s + bias[j] > 0 ? s + bias[j] : 0;
+        }
+#pragma endscop
+}
+""")
+    done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic="vpmaddwd")))
+    assert "by vpmaddwd */" in done.text, done.regions[0].instructions
+    library = loaded(done.text, tmp_path)
+    chooser = np.random.default_rng(4)
+    for m, n, q in ((33, 17, 40), (6, 16, 64), (50, 50, 50)):
+        a = chooser.integers(0, 256, (m, q)).astype(np.uint8)
+        b = chooser.integers(-128, 128, (q, n)).astype(np.int8)
+        bias, d = chooser.integers(-9, 9, n).astype(np.int32), np.full((m, n), 3, np.int32)
+        library.relu(m, n, q, *(ctypes.c_void_p(x.ctypes.data) for x in (d, a, b, bias)))
+        np.testing.assert_array_equal(d, np.maximum(a.astype(np.int32) @ b.astype(np.int32) + bias, 0))
+
+
+@pytest.mark.parametrize(("change", "reason"), [
+    (("j < n", "j < i"), "its iterations are no box for all sizes"),
+    (("A[i][k]", "A[i][(n - 1) - k]"), ""),
+    (("A[i][k]", "A[i + k][k]"), "moved by several loops"),
+])
+def test_what_holds_for_some_sizes_only_says_so(change: tuple[str, str], reason: str) -> None:
+    text = """void f(int n, int C[2 * n][n], short A[2 * n][n], short B[n][n]) {
+#pragma scop
+    for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];
+#pragma endscop
+}"""
+    decision = decide(from_c_text(text.replace(*change)), TensorizeOptions(intrinsic="vpmaddwd"), host())
+    if reason:
+        assert decision.program is None
+        assert reason in " ".join(decision.reasons)
+    else:
+        assert decision.program is not None

@@ -1,0 +1,85 @@
+"""Every search ends: by an answer, or by a refusal that names the budget and says what to try."""
+
+from pathlib import Path
+
+import pytest
+
+from polysched.errors import BudgetExceededError
+from polysched.scop.body import Binary, Expr, Load
+from polysched.scop.dtypes import INT32
+from polysched.scop.scop import Scop
+from polysched.tensorize.equality import Verdict, same_function
+from polysched.tensorize.equality.normal_form import Normaliser
+from tests.tensorize.described import executes, matched, programs_of, unit
+
+
+def greater(a: str, b: str) -> str:
+    return f"({a} > {b} ? {a} : {b})"
+
+
+LOOP = "for (int i = 0; i < 4; i++)"
+OF_FOUR = greater(greater("A[4*i]", "A[4*i + 1]"), greater("A[4*i + 2]", "A[4*i + 3]"))
+POOL = unit("pool", "int32_t C[4], const int32_t A[16]", f"{LOOP} C[i] = {greater('C[i]', OF_FOUR)};")
+WIDE = unit("wide", "int32_t C[4], " + ", ".join(f"const int32_t A{k}[4]" for k in range(7)),
+            f"{LOOP} C[i] += {' * '.join(f'A{k}[i]' for k in range(7))};")
+PLANE = "int32_t C[5], int32_t X[5][2][2], int32_t A[5][9]"
+EACH = "for (int i = 0; i < 5; i++) "
+ELEMENTS = [f"X[i][{p}][{q}]" for p in range(2) for q in range(2)]
+PROGRAMS = {
+    "maximum of maxima": (PLANE, EACH + "C[i] = " + greater("C[i]", greater(
+        greater(ELEMENTS[0], ELEMENTS[2]), greater(ELEMENTS[1], ELEMENTS[3]))) + ";"),
+    "running maximum": (PLANE, EACH + "C[i] = " + greater(greater(greater(greater(
+        "C[i]", ELEMENTS[0]), ELEMENTS[1]), ELEMENTS[2]), ELEMENTS[3]) + ";"),
+    "maximum of a minimum": (PLANE, EACH + "C[i] = " + greater("C[i]", greater(
+        greater(ELEMENTS[0], ELEMENTS[2]).replace(">", "<"), greater(ELEMENTS[1], ELEMENTS[3]))) + ";"),
+    "nine factors": (PLANE, EACH + "C[i] += " + " * ".join(f"A[i][{k}]" for k in range(9)) + ";"),
+}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scop]:
+    return programs_of(PROGRAMS, tmp_path_factory.mktemp("budgets"))
+
+
+@pytest.mark.parametrize("name", ["maximum of maxima", "running maximum"])
+def test_a_maximum_of_maxima_is_matched(name: str, programs: dict[str, Scop], tmp_path: Path) -> None:
+    executes(programs[name], matched(programs[name], POOL), tmp_path)
+
+
+def test_a_maximum_of_a_minimum_is_one_of_three(programs: dict[str, Scop], tmp_path: Path) -> None:
+    """The minimum becomes one operand, computed ahead."""
+    found = matched(programs["maximum of a minimum"], POOL)
+    assert 0 < found.count <= 8
+    executes(programs["maximum of a minimum"], found, tmp_path)
+
+
+def test_too_many_combinations_are_refused_by_name(programs: dict[str, Scop]) -> None:
+    found = matched(programs["nine factors"], WIDE)
+    assert found.count == 0
+    text = "\n".join(map(str, found.explanations))
+    assert "wide has 7 inputs, and there are" in text
+    assert "compute parts of the update in statements of their own" in text
+
+
+def product_of_sums(count: int) -> Expr:
+    """(a0 + b0) * (a1 + b1) * ...: 2^count terms."""
+    product: Expr = Load("c", INT32)
+    for at in range(count):
+        product = Binary("*", product, Binary("+", Load(f"a{at}", INT32), Load(f"b{at}", INT32), INT32), INT32)
+    return product
+
+
+def test_normal_forms_have_a_budget() -> None:
+    assert len(Normaliser().form(product_of_sums(8)).terms) == 256
+    with pytest.raises(BudgetExceededError, match="normal form of the update takes more than 20000 steps"):
+        Normaliser().form(product_of_sums(20))
+
+
+def test_an_undecided_comparison_names_its_budgets() -> None:
+    a, b, c, rest = Load("x", INT32), Load("y", INT32), Load("z", INT32), product_of_sums(20)
+    whole = Binary("*", Binary("+", a, b, INT32), c, INT32)
+    parts = Binary("+", Binary("*", a, c, INT32), Binary("*", c, b, INT32), INT32)
+    outcome = same_function(Binary("^", whole, rest, INT32), Binary("^", parts, rest, INT32), conflicts=10)
+    assert outcome.verdict is Verdict.UNKNOWN
+    assert "the normal form of the update takes more than" in outcome.witness
+    assert "10 conflicts of the solver did not decide" in outcome.witness
