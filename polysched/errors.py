@@ -110,6 +110,12 @@ class InconsistentScopError(PolyschedError):
     exit_code = 3
 
 
+class BrokenLoopsError(PolyschedError):
+    """A pass over the loop IR broke one of its invariants: a fault of that pass."""
+
+    exit_code = 3
+
+
 class OutputError(PolyschedError):
     """An output file cannot be written; whatever stood there before is untouched."""
 

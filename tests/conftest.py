@@ -7,10 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from polysched.emit_c import EmitOptions
+from polysched.pipeline.options import PipelineOptions
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", default=False,
                      help="rewrite the golden files that a test compares with, instead of comparing")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def passes_are_verified() -> None:
+    """Whatever a test emits in this process is emitted with the loop IR verified behind every pass."""
+    for options in (EmitOptions, PipelineOptions):
+        options.__init__.__kwdefaults__["verify_passes"] = True   # type: ignore[misc]
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from polysched.tensorize.description.intrinsic import Intrinsic
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HOST_TRIALS = 256          # per kind of operands
-EMULATED_STEPS = 60_000    # assignments in Python, which bounds its executions
+HOST_TRIALS = 128         # per kind of operands
+EMULATED_STEPS = 6_000    # assignments in Python, which bounds its executions
 
 
 def add_arguments(group: argparse._ArgumentGroup) -> None:

@@ -8,13 +8,15 @@ from typing import Any
 
 from workloads import Workload
 
+from polysched.errors import WrongResultError
+from polysched.pipeline.measured_plans import MeasuredPlan, measured_plans
 from polysched.target import host
 from polysched.tensorize import Match, find_intrinsic, match
 from polysched.tensorize.choice import best_few, choose
 from polysched.tensorize.conformance.conformance import Verdict, conformance
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission import EmissionOptions, emit_match
-from polysched.tensorize.measured import MeasuredPlan, kept_operands, measured_plans
+from polysched.tensorize.plan_candidates import kept_operands
 from polysched.tensorize.program import tensorize
 
 RIVALS = 2         # further matches whose best plan is measured too
@@ -52,7 +54,7 @@ class Made:
 
     Parameters
     ----------
-    plans : all that were raced, fastest first.
+    plans : all that were raced and found right, fastest first.
     text : two functions of pointers to `arrays`: `ours` packs every operand, `once` finds the constant one packed.
     prepare : the function of a pointer to the constant array that packs it; empty where it lies right as it is.
     """
@@ -75,20 +77,22 @@ def make(workload: Workload, candidate: Match) -> Made:
 
     Raises
     ------
-    CompileError : the compiler refuses the plans, or they end with an error.
+    WrongResultError : no plan computes the workload.
     """
     program = tensorize(candidate)
     assert program.before is None
     assert program.after is None
     rivals = [m for m in match(workload.scop, candidate.intrinsic, sizes=workload.sizes).with_mirrors
               if m.signature != candidate.signature]
-    plans = measured_plans([candidate, *best_few(rivals, host(), count=RIVALS)], target=host(), zero=program.zero,
+    found = measured_plans(program, [candidate, *best_few(rivals, host(), count=RIVALS)], target=host(),
                            constant=(workload.constant,))
-    best = plans[0]
+    if not found.ranked:
+        raise WrongResultError("no plan computes the workload", witness=str(found.refused[0]))
+    plans, best = found.ranked, found.ranked[0]
     ours = emit_match(best.match, "ours", EmissionOptions(zero=program.zero, choice=best.choice))
     keep = kept_operands(best.match, (workload.constant,))
     once = emit_match(best.match, "once", EmissionOptions(keep=keep, zero=program.zero, choice=best.choice))
     (prepare,) = [call.partition("(")[0] for call in once.preparations] or [""]
     assert ours.arrays == once.arrays
-    return Made(match=best.match, plans=tuple(plans), text=ours.unit + once.text, flags=ours.flags,
+    return Made(match=best.match, plans=plans, text=ours.unit + once.text, flags=ours.flags,
                 arrays=ours.arrays, prepare=prepare)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from polysched.cli.instructions import show_instructions
-from polysched.cli.json_report import file_report
 from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options, size
 from polysched.cli.order import add_verify_order, verify_order_if_asked
-from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
-from polysched.cli.progress import progress
+from polysched.cli.shown.instructions import show_instructions
+from polysched.cli.shown.json_report import file_report
+from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
+from polysched.cli.shown.progress import progress
 from polysched.errors import UsageError
 
 NAME = "c2c"

@@ -20,6 +20,7 @@ from polysched.cli import (
     fuzz,
     machine,
     match,
+    passes,
     report,
     run,
     schedule,
@@ -42,4 +43,5 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    demo, c2c, run, compare, bench, report, machine, extract, deps, schedule, tile, match, fuzz, doctor, completion)
+    demo, c2c, run, compare, bench, report, machine, extract, deps, schedule, tile, passes, match, fuzz, doctor,
+    completion)

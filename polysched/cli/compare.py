@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from polysched.cli.tables import console
+    from polysched.cli.shown.tables import console
     changes = _changes(arguments)
     table = Table(box=SIMPLE_HEAD)
     for heading in ("", "before", "after", "change", "verdict"):

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.output import prepared
-from polysched.cli.progress import Progress, progress
+from polysched.cli.shown.output import prepared
+from polysched.cli.shown.progress import Progress, progress
 from polysched.demo import FOLDER, PROGRAMS
 from polysched.errors import OutputError
 

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.options import add_source, read_regions
-from polysched.cli.progress import progress
+from polysched.cli.shown.progress import progress
 
 if TYPE_CHECKING:
     from polysched.dependence.dependences import Dependences

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print every check; 2 when a needed one fails."""
     from rich.markup import escape
 
-    from polysched.cli.tables import console
+    from polysched.cli.shown.tables import console
     checks = [*_compiler_checks(arguments.cc), *_machine_checks(), *_tool_checks()]
     output = console()
     for check in checks:

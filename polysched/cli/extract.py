@@ -6,7 +6,7 @@ import argparse
 import json
 
 from polysched.cli.options import add_source, read_regions
-from polysched.cli.progress import progress
+from polysched.cli.shown.progress import progress
 
 NAME = "extract"
 HELP = "Print the polyhedral model of a C file's regions."

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.progress import progress
+from polysched.cli.shown.progress import progress
 from polysched.errors import OutputError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -21,10 +21,16 @@ examples:
   polysched fuzz --count 200 --seed 0
   polysched fuzz --count 1 --seed 17 --save wrong --json result.json
   polysched fuzz --programs contractions --count 50
+  polysched fuzz --instructions --pairs 500 --results pairs.jsonl
+  polysched fuzz --instructions --pairs 1 --seed 44 --save wrong
 
 each program is transformed in several configurations; the interpreter, the compiled C and the order of the
 instances have to agree; the last line is `N programs, W wrong, R refused`, the one above it counts the programs that
-took too long and were given up"""
+took too long and were given up
+
+--instructions: pairs of a random described instruction and a program that is the same function in other words, or
+has one subscript, type, constant or wrap changed; what matches is emitted, with the description's own text for the
+instruction, and run against the program at two sizes; the table has the share of same pairs that match"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="number of the first program (0)")
     parser.add_argument("--programs", choices=("affine", "contractions"), default="affine",
                         help="any loops and assignments, or sums of products computed by instructions (affine)")
+    parser.add_argument("--instructions", action="store_true",
+                        help="random described instructions against programs that are the same function, or nearly")
+    parser.add_argument("--pairs", type=int, default=200, help="how many pairs with --instructions (200)")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="with --instructions, one JSON line per pair")
+    parser.add_argument("--time-limit", type=float, default=10.0, metavar="S",
+                        help="with --instructions, CPU time of one pair; one that needs more is a fault (10)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding to FILE")
     parser.add_argument("--save", type=Path, metavar="DIR", default=Path("polysched-fuzz"),
                         help="folder for wrong programs, made smaller, and slow ones (polysched-fuzz)")
@@ -50,6 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     ------
     OutputError : a result file cannot be written.
     """
+    if arguments.instructions:
+        return _instructions(arguments)
     from polysched.fuzz.campaign import CampaignOptions, as_json, run_campaign, save_findings, slow_summary, summary
     if arguments.count < 1 or arguments.jobs < 1:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --count 100 --jobs 2")
@@ -77,6 +91,36 @@ def run(arguments: argparse.Namespace) -> int:
     print(slow_summary(results, options))
     print(summary(results))
     return WrongResultError.exit_code if any(r.wrong for r in results) else 0
+
+
+def _instructions(arguments: argparse.Namespace) -> int:
+    """Pairs of descriptions and programs; 0 when nothing is wrong, crashes or hangs."""
+    from polysched.fuzz.matches.campaign import MatchCampaign, run_pairs, save_faults
+    from polysched.fuzz.matches.records import PairRecord, last_line, save, summary_table
+    if arguments.pairs < 1 or arguments.jobs < 1 or arguments.time_limit <= 0:
+        raise UsageError("--pairs and --jobs must be at least 1, and --time-limit more than 0",
+                         hint="polysched fuzz --instructions --pairs 200 --jobs 2")
+    options = MatchCampaign(pairs=arguments.pairs, seed=arguments.seed, jobs=arguments.jobs,
+                            limit_seconds=arguments.time_limit)
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        done = itertools.count(1)
+
+        def tell(record: PairRecord) -> None:
+            if record.is_fault:
+                shown.hide()
+                named = f"pair {record.seed} ({record.kind}, {record.relation})"
+                print(f"{record.verdict.upper()}: {named} {record.reason}", flush=True)
+            shown.count(next(done), options.pairs, "pairs")
+
+        shown.step("the first pairs")
+        records = run_pairs(options, on_record=tell)
+    if arguments.results is not None:
+        save(records, arguments.results)
+    for path in save_faults(records, options, arguments.save):
+        print(f"saved {path}")
+    print(summary_table(records))
+    print(last_line(records))
+    return WrongResultError.exit_code if any(r.is_fault for r in records) else 0
 
 
 def _tell(result: ProgramResult) -> None:

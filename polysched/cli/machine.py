@@ -7,7 +7,7 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
-from polysched.cli.progress import progress
+from polysched.cli.shown.progress import progress
 
 if TYPE_CHECKING:
     from polysched.measure.timing.machine import Machine
@@ -59,7 +59,7 @@ def _print(machine: Machine, found: Peaks) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from polysched.cli.tables import console
+    from polysched.cli.shown.tables import console
     print(f"{machine.cpu}, {machine.cores} cores, {machine.memory_bytes / 2**30:.1f} GiB, {machine.system}")
     print(f"extensions: {', '.join(machine.isa) or 'none'}")
     print("caches: " + ", ".join(f"{name} {size // 1024} KiB" for name, size in machine.caches.items()))

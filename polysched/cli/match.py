@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.options import known_sizes, numerics, size
-from polysched.cli.progress import progress
+from polysched.cli.shown.progress import progress
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:

@@ -22,9 +22,10 @@ SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
 FUSIONS = ("none", "smart", "max", "typed", "cost")
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
+def add_source(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """The C file and how it is preprocessed."""
-    parser.add_argument("source", metavar="IN.c", help="C file with `#pragma scop` ... `#pragma endscop`")
+    parser.add_argument("source", metavar="IN.c", help="C file with `#pragma scop` ... `#pragma endscop`",
+                        nargs="?" if optional else None)
     parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
                         help="folder for #include, may be repeated")
     parser.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[],
@@ -46,6 +47,14 @@ def read_regions(arguments: argparse.Namespace) -> tuple[Scop, ...]:
 
 
 def add_transformation(parser: argparse.ArgumentParser) -> None:
+    """What decides the transformation, and what is told of it."""
+    group = add_choices(parser)
+    group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR, and the loops "
+                                                            "behind each pass over them")
+    group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
+
+
+def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """What decides the transformation."""
     group = parser.add_argument_group("transformation")
     add_scheduling(group)
@@ -66,8 +75,9 @@ def add_transformation(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--safe", action="store_true",
                        help="keep the original code as an alternative: for the sizes for which the models do not say "
                             "that the transformed code pays; `run` keeps it altogether where that turns out slower")
-    group.add_argument("--dump-stages", metavar="DIR", help="write each stage's value as text into DIR")
-    group.add_argument("--json", metavar="FILE", help="write what was found, chosen and how long it took ('-': stdout)")
+    group.add_argument("--verify-passes", action="store_true",
+                       help="check the invariants of the loops behind every pass over them")
+    return group
 
 
 def add_tiling(group: argparse._ActionsContainer) -> None:
@@ -281,7 +291,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     return replace(
         tiled_options(arguments), math=arguments.math,
         reassociate=arguments.reassociate, guard=arguments.guard, safe=arguments.safe,
-        autodetect=arguments.autodetect,
+        autodetect=arguments.autodetect, verify_passes=arguments.verify_passes,
         pure=tuple(arguments.pure), assumed=tuple(arguments.assume),
         include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc,
         tensorize=tensorize_options(arguments),

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.output import STANDARD_OUTPUT, prepared
-from polysched.cli.progress import progress
+from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
+from polysched.cli.shown.progress import progress
 from polysched.errors import OutputError, UsageError
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.instructions import show_instructions
-from polysched.cli.json_report import file_report
 from polysched.cli.options import (
     add_source,
     add_transformation,
@@ -20,8 +18,10 @@ from polysched.cli.options import (
     size,
 )
 from polysched.cli.order import add_verify_order, verify_order_if_asked
-from polysched.cli.output import STANDARD_OUTPUT, prepared, refuse_same_file
-from polysched.cli.progress import Progress, progress
+from polysched.cli.shown.instructions import show_instructions
+from polysched.cli.shown.json_report import file_report
+from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
+from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import RunFailedError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def show(measurement: Measurement, *, to_errors: bool = False, safe: bool = Fals
     to_errors : print to the standard error, because the standard output is taken.
     safe : say which of the two codes is kept.
     """
-    from polysched.cli.tables import console, times_table
+    from polysched.cli.shown.tables import console, times_table
     from polysched.measure.summary import ratio_line, verification_line
     sizes = ", ".join(f"{name}={value}" for name, value in measurement.sizes.items())
     output = console(stderr=to_errors)

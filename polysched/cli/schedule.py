@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from polysched.cli.options import add_scheduling, add_source, read_regions, scheduling_options
-from polysched.cli.progress import progress
+from polysched.cli.shown.progress import progress
 
 if TYPE_CHECKING:
     from polysched.dependence.expansion import Expansion

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polysched.cli.instructions import instruction_lines
 from polysched.cli.options import (
     add_instructions,
     add_scheduling,
@@ -20,7 +19,8 @@ from polysched.cli.options import (
     tensorize_options,
     tiled_options,
 )
-from polysched.cli.progress import Progress, progress
+from polysched.cli.shown.instructions import instruction_lines
+from polysched.cli.shown.progress import Progress, progress
 
 if TYPE_CHECKING:
     from polysched.emit_c import CSource

@@ -33,6 +33,7 @@ class EmitOptions:
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
     last_cache_bytes : size of the last cache; arrays may be stored past it (`past_caches`). 0 where nothing is known.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
+    verify_passes : check the invariants of the loop IR (`loop_ir.verifier`) behind every pass.
     """
 
     openmp: bool = True
@@ -45,6 +46,7 @@ class EmitOptions:
     trace: str | None = None
     last_cache_bytes: int = 0
     max_operations: int = 4_000_000
+    verify_passes: bool = False
 
 
 def options_for(tiled: TiledSchedule) -> EmitOptions:

@@ -59,6 +59,7 @@ class PipelineOptions:
     include_dirs, defines : the preprocessor's `-I` and `-D`.
     cc : the compiler that preprocesses; None finds one.
     tensorize : which instructions may compute statements; None for none.
+    verify_passes : check the invariants of the loop IR behind every pass; a broken one is an error.
     verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
         `auto` where no verdict on the same code was kept, `always`, or `never`.
     """
@@ -92,6 +93,7 @@ class PipelineOptions:
     defines: tuple[str, ...] = ()
     cc: str | None = None
     tensorize: TensorizeOptions | None = None
+    verify_passes: bool = False
     verify_instructions: Literal["auto", "always", "never"] = "auto"
 
     def __post_init__(self) -> None:
@@ -142,7 +144,7 @@ class PipelineOptions:
         target = self.target()
         return EmitOptions(openmp=self.parallel, vector_bits=target.vector_bits, math=self.math,
                            reassociate=self.reassociate, packing=True if self.packed is None else self.packed,
-                           last_cache_bytes=target.caches[-1].size_bytes)
+                           last_cache_bytes=target.caches[-1].size_bytes, verify_passes=self.verify_passes)
 
     def target(self) -> Target:
         """The machine that code is made for: this one, with the vectors that were asked for."""

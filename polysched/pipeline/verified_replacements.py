@@ -17,6 +17,7 @@ from pathlib import Path
 from polysched.emit_c.alternatives.replacement_check import (
     MOST_WORK,
     ReplacementCheck,
+    can_be_sampled,
     replacement_check,
     sizes_to_try,
     smaller_program,
@@ -44,6 +45,7 @@ logger = logging.getLogger(__name__)
 KIND = "verdicts"
 FILE = "verdict.json"
 EMULATED_WORK = MOST_WORK >> 3   # the emulator takes several times as long as the original
+SAMPLED_WORK = MOST_WORK << 8    # of the code with the instruction, where the original computes some elements only
 _KNOWN: dict[str, Verdict] = {}
 
 
@@ -101,7 +103,7 @@ def verdict_on(decision: Decision, *, numerics: Numerics, parallel: bool, cc: st
     own = program.match
     plain = Verdict(statement=own.fragment.statement.name, instruction=own.intrinsic.name, emulated=decision.emulated,
                     outcome=CheckOutcome(sizes=(), trials=0))
-    runs = _runs(program, numerics, EMULATED_WORK if decision.emulated else MOST_WORK)
+    runs = _runs(program, numerics, emulated=decision.emulated)
     emit = partial(_check, parallel=parallel, emulated=decision.emulated)
     try:
         first = next(runs)
@@ -124,15 +126,17 @@ class Run:
 
     program: TensorizedProgram
     sizes: Mapping[str, int] | None = None
+    sampled: bool = False
 
 
-def _runs(program: TensorizedProgram, numerics: Numerics, most_work: int) -> Iterator[Run]:
+def _runs(program: TensorizedProgram, numerics: Numerics, *, emulated: bool) -> Iterator[Run]:
     """The program at the sizes asked for, or one of its shape that does not take too long; then one with remainders.
 
     Raises
     ------
     UnsupportedScopError : the program's context leaves out all sizes that are tried.
     """
+    most_work = EMULATED_WORK if emulated else MOST_WORK
     if program.general is not None:
         given = sizes_to_try(program, most_work=most_work)
         if not given:
@@ -140,16 +144,18 @@ def _runs(program: TensorizedProgram, numerics: Numerics, most_work: int) -> Ite
         yield from (Run(program, sizes) for sizes in given)
         return
     first = program
-    if work_of(program) > most_work:
+    sampled = most_work < work_of(program) <= (MOST_WORK if emulated else SAMPLED_WORK) and can_be_sampled(program)
+    if work_of(program) > most_work and not sampled:
         first = smaller_program(program, numerics, most_work=most_work) or program
-    yield Run(first)
+    yield Run(first, sampled=sampled)
     fewer = smaller_program(first, numerics)
     if fewer is not None:
         yield Run(fewer)
 
 
 def _check(run: Run, entry: str, *, parallel: bool, emulated: bool) -> ReplacementCheck:
-    return replacement_check(run.program, entry=entry, parallel=parallel, emulated=emulated, sizes=run.sizes)
+    return replacement_check(run.program, entry=entry, parallel=parallel, emulated=emulated, sizes=run.sizes,
+                             sampled=run.sampled)
 
 
 def _compared(plain: Verdict, runs: Sequence[Run], emit: Callable[[Run, str], ReplacementCheck],

@@ -14,6 +14,7 @@ from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guar
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.scalar_code.work import loops_in_lanes
+from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
@@ -146,6 +147,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
     wrong: dict[tuple[str, str], str] = {}
     while True:
         decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
+        decision = with_fastest_plan(decision, target=options.target(), parallel=options.parallel, cc=options.cc)
         if decision.program is not None and options.verify_instructions != "never":
             verdict = verdict_on(decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc,
                                  again=options.verify_instructions == "always")

@@ -25,7 +25,6 @@ from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.matching.operand_layout import LayoutTable
-from polysched.tensorize.measured import measured_plans
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
 from polysched.tensorize.registry import (
     FUNCTIONS,
@@ -103,11 +102,13 @@ class Decision:
     program : the program around the statement that an instruction computes; None without one.
     reasons : one sentence per statement that was looked at.
     emulated : this machine does not execute the instruction; plain C that computes the same stands for it.
+    rivals : the program's match and the next best of the same statement, whose plans are to be measured; else empty.
     """
 
     program: TensorizedProgram | None
     reasons: tuple[str, ...]
     emulated: bool = False
+    rivals: tuple[Match, ...] = ()
 
     def rest(self, scop: Scop) -> tuple[Scop, ...]:
         """What is left of the program for ordinary code."""
@@ -216,12 +217,12 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         emulated = not chosen.library and not executes_here(chosen)
         note = f", by its emulator: this machine does not execute {chosen.isa.name}" if emulated else ""
         program = best[1]
+        rivals: tuple[Match, ...] = ()
         if options.measure and not (emulated or chosen.library or missing):
-            program, told = _fastest(program, found, target)
-            note += told
+            rivals = _rivals(program.match, found, target)
         elif not emulated and not chosen.library:
             program = _handed_out(program, target)
-        return Decision(program=program, reasons=(best[2] + note,), emulated=emulated)
+        return Decision(program=program, reasons=(best[2] + note,), emulated=emulated, rivals=rivals)
     reasons = [*tied.values(), *(f"{n}: {t}" for n, several in refused.items() for t in _in_words(several)), *why]
     return Decision(program=None, reasons=tuple(reasons or ["no instruction that this machine executes matches"]))
 
@@ -284,15 +285,10 @@ def _handed_out(program: TensorizedProgram, target: Target) -> TensorizedProgram
     return replace(program, choice=choice) if plan.handed_out else program
 
 
-def _fastest(program: TensorizedProgram, found: list[Match], target: Target) -> tuple[TensorizedProgram, str]:
-    """The program with the plan that runs fastest here, among those of the best matches of the same statement."""
-    own = program.match
+def _rivals(own: Match, found: list[Match], target: Target) -> tuple[Match, ...]:
+    """A match and the next best of the same statement with the same instruction."""
     same = [m for m in found if (m.intrinsic, m.fragment.statement) == (own.intrinsic, own.fragment.statement)]
-    rivals = best_few([m for m in same if m is not own], target, count=MEASURED_MATCHES - 1)
-    ranked = measured_plans([own, *rivals], target=target, zero=program.zero)
-    best = ranked[0]
-    told = f", measured: {best} (slowest of {len(ranked)} plans {1e6 * ranked[-1].median_seconds:.1f} us)"
-    return replace(program, match=best.match, choice=best.choice), told
+    return own, *best_few([m for m in same if m is not own], target, count=MEASURED_MATCHES - 1)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ SUB_ROOMS = {
                   "conformance", "emission"],
     "emit_c": ["loop_ir", "generation", "bodies", "scalar_code", "register_tiles", "nests", "vector_math",
                "vector_code", "alternatives"],
+    "cli": ["shown"],
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }
 MOST_MODULES = 25

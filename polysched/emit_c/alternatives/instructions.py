@@ -6,7 +6,7 @@ The call's function, with the headers and helpers it needs, goes to the top of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from polysched.emit_c.alternatives.dispatch import Dispatch, dispatch
@@ -22,13 +22,15 @@ from polysched.tensorize.emission.any_size import emit_for_all_sizes
 from polysched.tensorize.emission.function import operand_sources
 from polysched.tensorize.emission.library import library_arrays, library_call
 from polysched.tensorize.emission.packing import condition_c
+from polysched.tensorize.plan_candidates import kept_operands
 from polysched.tensorize.program import TensorizedProgram
 from polysched.tensorize.software.sizes import argument_of
 from polysched.tensorize.software.surroundings import KeptLoop
 
 
 def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Sequence[CSource], *,
-                     name: str, parallel: bool, emulated: bool = False) -> CSource:
+                     name: str, parallel: bool, emulated: bool = False,
+                     constant: Collection[str] = ()) -> CSource:
     """The region with one statement computed by an instruction.
 
     Rewrite:  REGION  ->  if (instruction is there && sizes) { BEFORE name(arrays); AFTER } else { REGION };
@@ -41,6 +43,7 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     parts : the emitted parts, as `program.parts` names them.
     name : of the new function; unique in the file.
     emulated : plain C stands for the instruction.
+    constant : arrays that are packed by calls of their own, which the prologue has under the number -1.
     """
     scop, memories = program.match.fragment.scop, list(shared_memories(program))
     library = program.match.intrinsic.library
@@ -51,7 +54,7 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     else:
         options = EmissionOptions(
             parallel=parallel and program.worth_a_team, zero=program.zero, emulated=emulated, choice=program.choice,
-            keep=tuple(program.preparations))
+            keep=tuple(dict.fromkeys((*program.preparations, *kept_operands(program.match, constant)))))
         if program.general is None:
             emitted, fits = emit_match(program.match, name, options), ""
         else:
@@ -59,7 +62,7 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
             emitted, fits = made.emitted, made.fits
         arrays, own = emitted.arrays, preamble(emitted, found, fits)
         asked = f"if ({found.condition}) " if found.condition else ""
-        prologue = [(at, asked + call) for at, call in _preparations(program, emitted)]
+        prologue = [(at, asked + call) for at, call in _preparations(program, emitted, constant)]
     prologue += [line for part in parts for line in part.prologue]
     folded = f", {program.scale.statement} as its {program.match.intrinsic.contraction.scale}" if program.scale else ""
     lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name}{folded} */"]
@@ -132,10 +135,12 @@ def _guarded_call(program: TensorizedProgram, call: str) -> str:
     return f"if ({condition_c(fragment.reached.reset_tuple_id(), [loop.name for loop in program.loops])}) {call}"
 
 
-def _preparations(program: TensorizedProgram, emitted: Emitted) -> Iterator[tuple[int, str]]:
-    """Calls that pack what stays the same inside a loop around, and the number of that loop."""
+def _preparations(program: TensorizedProgram, emitted: Emitted,
+                  constant: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Calls that pack what stays the same inside a loop around, and the number of that loop; -1 for constant arrays."""
     scop = program.match.fragment.scop
-    for operand, at in program.preparations.items():
+    once = dict.fromkeys(kept_operands(program.match, constant), -1)
+    for operand, at in (dict(program.preparations) | once).items():
         if emitted.plan.place(operand).packed:
             arrays = operand_sources(program.match, operand)
             values = [loop.name if i < at else str(loop.lower) for i, loop in enumerate(program.loops)]

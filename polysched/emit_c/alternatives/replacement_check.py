@@ -10,7 +10,7 @@ A check is a value: `measure.bit_for_bit` compiles and runs it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -18,7 +18,7 @@ import islpy as isl
 
 from polysched.dependence import analyse
 from polysched.emit_c.alternatives.instructions import with_instruction
-from polysched.emit_c.c_source import EmitOptions
+from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.function import CFunction, emit_function, with_region
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.original import original
@@ -44,6 +44,7 @@ MOST_OF_FEWER = 1 << 20      # iterations of the smaller program
 TRIED_SIZES = ((128, 128, 128), (67, 131, 41), (37, 41, 43), (16, 17, 19))   # of code for all sizes
 SIGNIFICANT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
 LARGEST_WHOLE = 8
+SAMPLED = 3                  # neighbouring iterations of a loop of the result, at three places
 EXACT_CALLS = frozenset({"fmaf", "fma", "fabs", "fabsf", "fmin", "fminf", "fmax", "fmaxf", "abs", "min", "max"})
 
 
@@ -93,6 +94,7 @@ class ReplacementCheck:
     sizes : iterations of every loop, in words.
     original_text, replaced_text : whole translation units.
     flags : what compiles or links the instruction or library.
+    sampled : the original leaves most of the result as it was; these elements do not compare.
     """
 
     statement: str
@@ -105,16 +107,20 @@ class ReplacementCheck:
     parameters: tuple[int, ...]
     equality: Equality
     flags: tuple[str, ...] = ()
+    sampled: bool = False
 
 
 def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool, emulated: bool,
-                      sizes: Mapping[str, int] | None = None) -> ReplacementCheck:
+                      sizes: Mapping[str, int] | None = None, sampled: bool = False,
+                      constant: Collection[str] = ()) -> ReplacementCheck:
     """The check of a program's statement, with those that its nest stands for, too (a cleared result, a factor).
 
     Parameters
     ----------
     entry : a name that no other check in the same process has.
     sizes : of the parameters, for code of all sizes; those that the match was found at where None.
+    sampled : the original computes some elements of the result only, for programs that take long.
+    constant : arrays that `prepare_ENTRY` packs.
 
     Raises
     ------
@@ -128,10 +134,10 @@ def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool,
     plain = replace(fragment, scop=scop)
     stripped = replace(program, match=replace(found, fragment=plain), before=None, after=None, outside=(), around=tuple(
         LoopAround(loop=loop, before=None, after=None) for loop in program.loops), least_work=0.0)
-    as_written = _as_written(alone, f"original_{entry}")
+    as_written = _as_written(_sampled(alone, found) if sampled else alone, f"original_{entry}")
     left_out = replace(as_written.source, text=f"skipped_{entry} = 1;\n")
     region = with_instruction(left_out, stripped, (), name=f"instruction_{entry}", parallel=parallel,
-                              emulated=emulated)
+                              emulated=emulated, constant=constant)
     renamed = replace(as_written, signature=replace(as_written.signature, name=f"replaced_{entry}"))
     at_sizes = plain if sizes is None else statement_fragment(scop, fragment.statement, values)
     assert at_sizes is not None
@@ -139,10 +145,29 @@ def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool,
     return ReplacementCheck(
         statement=fragment.statement.name, instruction=found.intrinsic.name, entry=entry, sizes=_sizes(at_sizes),
         original_text=EXPORTED + as_written.text,
-        replaced_text=f"{EXPORTED}int skipped_{entry};\n{with_region(renamed, region).text}",
+        replaced_text=f"{EXPORTED}int skipped_{entry};\n{with_region(renamed, region).text}{_around(renamed, region)}",
         arrays=tuple(_checked(a, ran, alone) for a in alone.arrays),
         parameters=tuple(values[p.name] for p in alone.parameters), equality=_equality(ran, alone),
-        flags=found.intrinsic.isa.flags if found.intrinsic.library else ())
+        flags=found.intrinsic.isa.flags if found.intrinsic.library else (), sampled=sampled)
+
+
+def _around(replaced: CFunction, region: CSource) -> str:
+    """`prepare_ENTRY`, which packs constant arrays, and `timed_ENTRY`: seconds per call, of two behind another."""
+    entry = replaced.signature.name.removeprefix("replaced_")
+    declared = ", ".join(p.c_declaration for p in replaced.signature.parameters) or "void"
+    call = f"{replaced.signature.name}({', '.join(p.name for p in replaced.signature.parameters)});"
+    ready = " ".join(dict.fromkeys(line for at, line in region.prologue if at < 0))
+    return f"""#include <time.h>
+void prepare_{entry}({declared}) {{ {ready} }}
+double timed_{entry}({declared}) {{
+    struct timespec start, end;
+    {call}
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    {call} {call}
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return ((end.tv_sec - start.tv_sec) + 1e-9 * (end.tv_nsec - start.tv_nsec)) / 2;
+}}
+"""
 
 
 def sizes_to_try(program: TensorizedProgram, *, most_work: int) -> list[dict[str, int]]:
@@ -173,7 +198,7 @@ def smaller_program(program: TensorizedProgram, numerics: Numerics, *,
     extents = _fewer(found) if most_work is None else _as_many(found, most_work)
     alone = part(scop, _replaced(program))
     assert alone is not None
-    fewer = _restricted(alone, found, extents)
+    fewer = _restricted(alone, found, _cut(found, extents))
     wanted = MatchOptions(numerics=numerics, partial_sums=found.adds_at_the_end and not found.overlapping)
     again = match(fewer, found.intrinsic, wanted, sizes=found.fragment.sizes, kept=len(found.fragment.kept))
     same = [m for m in again.with_mirrors if m.signature == found.signature and m.fragment.kept == found.fragment.kept]
@@ -225,14 +250,49 @@ def _as_many(found: Match, most_work: int) -> dict[str, int]:
     return kept
 
 
-def _restricted(alone: Scop, found: Match, extents: Mapping[str, int]) -> Scop:
-    """The statements with fewer iterations, those ahead of the matched one only for the elements that it writes."""
+def _cut(found: Match, extents: Mapping[str, int]) -> isl.Set:
+    """The domain with so many iterations of each loop."""
     own = found.fragment.statement
     domain = fix_parameters(own.domain, found.fragment.sizes)
     for position, name in enumerate(own.iterators):
         first = int(domain.dim_min_val(position).get_num_si())
         last = first + extents[name] - 1
         domain = domain.upper_bound_val(isl.dim_type.set, position, isl_value(last))
+    return domain
+
+
+def can_be_sampled(program: TensorizedProgram) -> bool:
+    """Whether elements of the result do not depend on each other, and sizes are known."""
+    fragment = program.match.fragment
+    result = fragment.statement.access(fragment.target)
+    others = [a for a in fragment.statement.reads if a.array == result.array]
+    return program.general is None and all(a.relation.is_equal(result.relation) for a in others)
+
+
+def _sampled(alone: Scop, found: Match) -> Scop:
+    """The statements with all iterations that compute some elements: at both ends of the result, and in the middle."""
+    fragment, own = found.fragment, found.fragment.statement
+    domain = fix_parameters(own.domain, fragment.sizes)
+    written = fragment.loops_of(fragment.result) | {*fragment.kept}
+    boxes = isl.Set.empty(domain.get_space())
+    for share in (0, 1, 2):
+        box = domain
+        for position, name in enumerate(own.iterators):
+            if name not in written:
+                continue
+            least, most = (int(v.get_num_si()) for v in (domain.dim_min_val(position), domain.dim_max_val(position)))
+            first = least + share * max(0, most - least + 1 - SAMPLED) // 2
+            box = box.lower_bound_val(isl.dim_type.set, position, isl_value(first))
+            box = box.upper_bound_val(isl.dim_type.set, position, isl_value(first + SAMPLED - 1))
+        boxes = boxes.union(box)
+    relation = fix_parameters(own.access(fragment.target).relation, fragment.sizes).intersect_domain(domain)
+    elements = relation.intersect_domain(boxes).range()
+    return _restricted(alone, found, relation.intersect_range(elements).domain())
+
+
+def _restricted(alone: Scop, found: Match, domain: isl.Set) -> Scop:
+    """The statements with fewer iterations, those ahead of the matched one only for the elements that it writes."""
+    own = found.fragment.statement
     result = own.access(found.fragment.target)
     elements = fix_parameters(result.relation, found.fragment.sizes).intersect_domain(domain).range()
 

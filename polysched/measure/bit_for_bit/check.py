@@ -17,6 +17,7 @@ from polysched.target import Compiler
 
 CHILD_MODULE = "polysched.measure.bit_for_bit.check_run"
 TRIALS = 6
+SAMPLED_TRIALS = 2
 LIMITS = Limits(seconds=10.0, memory_bytes=4 << 30, cpu_seconds=60)
 ORIGINAL_FLAGS = ("-O1", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")   # what C says, overflow wraps
 
@@ -88,14 +89,23 @@ def run_checks(checks: Sequence[ReplacementCheck], *, compiler: Compiler, flags:
                                       what="the code with the instruction")
         except CompileError as error:
             return CheckOutcome(sizes=(), trials=0, failure=f"{error.problem}: {error.witness}")
-        request = {"original": str(original.path), "replaced": str(replaced.path), "trials": TRIALS,
-                   "checks": [_request(c) for c in checks]}
+        request = {"original": str(original.path), "replaced": str(replaced.path),
+                   "checks": [request_of(c) for c in checks]}
         ended = run_isolated(CHILD_MODULE, request, folder=folder, limits=limits,
                              environment=thread_environment(available_cores(), pin=False))
-    sizes = tuple(str(r["equal"]) for r in ended.reports if "equal" in r)
-    difference = next((_difference(r["difference"]) for r in ended.reports if "difference" in r), None)
-    stray = next((r["stray"] for r in ended.reports if "stray" in r), None)
-    failure = "" if ended.end is End.FINISHED else f"the process {ended.describe()}"
+    return read_outcome(ended.reports, failure="" if ended.end is End.FINISHED else f"the process {ended.describe()}")
+
+
+def read_outcome(reports: Sequence[Mapping[str, Any]], *, failure: str) -> CheckOutcome:
+    """What a child reported.
+
+    Parameters
+    ----------
+    failure : how it ended, where it did not finish.
+    """
+    sizes = tuple(str(r["equal"]) for r in reports if "equal" in r)
+    difference = next((_difference(r["difference"]) for r in reports if "difference" in r), None)
+    stray = next((r["stray"] for r in reports if "stray" in r), None)
     if not failure and difference is None and not sizes:
         failure = "no size that was tried reaches the code with the instruction"
     if stray is not None:
@@ -103,10 +113,12 @@ def run_checks(checks: Sequence[ReplacementCheck], *, compiler: Compiler, flags:
     return CheckOutcome(sizes=sizes, trials=TRIALS, difference=difference, failure=failure)
 
 
-def _request(check: ReplacementCheck) -> dict[str, Any]:
+def request_of(check: ReplacementCheck) -> dict[str, Any]:
+    """What a child needs to know of a check, as JSON values."""
     arrays = [asdict(a) | {"values": a.values.value} for a in check.arrays]
     return {"entry": check.entry, "instruction": check.instruction, "sizes": check.sizes, "arrays": arrays,
-            "parameters": list(check.parameters), "equality": check.equality.value}
+            "parameters": list(check.parameters), "equality": check.equality.value, "sampled": check.sampled,
+            "trials": SAMPLED_TRIALS if check.sampled else TRIALS}
 
 
 def _difference(report: Mapping[str, Any]) -> Difference:

@@ -27,6 +27,7 @@ class Check:
         self.item = item
         self.skipped = ctypes.c_int.in_dll(replaced, f"skipped_{item['entry']}")
         self.functions = {"original": getattr(original, f"original_{item['entry']}"),
+                          "prepare": getattr(replaced, f"prepare_{item['entry']}"),
                           "replaced": getattr(replaced, f"replaced_{item['entry']}")}
         self.arrays: list[GuardedArray] = [allocate(a["dtype"], tuple(a["shape"])) for a in item["arrays"]]
         self.pristine = [np.empty_like(a.values) for a in self.arrays]
@@ -43,11 +44,20 @@ class Check:
 
     def run(self, which: str) -> list[NDArray]:
         """What one of the functions leaves in the arrays."""
+        self.restore()
+        for step in ("prepare", which) if which == "replaced" else (which,):
+            self.functions[step](*self.passed())
+        return [a.values.copy() for a in self.arrays]
+
+    def restore(self) -> None:
+        """Put the values of the last `fill` into the arrays."""
         for guarded, values in zip(self.arrays, self.pristine, strict=True):
             np.copyto(guarded.values, values)
-        passed = [ctypes.c_long(p) for p in self.item["parameters"]]
-        self.functions[which](*passed, *(ctypes.c_void_p(a.values.ctypes.data) for a in self.arrays))
-        return [a.values.copy() for a in self.arrays]
+
+    def passed(self) -> list[Any]:
+        """The arguments of every function."""
+        return [*(ctypes.c_long(p) for p in self.item["parameters"]),
+                *(ctypes.c_void_p(a.values.ctypes.data) for a in self.arrays)]
 
     def stray(self) -> str:
         """The array beside which something was written; "" for none."""
@@ -78,10 +88,24 @@ def shown(array: NDArray, index: tuple[int, ...], dtype: str) -> str:
     return repr(float(value)) if dtype in FLOATS else str(int(value))
 
 
-def judge(check: Check, reporter: Reporter, *, trials: int) -> bool:
+def first_difference(check: Check, expected: list[NDArray], found: list[NDArray]) -> dict[str, Any] | None:
+    """The first element that differs, and how many do; of a sampled check only those that the original changed."""
+    item = check.item
+    for described, left, right, before in zip(item["arrays"], expected, found, check.pristine, strict=True):
+        mask = differing(left, right, described["dtype"], item["equality"])
+        if item["sampled"]:
+            mask &= differing(left, before, described["dtype"], "bit for bit")
+        if mask.any():
+            index = tuple(int(i) for i in np.argwhere(mask)[0])
+            return {"array": described["name"], "index": index, "expected": shown(left, index, described["dtype"]),
+                    "found": shown(right, index, described["dtype"]), "count": int(mask.sum()), "of": int(mask.size)}
+    return None
+
+
+def judge(check: Check, reporter: Reporter) -> bool:
     """Run both functions on several data; report the first difference; whether there was none."""
     item = check.item
-    for trial in range(trials):
+    for trial in range(item["trials"]):
         data = check.fill(trial)
         results = {}
         for which, what in (("original", "the original"), ("replaced", f"the code with {item['instruction']}")):
@@ -93,16 +117,11 @@ def judge(check: Check, reporter: Reporter, *, trials: int) -> bool:
         if check.skipped.value:
             reporter.report(skipped=item["sizes"])
             return True
-        for described, left, right in zip(item["arrays"], results["original"], results["replaced"], strict=True):
-            mask = differing(left, right, described["dtype"], item["equality"])
-            if mask.any():
-                index = tuple(int(i) for i in np.argwhere(mask)[0])
-                reporter.report(difference={
-                    "array": described["name"], "index": index, "expected": shown(left, index, described["dtype"]),
-                    "found": shown(right, index, described["dtype"]), "count": int(mask.sum()), "of": int(mask.size),
-                    "sizes": item["sizes"], "data": data})
-                return False
-    reporter.report(equal=item["sizes"], trials=trials)
+        different = first_difference(check, results["original"], results["replaced"])
+        if different is not None:
+            reporter.report(difference=different | {"sizes": item["sizes"], "data": data})
+            return False
+    reporter.report(equal=item["sizes"] + (" (some elements)" if item["sampled"] else ""))
     return True
 
 
@@ -113,7 +132,7 @@ def main() -> None:
         reporter.phase("loading the compiled code")
         original, replaced = ctypes.CDLL(request["original"]), ctypes.CDLL(request["replaced"])
         for item in request["checks"]:
-            if not judge(Check(item, original, replaced), reporter, trials=request["trials"]):
+            if not judge(Check(item, original, replaced), reporter):
                 break
     except MemoryError:
         reporter.report(end="memory")

@@ -13,6 +13,7 @@ from polysched.measure.programs.inputs import FLOATS, STORAGE_TYPES, NDArray, st
 
 BLOCK_ELEMENTS = 65521   # a prime
 WAYS = ("random", "corners", "mixed", "small")
+SMALL = WAYS.index("small")
 SMALLEST, BEYOND = -3, 4
 FLOAT_CORNERS = {   # zeros, ones, denormals, the ends of the normal range, infinities, a NaN
     "float32": (0, 0x80000000, 0x3F800000, 0xBF800000, 1, 0x80000001, 0x7FFFFF, 0x800000, 0x80800000, 0x7F7FFFFF,

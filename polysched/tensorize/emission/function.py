@@ -115,13 +115,13 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     arrays = _arrays(match)
     output = match.intrinsic.output.name
     packed = [p for p in plan.places if p.packed]
-    unread = output if chosen.zero or match.adds_at_the_end else ""
+    unread = output if chosen.zero or match.starts_anew else ""
     parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in chosen.keep)
              for p in packed if p.operand != unread]
     if plan.place(output).packed:
         parts.append(unpack_c(plan, f"{name}_unpack_{output}", zero=chosen.zero))
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
-                        zero=chosen.zero or match.adds_at_the_end))
+                        zero=chosen.zero or match.starts_anew))
     if match.assignment.correction is not None:
         parts.append(correction_c(match, match.assignment.correction, f"{name}_correct",
                                   parallel=chosen.parallel and not match.overlapping))
@@ -167,7 +167,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         declared = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
         lines += [*declared, f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p, options)};",
                   f"    {kind} *packed_{p.operand} = {buffer};"]
-        if p.operand != output or not (options.zero or match.adds_at_the_end):
+        if p.operand != output or not (options.zero or match.starts_anew):
             sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand), *kept_arguments(match)])
             lines.append(f"    {name}_pack_{p.operand}({sources});")
     arguments = []

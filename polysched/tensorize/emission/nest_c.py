@@ -12,6 +12,7 @@ from polysched.tensorize.emission.blocking import pressure
 from polysched.tensorize.emission.nest import NestLoop, size_arguments
 from polysched.tensorize.emission.place import Place, edge_counts
 from polysched.tensorize.emission.plan import Plan, block_cases
+from polysched.tensorize.proofs.ideal import overwrites
 from polysched.tensorize.software.sizes import divides, is_general, may_exceed
 from polysched.tiling.footprints.streams import LINE_BYTES, fetched_ahead
 
@@ -206,7 +207,7 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
         clear = fill_in(intrinsic.operand(output).register.zero, register=register)
         if zero and clear:
             before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
-        else:
+        elif not overwrites(intrinsic):
             before.append(load)
         after.append(store)
     held: dict[str, tuple[str, str]] = {}   # what each register holds

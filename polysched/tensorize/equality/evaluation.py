@@ -26,7 +26,7 @@ def evaluate(e: Expr, values: Mapping[str, Vector]) -> Vector:
 
     Raises
     ------
-    NotEvaluable : a function or type without a NumPy counterpart, or a division.
+    NotEvaluable : a function or type without a NumPy counterpart, or a division by what may be zero.
     """
     with np.errstate(all="ignore"):
         return _value(e, values)
@@ -77,11 +77,23 @@ def _operation(e: Binary, values: Mapping[str, Vector]) -> Vector:
     if e.op in ("<<", ">>"):
         a, amount = _converted(left, e.dtype), _converted(right, e.dtype)
         return np.left_shift(a, amount) if e.op == "<<" else np.right_shift(a, amount)
+    if e.op in ("/", "%") and e.dtype.is_integer and isinstance(e.right, Literal) and e.right.value > 0:
+        return _divided(_converted(left, e.dtype), _converted(right, e.dtype), e.op)
     operator = {"+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and, "|": np.bitwise_or,
                 "^": np.bitwise_xor}.get(e.op)
     if operator is None:
         raise NotEvaluable(f"{e.op} may be undefined")
     return np.asarray(operator(_converted(left, e.dtype), _converted(right, e.dtype)))
+
+
+def _divided(a: Vector, b: Vector, op: str) -> Vector:
+    """Quotient or remainder by a positive number, rounded towards zero as in C."""
+    quotient = np.floor_divide(a, b)
+    rest = np.subtract(a, np.multiply(quotient, b))
+    up = np.logical_and(np.not_equal(rest, 0), np.less(a, 0))
+    if op == "/":
+        return np.asarray(np.add(quotient, up.astype(quotient.dtype)))
+    return np.asarray(np.where(up, np.subtract(rest, b), rest))
 
 
 def _converted(value: Vector, dtype: DType) -> Vector:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from threading import Timer
 
 import numpy as np
@@ -18,6 +20,8 @@ from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evalua
 from polysched.tensorize.equality.normal_form import Normaliser
 
 EXHAUSTIVE_BITS = 24
+QUICK_OPERATIONS = 1 << 22        # the same, of what is tried ahead of the solver: some 10 ms
+QUICK_CONFLICTS = 2000   # of the solver ahead of trying more inputs
 EXHAUSTIVE_OPERATIONS = 1 << 31   # inputs times nodes of both expressions: ten seconds at most, mostly one
 CONFLICTS = 100_000      # of the solver: some seconds
 CIRCUIT_NODES = 20_000   # of expressions that become clauses, every occurrence counted
@@ -78,19 +82,24 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
     inputs = _inputs(left, right)
     bits = sum(_bits(dtype, (ranges or {}).get(name)) for name, dtype in inputs.items())
     nodes = sum(1 for e in (left, right) for _ in itertools.islice(walk(e), CIRCUIT_NODES))
-    try:
-        if all(d.is_integer for d in inputs.values()) and bits <= EXHAUSTIVE_BITS \
-                and 2 ** bits * nodes <= EXHAUSTIVE_OPERATIONS:
-            return _exhaustive(left, right, inputs, ranges or {})
-        witness = _sampled(left, right, inputs, ranges or {})
-        if witness:
-            return Outcome(Verdict.DIFFERENT, "sample", witness)
-    except NotEvaluable:
-        pass
-    if nodes >= CIRCUIT_NODES:
-        return Outcome(Verdict.UNKNOWN, "", "; ".join([*limits, f"its circuit has more than {CIRCUIT_NODES} nodes"]))
-    for free in (True, False):
-        outcome = _by_sat(left, right, inputs, ranges or {}, free, conflicts)
+    known, work = ranges or {}, nodes * (2 ** bits if bits <= EXHAUSTIVE_BITS else np.inf)
+    tried = all(d.is_integer for d in inputs.values()) and work <= EXHAUSTIVE_OPERATIONS
+    rungs: list[Callable[[], Outcome | None]] = []
+    if nodes < CIRCUIT_NODES:
+        rungs = [partial(_by_sat, left, right, inputs, known, free, min(conflicts, QUICK_CONFLICTS) if tried
+                         else conflicts) for free in (True, False)]
+    else:
+        limits.append(f"its circuit has more than {CIRCUIT_NODES} nodes")
+    if tried:
+        rungs.insert(0 if work <= QUICK_OPERATIONS else len(rungs), partial(_exhaustive, left, right, inputs, known))
+    if not tried or work > QUICK_OPERATIONS:
+        rungs.insert(0, partial(_sampled, left, right, inputs, known))
+    for rung in rungs:
+        try:
+            outcome = rung()
+        except NotEvaluable as error:
+            limits.append(str(error))
+            continue
         if outcome is not None:
             return outcome
     if any(e.dtype.is_float for x in (left, right) for e in walk(x)):
@@ -153,7 +162,9 @@ def _judge_all(left: Expr, right: Expr, rows: dict[str, Vector], rung: str) -> O
     return Outcome(Verdict.DIFFERENT, rung, f"{given or 'always'}: {a[at]} against {b[at]}")
 
 
-def _sampled(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> str:
+def _sampled(left: Expr, right: Expr, inputs: dict[str, DType],
+             ranges: dict[str, tuple[int, int]]) -> Outcome | None:
+    """Different at some point; None proves nothing."""
     chooser = np.random.default_rng(1)
     rows: dict[str, Vector] = {}
     for name, dtype in inputs.items():
@@ -164,7 +175,8 @@ def _sampled(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str
         drawn = chooser.integers(low, high, SAMPLES, dtype=np.int64 if high < 1 << 63 else np.uint64, endpoint=True)
         drawn[: SAMPLES // 4] = chooser.choice(np.array([low, high, max(low, min(high, 0))], drawn.dtype), SAMPLES // 4)
         rows[name] = drawn.astype(numpy_dtype(dtype))
-    return _judge_all(left, right, rows, "sample").witness
+    outcome = _judge_all(left, right, rows, "sample")
+    return outcome if outcome.verdict is Verdict.DIFFERENT else None
 
 
 def _by_sat(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]], free: bool,

@@ -5,8 +5,8 @@ from polysched.tensorize.intrinsics.repeated import repeated_group
 
 
 def neon(element: str, lanes: int) -> Register:
-    """A full 128-bit register of `lanes` elements, `s8`, `u8`, `s32`, `f32` or `bf16` as the intrinsics call them."""
-    c_type = {"s8": "int8", "u8": "uint8", "s32": "int32", "u32": "uint32", "f32": "float32",
+    """A full 128-bit register of `lanes` elements: `s8`, `s16`, `u32`, `f32`, `bf16` as the intrinsics call them."""
+    c_type = {"s8": "int8", "u8": "uint8", "s16": "int16", "s32": "int32", "u32": "uint32", "f32": "float32",
               "bf16": "bfloat16"}[element]
     loaded = f"vld1q_{element}((const void *)({{pointer}}))"
     if element == "bf16":   # whose elements lie in memory as numbers of 16 bits

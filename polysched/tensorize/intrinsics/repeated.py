@@ -1,4 +1,4 @@
-"""Registers that hold one group of neighbouring elements in every lane, whatever the machine."""
+"""What descriptions share, whatever the machine: registers that repeat one group, texts that repeat one assignment."""
 
 from polysched.tensorize.description.intrinsic import Register
 
@@ -18,3 +18,8 @@ def repeated_group(c_type: str, broadcast: str, word: str, *, count: int = 32) -
     group = f"typedef {word} ps_group __attribute__((may_alias, aligned(1)));"
     filled = broadcast.format("*(const ps_group *)({pointer})")
     return Register(c_type=c_type, count=count, load=f"{{ {group} {{register}} = {filled}; }}")
+
+
+def each(lanes: int, value: str) -> str:
+    """The loop that assigns a value to every element of O."""
+    return f"for (int i = 0; i < {lanes}; i++)\n        O[i] = {value};"

@@ -18,8 +18,9 @@ from polysched.tensorize.matching.candidates import candidate_operands, pools
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.functions import functions
 from polysched.tensorize.matching.products import products
+from polysched.tensorize.proofs.body_proofs import references
 from polysched.tensorize.proofs.contents import is_one
-from polysched.tensorize.proofs.ideal import ideal_form, ideal_text, multiplies
+from polysched.tensorize.proofs.ideal import ideal_form, ideal_text, multiplies, overwrites
 from polysched.tensorize.software.clamps import without_clamp
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.fused_calls import Fusion, without_fusion
@@ -31,6 +32,8 @@ MOST_ALIKE = 8       # assignments that are proved: of a maximum of four there a
 
 def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:
     """Every way to put expressions of the update into the inputs so that the ideal bodies agree."""
+    if overwrites(intrinsic):
+        return _assigned(fragment, intrinsic, numerics)
     found = _unfolded(fragment, intrinsic, numerics)
     if not multiplies(intrinsic):
         return found
@@ -40,6 +43,19 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     update, _ = without_clamp(without_fusion(fragment.update, fragment.target).update)
     several = several and _products_added(update, fragment.target) > 1
     return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
+
+
+def _assigned(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:
+    """Assignments of an instruction that assigns, of a statement that does not read what it overwrites.
+
+    An operand is one element, or computed from one: what is computed from several ahead is the work of the instruction.
+    """
+    if fragment.target in references(fragment.update):
+        return ()
+    several = len(intrinsic.contraction.inputs) > 1
+    candidates = [e for e in candidate_operands(fragment.update, fragment.target) if isinstance(e, Load) or (
+        several and len(references(e)) == 1)]
+    return _by_function(fragment, intrinsic, numerics, candidates)
 
 
 def _unfolded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:

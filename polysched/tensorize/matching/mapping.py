@@ -15,7 +15,7 @@ from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Group
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.proofs.correspondence import blurred
-from polysched.tensorize.proofs.ideal import vanishes
+from polysched.tensorize.proofs.ideal import overwrites, vanishes
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.sizes import divides
 
@@ -64,6 +64,11 @@ class Match:
     def adds_at_the_end(self) -> bool:
         """The result is first computed in a buffer, several of whose elements are added to one of the program's."""
         return self.overlapping or any(map(self.is_partial, range(len(self.groups))))
+
+    @cached_property
+    def starts_anew(self) -> bool:
+        """The nest does not read what the result held."""
+        return self.adds_at_the_end or overwrites(self.intrinsic)
 
     @property
     def result(self) -> Load:

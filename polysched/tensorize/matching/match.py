@@ -36,14 +36,17 @@ from polysched.tensorize.preparing.ordering import (
 from polysched.tensorize.preparing.separating import separated
 from polysched.tensorize.proofs.contents import is_one
 from polysched.tensorize.proofs.correspondence import Correspondence, is_shared
-from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, vanishes
+from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, vanishes
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
 
 MOST_MAPPINGS = 5000   # per statement and instruction; convolutions of three dimensions have some hundred
 MATCHED_KINDS = frozenset({Kind.READ_TWICE})
-"""Kinds of contractions that are compared with programs beside one sum of products; the others are refused."""
+"""Kinds of contractions that are compared with programs beside one sum of products; the others are refused.
+
+Assignments are compared where each element is assigned once; what sums up and then replaces its result is not.
+"""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
     known = {f.statement.name for f in read}
     explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
-    if strange := intrinsic.contraction.kinds - MATCHED_KINDS:
+    if strange := intrinsic.contraction.kinds - MATCHED_KINDS - ({Kind.OVERWRITES} if overwrites(intrinsic) else set()):
         explanations += [not_handled(f.statement.name, intrinsic, strange) for f in read]
         read = ()
     for fragment in read:
@@ -172,7 +175,7 @@ def _ways(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, depen
         yield _of_halves(fragment, intrinsic, options, dependences, refused)
     if options.remainder and exact and not intrinsic.library:
         yield _of_whole(fragment, intrinsic, options, dependences, refused, list(found))
-    if exact and not any(map(_of_one_product, found)):
+    if exact and intrinsic.contraction.accumulates and not any(map(_of_one_product, found)):
         yield _of_products(fragment, intrinsic, options, dependences, refused)
 
 
@@ -312,7 +315,11 @@ def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) 
     if intrinsic.library and checker.shared:
         return (f"several iterations of {intrinsic.name} read one element of its operand {min(checker.shared)}, and "
                 "functions read arrays in place")
-    if fragment.is_box:
+    if overwrites(intrinsic) and (again := [p.name for p in fragment.loops[len(fragment.kept):]
+                                            if p.extent > 1 and p.name not in checker.written]):
+        return (f"{name} assigns each element again in every iteration of {again[0]}, and {intrinsic.name} assigns it "
+                "once")
+    if fragment.is_box or overwrites(intrinsic):   # what padding computes is not stored
         return ""
     if intrinsic.library:
         return f"{intrinsic.name} computes whole rectangles of iterations, and those of {name} have another shape"

@@ -17,6 +17,7 @@ from polysched.tensorize.proofs.ideal import ideal_text
 if TYPE_CHECKING:
     from polysched.tensorize.matching.mapping import Match
 
+MOST_EXCHANGED = 4   # operands, in 24 orders
 Images: TypeAlias = Mapping[int, list[tuple[int, tuple[int, ...]]]]   # assignment -> others, and the order of groups
 
 
@@ -51,11 +52,11 @@ def automorphisms(intrinsic: Intrinsic) -> list[tuple[dict[str, str], tuple[int,
     """Exchanges of input operands, with the exchange of groups they force, that leave the instruction as it is.
 
     Where instances share elements of an operand, only the one that exchanges nothing: groups index the same operands
-    there without being alike.
+    there without being alike.  So it is with many operands, whose exchanges are not looked through.
     """
     contraction, parts = intrinsic.contraction, groups(intrinsic)
     names = list(dict.fromkeys(e.array for e in contraction.inputs))
-    if any(is_shared(intrinsic, n) for n in (contraction.output.array, *names)):
+    if len(names) > MOST_EXCHANGED or any(is_shared(intrinsic, n) for n in (contraction.output.array, *names)):
         return [({n: n for n in names}, tuple(range(len(parts))))]
     dtypes = dict(zip(names, contraction.input_dtypes, strict=True))
     found = []
@@ -83,8 +84,8 @@ def _commutes(update: Expr, inputs: tuple[Any, ...], swap: Mapping[str, str]) ->
 
 def up_to_symmetry(found: list[Match], intrinsic: Intrinsic) -> Iterator[Match]:
     """Of every class under the instruction's automorphisms the cheapest; the count does not see layouts."""
-    symmetries = automorphisms(intrinsic)
-    if len(symmetries) == 1:
+    symmetries = automorphisms(intrinsic) if found else []
+    if len(symmetries) <= 1:
         yield from found
         return
     sources = [tuple([places.index(g) for g in range(len(places))]) for _, places in symmetries]

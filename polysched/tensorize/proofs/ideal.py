@@ -21,6 +21,15 @@ def ideal_text(update: Expr, given: Mapping[str, Expr]) -> str | None:
 
 
 @lru_cache(maxsize=512)
+def overwrites(intrinsic: Intrinsic) -> bool:
+    """Whether every element of the result is assigned once, whatever it held: a value of the inputs alone."""
+    contraction = intrinsic.contraction
+    own = str(contraction.output)
+    return not contraction.accumulates and not contraction.reductions and not any(
+        isinstance(e, Load) and e.reference == own for e in walk(contraction.update))
+
+
+@lru_cache(maxsize=512)
 def accumulates_sum(intrinsic: Intrinsic) -> bool:
     """Whether the update is the old value plus something that does not depend on it, in the width of the result.
 

@@ -15,7 +15,9 @@ IN_ASSEMBLY = {   # what the compiler has to have written
     "mma_16x16x16_u8": "m16n16k16.s32.u8.u8.s32", "mma_16x8x16": "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
     "mma_16x8x8_tf32": "m16n8k8.row.col.f32.tf32.tf32.f32", "mma_16x8x16_s8": "m16n8k16.row.col.s32.s8.s8.s32",
     "gemmini_matmul": ".insn r 0x7b, 0x3, 4", "tdpbusd": "tdpbusd", "vpdpbusd": "vpdpbusd",
-    "vpmaddwd": "vpmaddwd", "sdot_neon": "sdot",
+    "vpmaddwd": "vpmaddwd", "arm_sdot": "sdot", "vpavgb": "vpavgb", "vpmulhrsw": "vpmulhrsw", "vpopcntd": "vpopcntd",
+    "vpermb": "vpermb", "vpackssdw": "vpackssdw", "vpackuswb": "vpackuswb", "vpshufb": "vpshufb",
+    "arm_sqrdmulh_16": "sqrdmulh", "complex_f32_avx2": "vfmaddsub", "complex_i32_avx2": "vpmulld",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from polysched.cli.output import prepared, refuse_same_file
+from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.errors import OutputError
 
 

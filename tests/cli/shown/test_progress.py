@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polysched.cli import progress as module
-from polysched.cli.progress import progress
+from polysched.cli.shown import progress as module
+from polysched.cli.shown.progress import progress
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,134 @@
+"""One program against one description: what `match` says, and the C of the program computed by the instruction."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.emit_c import CSource, EmitOptions, emit
+from polysched.emit_c.alternatives.dispatch import Dispatch
+from polysched.emit_c.alternatives.instructions import preamble, with_instruction, with_shared_outside
+from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
+from polysched.fuzz.matches.pairs import Pair, description_text
+from polysched.pipeline import analysed
+from polysched.scheduling import ALGORITHMS
+from polysched.scop.scop import Scop, Storage
+from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.emission import EmissionOptions, emit_match
+from polysched.tensorize.matching.facts import Numerics
+from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.matching.match import Matches, MatchOptions, match
+from polysched.tensorize.program import tensorize
+from polysched.tensorize.registry import load_intrinsics
+from polysched.tensorize.software.surroundings import inside_loops
+from polysched.tiling import TilingOptions, tile
+
+MOST_EMITTED = 3
+STRICT = Numerics(reassociate=False, contract=False, flush=False)
+
+
+@dataclass(frozen=True)
+class Emission:
+    """The program with one statement computed by the instruction.
+
+    Parameters
+    ----------
+    mapping : the match in words.
+    preamble : what stands ahead of the function.
+    region : what stands in the place of the region.
+    """
+
+    mapping: str
+    preamble: str
+    region: str
+
+
+def load(pair: Pair, folder: Path) -> Intrinsic:
+    """The description as a user's file gives it.
+
+    Raises
+    ------
+    PolyschedError : it is refused.
+    """
+    path = folder / f"unit_{pair.seed}.py"
+    path.write_text(description_text(pair.unit))
+    return load_intrinsics(str(path))[pair.unit.function.name]
+
+
+def emissions(scop: Scop, unit: Intrinsic, pair: Pair, size: int) -> list[Emission]:
+    """The program by some of its matches, the cheapest among them.
+
+    Parameters
+    ----------
+    size : which of the pair's sizes the program has.
+
+    Raises
+    ------
+    NoIntrinsicMatchError : there is no match, or none whose statement can be taken out of its loops.
+    PolyschedError : something else is refused.
+    """
+    prepared = analysed(scop, for_instructions=True).dependences.scop
+    dependences = analyse(prepared)
+    sizes = dict(pair.programs[size].sizes)
+    numerics = STRICT if pair.strict else Numerics()
+    lanes = pair.lanes and not pair.strict
+    options = MatchOptions(numerics=numerics, partial_sums=lanes, split=lanes, remainder=lanes)
+    found = match(prepared, unit, options, sizes=sizes, dependences=dependences)
+    chosen, made, why = some_of(found, pair.seed), [], ""
+    around = _Around(scop)
+    for number, candidate in enumerate(chosen):
+        try:
+            own = dependences if candidate.fragment.scop is prepared else None
+            made.append(around.emission(candidate, own, f"by_{pair.seed}_{size}_{number}"))
+        except (IllegalScheduleError, NoIntrinsicMatchError) as refusal:
+            why = f"{refusal.problem} ({refusal.witness})"
+    if not made:
+        raise NoIntrinsicMatchError(why or "no match", where=scop.name,
+                                    witness="; ".join([*map(str, found.explanations), *found.refused[:3]])[:600])
+    return made
+
+
+def some_of(found: Matches, seed: int) -> list[Match]:
+    """The cheapest match, and some others, always the same."""
+    matches = sorted(found.with_mirrors, key=lambda m: m.cost_cycles)
+    others = random.Random(f"matches {seed}").sample(matches[1:], max(0, min(MOST_EMITTED, len(matches)) - 1))
+    return [*matches[:1], *others]
+
+
+class _Around:
+    """A program, whose ordinary code is made once, and only where something of it stays around the instruction."""
+
+    def __init__(self, scop: Scop) -> None:
+        self.scop = scop
+
+    @cached_property
+    def ordinary(self) -> CSource:
+        return _plain(self.scop)
+
+    def emission(self, candidate: Match, dependences: Dependences | None, name: str) -> Emission:
+        program = with_shared_outside(tensorize(candidate, dependences=dependences))
+        if not program.parts and not program.loops and not self.scop.parameters:
+            emitted = emit_match(candidate, name, EmissionOptions(emulated=True, parallel=False, zero=program.zero))
+            if all(self.scop.array(a).storage is Storage.ARGUMENT for a in emitted.arrays):
+                call = f"{name}({', '.join(f'(void *){self.scop.array(a).name}' for a in emitted.arrays)});"
+                return Emission(mapping=str(candidate), preamble=preamble(emitted, Dispatch()), region=call)
+        parts = [_plain(inside_loops(part, loops, candidate.fragment.sizes)) for part, loops in program.parts]
+        made = with_instruction(self.ordinary, program, parts, name=name, parallel=False, emulated=True)
+        return Emission(mapping=str(candidate), preamble=made.preamble,
+                        region="\n".join([*_declarations(self.scop), made.text]))
+
+
+def _declarations(scop: Scop) -> Iterator[str]:
+    yield from scop.source.declarations if scop.source is not None else ()
+
+
+def _plain(scop: Scop) -> CSource:
+    """The program in its own order, without threads and vectors."""
+    schedule = ALGORITHMS["original"](analysed(scop).dependences)
+    return emit(tile(schedule, TilingOptions(sizes="off", parallel=False), alone=False),
+                options=EmitOptions(openmp=False, packing=False))

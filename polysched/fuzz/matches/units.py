@@ -1,0 +1,406 @@
+"""Random descriptions of instructions, each of a kind: what a user might write, in the description language.
+
+Nothing here asks what the matcher can do: a description that it cannot represent has to be refused when it is loaded.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from polysched.fuzz.affine import Affine
+from polysched.fuzz.matches.c_tree import (
+    TYPES,
+    Assign,
+    Binary,
+    Called,
+    Choice,
+    Converted,
+    CType,
+    Declare,
+    Element,
+    Expr,
+    Function,
+    Looked,
+    Loop,
+    Node,
+    Number,
+    Unary,
+    mapped,
+    promoted,
+    type_of,
+    walk,
+)
+
+NAME = "unit"
+NARROW = ("int8_t", "uint8_t", "int16_t", "uint16_t")
+WIDE = ("int32_t", "int32_t", "int32_t", "uint32_t", "int64_t", "uint64_t")
+FLOATS = ("float", "double")
+MOST_INSTANCES = 128
+MASKS = ("1", "15", "0xff", "0xFFFF", "0xFFFFFFFF", "255u", "0x7fffffff")
+CONSTANTS = ("1", "2", "3", "5", "7", "128", "255", "1u", "2u", "3L", "0x80000000", "1000")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One description.
+
+    Parameters
+    ----------
+    kind : the family that it was drawn from.
+    enlarged : loops that programs may run further: what is computed per iteration stays the same.
+    pieces : loops that programs may run further in whole pieces only, each with the locals of one execution.
+    modes : names in `LoadMode`, per operand.
+    """
+
+    function: Function
+    kind: str
+    enlarged: frozenset[str]
+    pieces: frozenset[str]
+    modes: tuple[str, ...]
+
+
+def unit(seed: int) -> Unit:
+    """The description of this number."""
+    return _Drawer(random.Random(f"unit {seed}")).unit()
+
+
+def affine(*terms: tuple[str, int], constant: int = 0) -> Affine:
+    """Sum of the terms."""
+    total = Affine((), constant)
+    for name, factor in terms:
+        total = total.plus(Affine(((name, 1),)), factor)
+    return total
+
+
+def loops(order: Sequence[tuple[str, int]], body: tuple[Node, ...], descending: str = "") -> tuple[Node, ...]:
+    """Loops from 0 around a body, outermost first."""
+    for name, extent in reversed(order):
+        body = (Loop(name, Affine(), Affine((), extent), body, descending=name == descending),)
+    return body
+
+
+def clamp(value: Expr, low: str, high: str) -> Expr:
+    """A value cut to a range."""
+    return Choice(Binary(">", value, Number(high)), Number(high),
+                  Choice(Binary("<", value, Number(low)), Number(low), value))
+
+
+class _Drawer:
+    """Draws one description; every choice comes from the one generator of random numbers."""
+
+    def __init__(self, source: random.Random) -> None:
+        self.random = source
+        self.arrays: dict[str, str] = {}
+        self.lanes = [(n, source.choice((2, 4, 4, 8, 8, 16))) for n in ("i", "j")[:source.choice((1, 1, 1, 2))]]
+        self.sums = [("k", source.choice((2, 2, 4, 4)))]
+        while self.lanes[0][1] * self.lanes[-1][1] > MOST_INSTANCES // 2:
+            self.lanes[0] = (self.lanes[0][0], self.lanes[0][1] // 2)
+
+    def unit(self) -> Unit:
+        kinds: dict[Callable[[], tuple[tuple[Node, ...], set[str], set[str]]], tuple[str, int]] = {
+            self.constants: ("constants", 3), self.products: ("sum of products", 4),
+            self.sum_of_anything: ("sum", 4), self.narrow: ("local", 4),
+            self.window: ("window", 3), self.twice: ("operand twice", 3), self.assignment: ("assignment", 5),
+            self.update: ("update", 2), self.outputs: ("several outputs", 2), self.saturating: ("saturating", 1),
+            self.floats: ("floats", 2), self.extrema: ("maximum of maxima", 1), self.table: ("table", 1),
+            self.stages: ("stages", 2)}
+        draw = self.random.choices(list(kinds), weights=[w for _, w in kinds.values()])[0]
+        body, enlarged, pieces = draw()
+        written = {n.target.array for n in _assignments(body)}
+        order = sorted(self.arrays, key=lambda n: n not in written)
+        function = Function(NAME, tuple((n, self.arrays[n]) for n in order), body)
+        modes = tuple("DIRECT" if n in written else self.random.choice(("PACKED", "PACKED", "DIRECT")) for n in order)
+        return Unit(function, kinds[draw][0], frozenset(enlarged), frozenset(pieces), modes)
+
+    # kinds: the body, the loops that may run further, and those that may in whole pieces
+
+    def products(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        total = self.result("C", self.random.choice(WIDE))
+        a, b = self.inputs(2)
+        value = Binary("*", self.perhaps_converted(a), self.perhaps_converted(b))
+        return self.nest((Assign(total, "+=", value),)), self.all_names(), set()
+
+    def sum_of_anything(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        total = self.result("C", self.random.choice((*WIDE, *WIDE, *NARROW)))
+        value = self.value(self.inputs(self.random.choice((1, 2, 2, 2, 3))))
+        return self.nest((Assign(total, self.random.choice(("+=", "+=", "+=", "-=")), value),)), self.all_names(), set()
+
+    def constants(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """One operand and constants whose types decide what is computed."""
+        total = self.result("C", self.random.choice((*WIDE, "int64_t", "int64_t")))
+        (a,) = self.inputs(1, types=(*NARROW, *WIDE))
+        one, high = self.random.choice((("1", "31"), ("1u", "31"), ("1L", "31"), ("1L", "63"), ("1ul", "40")))
+        value: Expr = self.random.choice((
+            Binary("/", a, Number(self.random.choice(("2u", "2", "3u", "2L", "7ul")))),
+            Binary("&", a, Number(self.random.choice(("0xFFFFFFFF", "0xFFFFFFFFL", "0x7fffffff", "0xFFFF", "255u")))),
+            Binary("+", a, Number(self.random.choice(("0xFFFFFFFF", "1u", "4294967295", "0x80000000", "2147483648")))),
+            Binary("*", a, Binary("<<", Number(one), Number(high))),
+            Choice(Binary(">", a, Number(self.random.choice(("0u", "0", "0L", "1u")))), a, Number("0")),
+            Binary(">", a, Number(self.random.choice(("-1", "1u", "0xFFFFFFFF")))),
+            Binary(">>", Binary("-", Number(self.random.choice(("1u", "1", "0L"))), a), Number("1")),
+            Binary("%", a, Number(self.random.choice(("3u", "4", "5ul", "3L"))))))
+        return self.nest((Assign(total, "+=", value),)), self.all_names(), set()
+
+    def narrow(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """A sum in a local, often of fewer bits than the result's."""
+        kind = self.random.choice((*NARROW, "int16_t", "int16_t", *WIDE))
+        total = self.result("C", self.random.choice(WIDE))
+        value = self.value(self.inputs(2)) if self.random.random() < 0.5 else Binary("*", *self.inputs(2))
+        inner: tuple[Node, ...] = (Assign(Element("t"), "+=", value),)
+        summed = self.random.random() < 0.7
+        if summed:
+            inner = loops(self.sums, inner, "k" if self.random.random() < 0.15 else "")
+        else:
+            inner = tuple(_without(n, "k") for n in inner)
+        body = (Declare("t", kind, Number("0")), *inner, Assign(total, "+=", Element("t")))
+        return loops(self.lanes, body), {n for n, _ in self.lanes}, {"k"} if summed else set()
+
+    def window(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """Neighbouring results read neighbouring elements."""
+        total = self.result("C", self.random.choice(WIDE))
+        stride, dilation = self.random.choice(((1, 1), (1, 1), (1, 1), (2, 1), (1, 2), (1, -1)))
+        sliding = affine((self.lanes[0][0], stride), ("k", dilation))
+        x = Element("X", (sliding, *(affine((n, 1)) for n, _ in self.lanes[1:] if self.random.random() < 0.7)))
+        self.arrays["X"] = self.random.choice(NARROW)
+        leaves: list[Expr] = [x]
+        if self.random.random() < 0.85:
+            self.arrays["W"] = self.random.choice(NARROW)
+            own = [affine(("k", 1)), *(affine((n, 1)) for n, _ in self.lanes[1:])]
+            leaves.append(Element("W", tuple(own)))
+        value = Binary("*", *leaves) if len(leaves) == 2 and self.random.random() < 0.7 else self.value(leaves)
+        return self.nest((Assign(total, "+=", value),)), self.all_names(), set()
+
+    def twice(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """One operand, two of its elements: a symmetric product, neighbours, even and odd elements."""
+        self.arrays["A"] = self.random.choice(NARROW)
+        first = self.lanes[0][0]
+        draw = self.random.random()
+        if draw < 0.4 and len(self.lanes) == 2:
+            self.lanes[1] = (self.lanes[1][0], self.lanes[0][1] if self.random.random() < 0.7 else self.lanes[1][1])
+            left, right = (Element("A", (affine((n, 1)), affine(("k", 1)))) for n, _ in self.lanes)
+        elif draw < 0.7:
+            left, right = (Element("A", (affine((first, 2), constant=c),)) for c in (0, 1))
+        elif draw < 0.85:
+            left, right = (Element("A", (affine((first, 1), constant=c),)) for c in (0, 1))
+        else:
+            left = right = Element("A", (affine((first, 1)), affine(("k", 1))))
+        value = Binary("*", left, right) if self.random.random() < 0.6 else self.value([left, right])
+        total = self.result("C", self.random.choice(WIDE))
+        used = {n for e in (left, right) for s in e.subscripts for n in s.names()}
+        self.lanes = [x for x in self.lanes if x[0] in used]
+        total = Element("C", tuple(affine((n, 1)) for n, _ in self.lanes))
+        order = [*self.lanes, *(s for s in self.sums if s[0] in used)]
+        op = self.random.choice(("+=", "+=", "=")) if "k" not in used else "+="
+        return loops(order, (Assign(total, op, value),)), {n for n, _ in order}, set()
+
+    def assignment(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        target = self.result("O", self.random.choice((*NARROW, *NARROW, *WIDE)))
+        leaves = self.inputs(self.random.choice((1, 2, 2, 2, 3)), reduced=False)
+        value = self.random.choice((self.average, self.value, self.value, self.high_product, self.clamped))(leaves)
+        if self.random.random() < 0.4:
+            value = Converted(self.arrays["O"], value)
+        return loops(self.lanes, (Assign(target, "=", value),)), {n for n, _ in self.lanes}, set()
+
+    def update(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """A new value of each element that is no sum: a maximum, a shift, a mask."""
+        own = self.result("C", self.random.choice((*NARROW, "int32_t", "int32_t", "uint32_t")))
+        (a,) = self.inputs(1, reduced=False)
+        other = self.value([a]) if self.random.random() < 0.4 else a
+        value: Expr = self.random.choice((
+            Choice(Binary(">", own, other), own, other), Choice(Binary("<", own, other), own, other),
+            Binary(self.random.choice(("&", "|", "^")), own, other), Binary("-", other, own),
+            Binary("+", Binary(">>", own, Number("1")), other), Binary("*", own, other)))
+        return loops(self.lanes, (Assign(own, "=", value),)), {n for n, _ in self.lanes}, set()
+
+    def outputs(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """Sum and difference, minimum and maximum, both parts of a complex product."""
+        kind = self.random.choice((*WIDE, *NARROW))
+        first, second = self.result("C", kind), self.result("D", kind)
+        a, b = self.inputs(2, reduced=False)
+        test = Binary(">", a, b)
+        left, right = self.random.choice((
+            (Binary("+", a, b), Binary("-", a, b)), (Choice(test, a, b), Choice(test, b, a)),
+            (Binary("*", a, b), Binary("+", a, b)), (self.value([a, b]), self.value([b, a]))))
+        op = self.random.choice(("=", "=", "+="))
+        body = (Assign(first, op, left), Assign(second, op, right))
+        return loops(self.lanes, body), {n for n, _ in self.lanes}, set()
+
+    def saturating(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        bits = self.random.choice((16, 32))
+        own = self.result("C", f"int{bits}_t")
+        a, b = self.inputs(2, reduced=False)
+        wide = "int64_t" if bits == 32 else "int32_t"
+        value = Called(f"sat_i{bits}", (Binary("+", Converted(wide, own), Binary("*", a, b)),))
+        return loops(self.lanes, (Assign(own, "=", value),)), {n for n, _ in self.lanes}, set()
+
+    def floats(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        kind = self.random.choice(FLOATS)
+        total = self.result("C", kind)
+        a, b = self.inputs(2, types=(kind,) if self.random.random() < 0.7 else (*FLOATS, "float", "int16_t", "int32_t"))
+        all_float = {self.arrays[n] for n in ("A", "B", "C")} == {"float"}
+        if all_float and self.random.random() < 0.3:
+            return self.nest((Assign(total, "=", Called("fma_f32", (a, b, total))),)), self.all_names(), set()
+        value: Expr = Binary("*", a, b)
+        if self.random.random() < 0.4:
+            value = self.random.choice((Binary("-", a, b), Choice(Binary(">", a, b), a, b),
+                                        Binary("*", value, Number("0.5f")), Converted("float", value)))
+        return self.nest((Assign(total, "+=", value),)), self.all_names(), set()
+
+    def extrema(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """A maximum of maxima, as pooling has it."""
+        name, extent = self.lanes[0]
+        self.lanes = [(name, min(extent, 8))]
+        kind = self.random.choice((*NARROW, "int32_t"))
+        self.arrays |= {"O": kind, "A": kind}
+        reach = self.random.choice((2, 3, 4, 4))
+        leaves: list[Expr] = [Element("A", (affine((name, reach), constant=c),)) for c in range(reach)]
+        op = self.random.choice((">", "<"))
+        while len(leaves) > 1:
+            a, b, *rest = leaves
+            leaves = [*rest, Choice(Binary(op, a, b), a, b)]
+        return loops(self.lanes, (Assign(Element("O", (affine((name, 1)),)), "=", leaves[0]),)), {name}, set()
+
+    def table(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """Data chooses the element of another operand."""
+        extent = self.random.choice((4, 8, 16))
+        target = self.result("O", self.random.choice((*NARROW, "int32_t")))
+        (a,) = self.inputs(1, reduced=False, types=("uint8_t", "int8_t", "uint16_t"))
+        self.arrays["T"] = self.random.choice((*NARROW, "int32_t"))
+        value: Expr = Looked("T", Binary("&", a, Number(str(extent - 1))), extent)
+        if self.random.random() < 0.3:
+            value = Binary("+", value, a)
+        return loops(self.lanes, (Assign(target, self.random.choice(("=", "=", "+=")), value),)), \
+            {n for n, _ in self.lanes}, set()
+
+    def stages(self) -> tuple[tuple[Node, ...], set[str], set[str]]:
+        """A sum from a bias, with something done to it at the end."""
+        target = self.result("O", self.random.choice(("int32_t", "int32_t", "uint8_t", "int8_t", "int16_t")))
+        a, b = self.inputs(2)
+        self.arrays["bias"] = self.random.choice(("int32_t", "int16_t"))
+        start: Expr = Element("bias", tuple(affine((n, 1)) for n, _ in self.lanes[-1:]))
+        if self.random.random() < 0.25:
+            start = Number("0")
+            del self.arrays["bias"]
+        t = Element("t")
+        last = self.random.choice((
+            Choice(Binary(">", t, Number("0")), t, Number("0")), Binary(">>", t, Number("3")),
+            clamp(t, "-128", "127"),
+            Called("sat_i16", (t,)), Binary("*", t, Number("3"))))
+        body = (Declare("t", "int32_t", start), *loops(self.sums, (Assign(t, "+=", Binary("*", a, b)),)),
+                Assign(target, "=", last))
+        return loops(self.lanes, body), {n for n, _ in self.lanes}, set()
+
+    # parts
+
+    def all_names(self) -> set[str]:
+        return {n for n, _ in (*self.lanes, *self.sums)}
+
+    def types(self) -> dict[str, CType]:
+        return {n: TYPES[t] for n, t in self.arrays.items()}
+
+    def nest(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """All loops around a body; those that it does not use are left out."""
+        used = _names(body)
+        order = [x for x in (*self.lanes, *self.sums) if x[0] in used]
+        self.lanes, self.sums = [x for x in self.lanes if x in order], [x for x in self.sums if x in order]
+        return loops(order, body, self.random.choice(order)[0] if self.random.random() < 0.08 else "")
+
+    def result(self, name: str, ctype: str) -> Element:
+        self.arrays[name] = ctype
+        return Element(name, tuple(affine((n, 1)) for n, _ in self.lanes))
+
+    def inputs(self, count: int, *, reduced: bool = True, types: Sequence[str] = ()) -> list[Expr]:
+        """Elements of so many operands; together they know every loop."""
+        known = [n for n, _ in (*self.lanes, *(self.sums if reduced else ()))]
+        found: list[Expr] = []
+        for at, name in enumerate(("A", "B", "W")[:count]):
+            self.arrays[name] = self.random.choice(types or (*NARROW, *NARROW, *WIDE[2:]))
+            own = [n for n in known if self.random.random() < (0.8 if len(known) > 1 or at == 0 else 0.75)]
+            if at == 0:
+                own = own or known[:1]
+            if reduced and at < 2 and "k" not in own:
+                own.append("k")
+            if at == count - 1:
+                missing = [n for n in known if n not in own and n not in _names(found)]
+                own += missing
+            subscripts = [affine((n, 1)) for n in own] or [Affine()]
+            if self.random.random() < 0.06:
+                subscripts.insert(self.random.randrange(len(subscripts) + 1), Affine((), self.random.choice((0, 1))))
+            found.append(Element(name, tuple(subscripts)))
+        return found
+
+    def perhaps_converted(self, e: Expr) -> Expr:
+        return Converted(self.random.choice((*NARROW, *WIDE)), e) if self.random.random() < 0.3 else e
+
+    def value(self, leaves: list[Expr]) -> Expr:
+        """An expression of all leaves."""
+        parts = [self.dressed(e) if self.random.random() < 0.35 else e for e in leaves]
+        while len(parts) > 1:
+            a, b, *rest = parts
+            parts = [self.joined(a, b), *rest]
+        return self.dressed(parts[0]) if self.random.random() < 0.4 else parts[0]
+
+    def joined(self, a: Expr, b: Expr) -> Expr:
+        test = Binary(self.random.choice((">", "<", ">=", "<=")), a, b)
+        return self.random.choice((
+            Binary("*", a, b), Binary("*", a, b), Binary("*", a, b), Binary("+", a, b), Binary("-", a, b),
+            Binary(self.random.choice(("&", "|", "^")), a, b), Choice(test, a, b),
+            Choice(Binary(">", a, b), Binary("-", a, b), Binary("-", b, a)), test, Choice(test, a, Number("0"))))
+
+    def dressed(self, e: Expr) -> Expr:
+        """One operation with a constant, or a conversion."""
+        width = promoted(type_of(e, self.types())).bits
+        return self.random.choice((
+            Converted(self.random.choice((*NARROW, *NARROW, *WIDE)), e), Converted(self.random.choice(NARROW), e),
+            Binary("+", e, self.number()), Binary("-", e, self.number()), Binary("*", e, self.number()),
+            Binary("/", e, Number(self.random.choice(("2", "2u", "3", "4", "2L", "4u", "3u")))),
+            Binary("%", e, Number(self.random.choice(("4", "4u", "3", "8")))),
+            Binary("&", e, Number(self.random.choice(MASKS))),
+            Binary(">>", e, Number(str(self.random.randrange(1, min(width, 9))))),
+            Binary("<<", e, Number(str(self.random.choice((1, 2, 4, width - 1))))), Unary("-", e), Unary("~", e),
+            Choice(Binary(">", e, Number("100")), Number("100"), e)))
+
+    def number(self) -> Number:
+        return Number(self.random.choice(CONSTANTS))
+
+    def average(self, leaves: list[Expr]) -> Expr:
+        total = leaves[0]
+        for other in leaves[1:]:
+            total = Binary("+", total, other)
+        rounded = Binary("+", total, Number("1")) if self.random.random() < 0.7 else total
+        return Binary(">>", rounded, Number(str(self.random.choice((1, 1, 2)))))
+
+    def high_product(self, leaves: list[Expr]) -> Expr:
+        """The upper bits of a product, rounded."""
+        product: Expr = leaves[0]
+        for other in leaves[1:]:
+            product = Binary("*", Converted("int32_t", product), other)
+        shift = self.random.choice((7, 14, 15))
+        return Binary(">>", Binary("+", product, Number(str(1 << (shift - 1)))), Number(str(shift)))
+
+    def clamped(self, leaves: list[Expr]) -> Expr:
+        value = self.value(leaves[:2])
+        return clamp(value, *self.random.choice((("-128", "127"), ("0", "255"), ("-32768", "32767"))))
+
+
+def _assignments(nodes: tuple[Node, ...]) -> list[Assign]:
+    found: list[Assign] = []
+    for node in nodes:
+        if isinstance(node, Loop):
+            found += _assignments(node.body)
+        elif isinstance(node, Assign) and node.target.subscripts:
+            found.append(node)
+    return found
+
+
+def _names(trees: object) -> set[str]:
+    return {n for e in walk(tuple(trees) if isinstance(trees, list) else trees) if isinstance(e, Element)
+            for s in e.subscripts for n in s.names()}
+
+
+def _without(node: Node, name: str) -> Node:
+    """The node with an iterator at 0."""
+    return mapped(node, lambda e: Element(e.array, tuple(s.with_value(name, Affine()) for s in e.subscripts))
+                  if isinstance(e, Element) else e)

@@ -1,0 +1,70 @@
+"""The child process that compares several codes of one statement with the original and times those that are right.
+
+Started by `measure.isolation.run_isolated` as `python -m polysched.measure.bit_for_bit.race_run REQUEST REPORTS`; the
+request is made by `bit_for_bit.race`.  Rounds alternate between all codes, and each begins with another one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from typing import Any
+
+from polysched.measure.bit_for_bit.check_run import Check, judge
+from polysched.measure.processes.child_side import Reporter, start
+
+
+class Racer(Check):
+    """A check whose code is timed, too."""
+
+    def __init__(self, item: dict[str, Any], original: ctypes.CDLL, replaced: ctypes.CDLL) -> None:
+        super().__init__(item, original, replaced)
+        self.timed = getattr(replaced, f"timed_{item['entry']}")
+        self.timed.restype = ctypes.c_double
+
+    def share(self, other: Racer, trial: int) -> None:
+        """Work on the memory of another racer, so that none has the better pages; constant arrays are packed."""
+        self.arrays, self.pristine = other.arrays, other.pristine
+        self.fill(trial)
+        self.restore()
+        self.functions["prepare"](*self.passed())
+
+    def seconds(self) -> float:
+        """Of one call."""
+        return float(self.timed(*self.passed()))
+
+
+def race(request: dict[str, Any], reporter: Reporter) -> None:
+    """Compare every code, then time those that are right in alternation."""
+    reporter.phase("loading the compiled code")
+    original, replaced = ctypes.CDLL(request["original"]), ctypes.CDLL(request["replaced"])
+    right: list[Racer] = []
+    for item in request["checks"]:
+        reporter.report(entry=item["entry"])
+        racer = Racer(item, original, replaced)
+        if judge(racer, reporter):
+            right.append(racer)
+            racer.share(right[0], request["quiet"])
+    for number in range(request["rounds"]):
+        for position in range(len(right)):
+            racer = right[(position + number) % len(right)]
+            reporter.report(entry=racer.item["entry"], phase=f"timing the code {racer.item['entry']}")
+            racer.restore()
+            reporter.report(timed=racer.item["entry"], seconds=racer.seconds())
+
+
+def main() -> None:
+    """Run the race; every step is reported."""
+    request, reporter = start(sys.argv)
+    try:
+        race(request, reporter)
+    except MemoryError:
+        reporter.report(end="memory")
+        return
+    reporter.report(end="finished")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""What is drawn: descriptions of every kind, programs in other words that compute the same, near misses that differ."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polysched.fuzz.matches.attempt import Emission
+from polysched.fuzz.matches.c_tree import TYPES, Assign, Element, Expr, Function, Looked, Number, type_of, walk
+from polysched.fuzz.matches.harness import Version, compared
+from polysched.fuzz.matches.near_misses import MISSES, missed
+from polysched.fuzz.matches.pairs import HEAD, NEAR_MISS, SAME, Pair, description_text, pair
+from polysched.fuzz.matches.units import unit
+from polysched.fuzz.matches.words import WORDS, embedded, keeps_tables, with_values
+from polysched.target import find_compiler
+
+IN_PLACE = ("expression", "scalar", "update spelled out", "sum split", "unrolled", "downward", "loop moved",
+            "loops interchanged", "distributed", "local dropped", "local folded", "types respelled")
+"""Rewrites after which the parameters are as before."""
+
+
+def test_a_number_gives_one_pair_and_every_kind_is_drawn() -> None:
+    pairs = [pair(seed) for seed in range(1600)]
+    assert pair(123) == pairs[123]
+    kinds = Counter(p.unit.kind for p in pairs)
+    assert len(kinds) == 14
+    assert min(kinds.values()) > 20, kinds
+    assert 0.35 < sum(p.relation == SAME for p in pairs) / len(pairs) < 0.55
+    assert {w for p in pairs for w in p.words} == set(WORDS)
+    assert {p.miss for p in pairs} - {""} == set(MISSES)
+    assert all(bool(p.miss) == (p.relation == NEAR_MISS) for p in pairs)
+
+
+def test_descriptions_are_drawn_with_all_that_a_user_writes() -> None:
+    texts = [unit(seed).function.text(region=False) for seed in range(400)]
+    for written in ("int16_t t = 0", "sat_i16(", "fma_f32(", "T[", "2 * i + 1]", ">> 1", "0xFFFFFFFF", "2u", "3L",
+                    ">= 0; k--", "X[i + k]", "(uint8_t)", "= bias["):
+        assert any(written in text for text in texts), written
+    used = {t for seed in range(400) for _, t in unit(seed).function.arrays}
+    assert used == set(TYPES)
+
+
+def typed(functions: list[Function]) -> str:
+    """A C program that prints the type of every expression of the functions, as gcc sees it."""
+    cases = ", ".join(f"{t}: \"{t}\"" for t in TYPES)
+    lines = [HEAD.replace("#include <math.h>", "#include <math.h>\n#include <stdio.h>"),
+             "static int16_t sat_i16(int32_t x) { return x; }\nstatic int32_t sat_i32(int64_t x) { return x; }\n"
+             "static float fma_f32(float a, float b, float c) { return a; }\n",
+             f"#define TYPE(e) _Generic((e), {cases}, default: \"none\")\n"]
+    for at, f in enumerate(functions):
+        body = f.text(f"f{at}", region=False)
+        places = [e for e in walk(f.body) if isinstance(e, Expr) and not (isinstance(e, Element) and not e.subscripts)]
+        inner = "".join(f'    puts(TYPE({f.word(e)}));\n' for e in places)
+        names = sorted({n for e in walk(f.body) if isinstance(e, Element) for s in e.subscripts for n in s.names()})
+        variables = "".join(f"    int {n} = 0;\n" for n in names)
+        types = f.types
+        variables += "".join(f"    {t.name} {n};\n" for n, t in types.items() if n not in dict(f.arrays))
+        lines.append(body[:body.index("{")] + "{\n" + variables + inner + "}\n")
+    calls = "".join(f"    f{at}({', '.join('0' for _ in f.arrays)});\n" for at, f in enumerate(functions))
+    return "".join([*lines, "int main(void)\n{\n", calls, "    return 0;\n}\n"])
+
+
+def test_types_are_those_that_gcc_finds(tmp_path: Path) -> None:
+    functions = [unit(seed).function for seed in range(120)]
+    (tmp_path / "types.c").write_text(typed(functions))
+    done = find_compiler().run(["-w", str(tmp_path / "types.c"), "-o", str(tmp_path / "types")])
+    assert done.returncode == 0, done.stderr
+    found = subprocess.run([str(tmp_path / "types")], capture_output=True, text=True, check=True).stdout.split()
+    own = [type_of(e, f.types).name for f in functions for e in walk(f.body)
+           if isinstance(e, Expr) and not (isinstance(e, Element) and not e.subscripts)]
+    assert found == own
+
+
+@pytest.mark.parametrize("word", IN_PLACE)
+def test_a_rewrite_keeps_the_function(word: str, tmp_path: Path) -> None:
+    versions = []
+    for seed in range(300):
+        source = random.Random(f"{word} {seed}")
+        function, sizes = embedded(source, unit(seed))
+        if any(t.is_float for t in function.types.values()) or "sat_" in function.text() or len(versions) == 25:
+            continue
+        new = WORDS[word][0](source, function)
+        if new is None or new == function or not keeps_tables(new):
+            continue
+        old, new = (with_values(f, sizes[0], symbolic=False) for f in (function, new))
+        own = Pair(seed, unit(seed), SAME, (word,), "", (old, old))
+        region = "\n".join(replace(new, name="f").lines(new.body, 1))
+        versions.append(Version(own, 0, 0, Emission(mapping=word, preamble="", region=region)))
+    assert len(versions) > 3
+    found = compared(versions, tmp_path, find_compiler())
+    assert set(found.values()) == {""}, found
+
+
+def test_a_near_miss_changes_one_thing() -> None:
+    changed = 0
+    for seed in range(200):
+        function, _ = embedded(random.Random(seed), unit(seed))
+        new, _ = missed(random.Random(seed), function)
+        changed += new.text() != function.text()
+        assert keeps_tables(new)
+        assert [n for n, _ in new.arrays] == [n for n, _ in function.arrays]
+    assert changed == 200
+
+
+def test_tables_are_read_inside() -> None:
+    tables = [p for p in map(pair, range(3000)) if any(isinstance(e, Looked) for e in walk(p.unit.function.body))]
+    assert len(tables) > 20
+    assert all(keeps_tables(program) for p in tables for program in p.programs)
+
+
+def test_a_description_is_a_users_file() -> None:
+    own = unit(3)
+    values: dict[str, object] = {}
+    exec(compile(description_text(own), "unit.py", "exec"), values)
+    assert own.function.text(region=False) in getattr(values["unit"], "semantics")  # noqa: B009
+
+
+def test_numbers_and_assignments_are_values() -> None:
+    assert Number("0xFFu").value == 255
+    assert Number("0xFFu").suffix == "u"
+    assert Assign(Element("t"), "=", Number("1")) == Assign(Element("t"), "=", Number("1"))
