@@ -68,6 +68,12 @@ def test_ranges_can_make_functions_equal() -> None:
     assert same_function(left, right, ranges={"x[0]": (0, 255)}).verdict is Verdict.EQUAL
 
 
+def test_ranges_may_be_those_of_64_bits() -> None:
+    left, right = expression("$x & 255"), expression("$x & 127")
+    whole = {"x[0]": (-(1 << 63), (1 << 63) - 1)}
+    assert same_function(left, right, ranges=whole).verdict is Verdict.DIFFERENT
+
+
 def test_floats_are_equal_only_up_to_rounding() -> None:
     outcome = same_function(expression("($f + $g) * $f"), expression("$f * $f + $g * $f"))
     assert outcome.verdict is Verdict.EQUAL

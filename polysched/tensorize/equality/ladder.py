@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -126,7 +127,7 @@ def _inputs(*expressions: Expr) -> dict[str, DType]:
 
 
 def _bits(dtype: DType, known: tuple[int, int] | None) -> float:
-    return float(np.log2(known[1] - known[0] + 1)) if known else float(dtype.bits)
+    return math.log2(known[1] - known[0] + 1) if known else float(dtype.bits)
 
 
 def _exhaustive(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> Outcome:
