@@ -12,7 +12,7 @@ import pytest
 
 from polysched.pipeline import analysed
 from polysched.scop import from_c_text
-from polysched.scop.body import Assign, walk
+from polysched.scop.body import Assign, Select, walk
 from polysched.scop.interpreter import execute
 from polysched.scop.scop import Scop
 from polysched.tensorize import find_intrinsic, match
@@ -266,6 +266,17 @@ def test_a_guard_that_keeps_reads_inside_an_array_stays() -> None:
     text = ROWS + REDUCED + f"if (A[i][k]) {SUM}"
     scop = program(f"int32_t C[{M}][{N}], uint8_t A[{M}][{K}], int8_t (*B)[{N}]", text)
     assert match(canonical(scop), find_intrinsic("vpdpbusd")).count == 0
+
+
+def test_what_a_position_keeps_from_being_read_stays_unread() -> None:
+    """Without the choice row -1 of A would be read, which the access relation does not know."""
+    choice = "(i != 0 && B[k][j] != 0) ? i * A[i - 1][k] * B[k][j] : 0"
+    scop = program(BYTES, ROWS + REDUCED + f"C[i][j] += {choice};")
+    made = canonical(scop)
+    assert any(isinstance(e, Select) for s in made.statements for b in s.body if isinstance(b, Assign)
+               for e in walk(b.value))
+    arrays = filled(scop, 0)
+    assert_same(after(scop, arrays), after(made, arrays))
 
 
 def test_a_program_in_plain_words_stays_as_it_is() -> None:
