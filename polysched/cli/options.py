@@ -119,8 +119,9 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
 def add_instructions(parser: argparse.ArgumentParser) -> None:
     """Which instructions may compute statements."""
     group = parser.add_argument_group("instructions")
-    group.add_argument("--intrinsic", metavar="NAME|auto", help="compute statements by a described instruction, or by "
-                       "the best that this machine executes; --size makes the code for one size")
+    group.add_argument("--intrinsic", metavar="NAME|auto|none", help="compute statements by a described instruction, "
+                       "or by the best that this machine executes; --size makes the code for one size (default: where "
+                       "the model finds it faster, the best that changes no bit of a result)")
     group.add_argument("--measure-plans", action="store_true",
                        help="with --intrinsic: of the models' register blocks and tiles take those that run fastest "
                             "on this machine")
@@ -318,10 +319,16 @@ def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:
 
 
 def tensorize_options(arguments: argparse.Namespace) -> TensorizeOptions | None:
-    """The choice of instructions from the command line's; None without `--intrinsic`."""
-    from polysched.tensorize.decision import TensorizeOptions
-    if getattr(arguments, "intrinsic", None) is None:
+    """The choice of instructions from the command line's; None with `--intrinsic none`."""
+    from dataclasses import replace
+
+    from polysched.tensorize.decision import BY_DEFAULT, NONE, TensorizeOptions
+    wanted = getattr(arguments, "intrinsic", None)
+    if wanted == NONE:
         return None
+    if wanted is None:
+        return replace(BY_DEFAULT, sizes=dict(getattr(arguments, "size", ())),
+                       files=tuple(getattr(arguments, "intrinsics", ())))
     return TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics),
                             measure=arguments.measure_plans, sizes=dict(arguments.size),
                             numerics=numerics(arguments.allow))

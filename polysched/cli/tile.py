@@ -115,7 +115,7 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
     shown.step(f"reading {arguments.source}")
     scops = read_regions(arguments)
     sizes = known_sizes(arguments.size, scops, arguments.source)
-    options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments))
+    options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments) if arguments.intrinsic else None)
     check_packed(options, scops)
     tiling = replace(options.tiling_options(), parameters=sizes)
     instructions: list[str] = []

@@ -62,12 +62,16 @@ class Version:
     tolerance: float = 0.0
 
 
+_ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)\s*")
+
+
 def batch_text(versions: Sequence[Version]) -> str:
     """One C file with every version; what a version defines for itself gets a name of its own."""
     parts = ["#pragma GCC visibility push(default)", recorder(max((v.traced for v in versions), default=0))]
     for version in versions:
         macros = dict.fromkeys(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", version.text, re.MULTILINE))
-        own = dict.fromkeys(re.findall(r"^static\b[^;{=(]*?\b(\w+)(?:\(|;| =)", version.text, re.MULTILINE))
+        plain = _ATTRIBUTE.sub("", version.text)
+        own = dict.fromkeys(re.findall(r"^static\b[^;{=(]*?\b(\w+)(?:\(|;| =)", plain, re.MULTILINE))
         renamed = {version.function: version.label} | {name: f"{version.label}__{name}" for name in own}
         parts += [*(f"#define {name} {label}" for name, label in renamed.items()), version.text.rstrip("\n"),
                   *(f"#undef {name}" for name in (*renamed, *macros))]

@@ -55,6 +55,8 @@ def _kinds() -> dict[str, tuple[str, tuple[str, ...], bool, bool]]:
     found = {}
     for name in BY_NAME:
         contracted = INTRINSICS[name].contraction
+        if contracted.kinds:   # what the drawn programs compute are sums
+            continue
         found[name] = (contracted.output_dtype.name, tuple(sorted(d.name for d in contracted.input_dtypes)),
                        contracted.finish is not None, multiplies(INTRINSICS[name]))
     return found

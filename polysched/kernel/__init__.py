@@ -26,7 +26,7 @@ from polysched.kernel.decorated import FallbackWarning, Kernel, SharedMemoryErro
 from polysched.kernel.timing import KernelTiming
 from polysched.pipeline.options import PipelineOptions
 from polysched.target.build_cache import cache_folder
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.decision import NONE, TensorizeOptions
 
 __all__ = ["Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming", "SharedMemoryError", "cache_folder", "kernel"]
 
@@ -50,7 +50,9 @@ def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOp
     options : of the pipeline: scheduler, tile sizes, threads, compiler.
     fallback : run as plain Python what cannot be a kernel, and report it.
     intrinsics : the name of a described instruction that may compute statements, or `auto` for the best that this
-        machine executes; the code is then made for the sizes of each call. The same as `options.tensorize`.
+        machine executes; the code is then made for the sizes of each call. `none` for no instruction. By default
+        those that change no bit of a result, where the model finds them faster, in code for all sizes. The same as
+        `options.tensorize`.
     safe : run what is fastest for sizes of about these: the transformed code, the loops as written, or the Python
         function. The first call of such sizes measures them on copies of its arguments. The same as `options.safe`.
 
@@ -58,7 +60,9 @@ def kernel(function: Callable[..., Any] | None = None, /, *, options: PipelineOp
     ------
     UsageError : there is no such instruction.
     """
-    if intrinsics is not None:
+    if intrinsics == NONE:
+        options = replace(options or PipelineOptions(), tensorize=None)
+    elif intrinsics is not None:
         wanted = TensorizeOptions(intrinsic=intrinsics)
         wanted.considered()
         options = replace(options or PipelineOptions(), tensorize=wanted)

@@ -25,6 +25,7 @@ from polysched.scop.python_frontend.environment import outer_names
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType, argument_types, bound_arguments
 from polysched.scop.python_frontend.source import FunctionSource, read_source
 from polysched.scop.scop import Scop
+from polysched.tensorize.decision import DEFAULT
 
 logger = logging.getLogger(__name__)
 
@@ -186,7 +187,7 @@ class Kernel:
     def _with_sizes(self, found: Specialisation, sizes: Mapping[str, int]) -> Specialisation:
         """A specialisation for these sizes only, which code around an instruction is made for."""
         wanted = self.options.tensorize
-        if wanted is None:
+        if wanted is None or wanted.intrinsic == DEFAULT:   # that is one code for all sizes
             return found
         with self._lock:
             key = (id(found.python), tuple(sizes.items()))

@@ -65,7 +65,8 @@ class Specialisation:
     @cached_property
     def as_written(self) -> Specialisation:
         """The same function with its loops as they are written, on one thread."""
-        plain = PipelineOptions(scheduler="original", tile="off", parallel=False, expand=False, cc=self.options.cc)
+        plain = PipelineOptions(scheduler="original", tile="off", parallel=False, expand=False, cc=self.options.cc,
+                                tensorize=None)
         return Specialisation(self.python, plain, {**self.key_parts, "options": "as written"}, self.types, self.same)
 
     @cached_property

@@ -8,8 +8,9 @@ from typing import Literal
 from polysched.emit_c import EmitOptions
 from polysched.errors import UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
+from polysched.scop.scop import Scop
 from polysched.target import Target, host
-from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.decision import BY_DEFAULT, DEFAULT, TensorizeOptions, may_gain
 from polysched.tiling import TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
@@ -58,7 +59,8 @@ class PipelineOptions:
     pure : functions that only compute with their arguments.
     include_dirs, defines : the preprocessor's `-I` and `-D`.
     cc : the compiler that preprocesses; None finds one.
-    tensorize : which instructions may compute statements; None for none.
+    tensorize : which instructions may compute statements; None for none. By default those whose results are equal bit
+        for bit, where the model finds them faster and no schedule or tiles are chosen by hand.
     verify_passes : check the invariants of the loop IR behind every pass; a broken one is an error.
     verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
         `auto` where no verdict on the same code was kept, `always`, or `never`.
@@ -92,7 +94,7 @@ class PipelineOptions:
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     cc: str | None = None
-    tensorize: TensorizeOptions | None = None
+    tensorize: TensorizeOptions | None = BY_DEFAULT
     verify_passes: bool = False
     verify_instructions: Literal["auto", "always", "never"] = "auto"
 
@@ -125,9 +127,17 @@ class PipelineOptions:
         """Whether assumptions are tested at run time."""
         return self.autodetect if self.guard is None else self.guard
 
+    def instructions_for(self, scop: Scop) -> TensorizeOptions | None:
+        """Which instructions may compute statements of a program; None where it is not to be looked at."""
+        if self.tensorize is None or self.tensorize.intrinsic != DEFAULT:
+            return self.tensorize
+        by_hand = self.strategy is not None or self.scheduler == "original" or self.tile != "auto" or self._by_hand()
+        return None if by_hand or not self.target().vector_bits or not may_gain(scop) else self.tensorize
+
     def collapses_for(self) -> int:
         """Bytes of the vectors for which loops over short rows are collapsed; 0 where loops are chosen by hand."""
-        by_hand = self.tile != "auto" or self._by_hand() or self.strategy or self.tensorize
+        by_hand = self.tile != "auto" or self._by_hand() or self.strategy or (
+            self.tensorize is not None and self.tensorize.intrinsic != DEFAULT)
         return self.target().vector_bits // 8 if self.collapse and not by_hand else 0
 
     def row_loss(self, vectors: int) -> float:

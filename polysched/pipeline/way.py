@@ -14,15 +14,17 @@ from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guar
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.scalar_code.work import loops_in_lanes
+from polysched.errors import PolyschedError
 from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
-from polysched.pipeline.verified_replacements import verdict_on
+from polysched.pipeline.verified_replacements import verdict_on, verdict_on_calls
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
-from polysched.tensorize.decision import AUTO, Decision, decide
+from polysched.tensorize.decision import DEFAULT, Decision, decide
+from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
@@ -56,7 +58,7 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
         source = _emitted(expansion.dependences, options, seconds)
     expansion, source = _with_values(scop, expansion, source, options, seconds, but=kept)
     reasons: tuple[str, ...] = ()
-    if options.tensorize is not None:
+    if options.instructions_for(scop) is not None:
         source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(analysed(
             scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
             for_instructions=True, known=expansion.given).dependences.scop, source, options))
@@ -110,12 +112,17 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     outside : loops around the region, which are parameters in `source`.
     """
     assert options.tensorize is not None
-    function = options.tensorize.function()
+    function = options.tensorize.function() or options.tensorize.unit()
     if function is not None:
         return _with_calls(scop, source, function, options)
-    decision = _verified(scop, options, outside)
-    if decision.program is None:
-        return source, decision.reasons
+    try:
+        decision = _verified(scop, options, outside)
+    except PolyschedError as error:
+        if options.tensorize.intrinsic != DEFAULT:
+            raise
+        return source, (f"no instruction: {error.problem}",)   # what nobody asked for refuses no program
+    if decision.program is None:   # what nobody asked for needs no reasons
+        return source, () if options.tensorize.intrinsic == DEFAULT else decision.reasons
     parts: list[CSource] = []
     reasons = list(decision.reasons)
     program = with_shared_outside(decision.program)
@@ -152,7 +159,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
             verdict = verdict_on(decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc,
                                  again=options.verify_instructions == "always")
             if not verdict.outcome.equal:
-                if wanted.intrinsic != AUTO:
+                if not wanted.by_model:
                     raise verdict.refusal()
                 wrong[verdict.statement, verdict.instruction] = str(verdict)
                 continue
@@ -160,7 +167,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
         return replace(decision, reasons=(*wrong.values(), *decision.reasons))
 
 
-def _with_calls(scop: Scop, source: CSource, function: LibraryFunction,
+def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrinsic,
                 options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
     """The region with the statements that a described function computes as calls of it, and the reasons in words."""
     assert options.tensorize is not None
@@ -169,6 +176,12 @@ def _with_calls(scop: Scop, source: CSource, function: LibraryFunction,
         return source, decision.reasons
     parts: list[CSource] = []
     reasons = list(decision.reasons)
+    if options.verify_instructions != "never":
+        verdict = verdict_on_calls(decision.program, options.tensorize.sizes, cc=options.cc,
+                                   again=options.verify_instructions == "always")
+        if not verdict.outcome.equal:
+            raise verdict.refusal()
+        reasons.append(f"verified: {verdict}")
     for part in decision.program.parts:
         dependences = analysed(part, expand=options.expand).dependences
         rest, why = _with_calls(part, _emitted(dependences, options, {}), function, options)

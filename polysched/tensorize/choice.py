@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 from polysched.dependence import analyse
 from polysched.scop.scop import Scop
 from polysched.target import Target, host
-from polysched.tensorize.conformance.conformance import Verdict, conformance
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.emission.cost import plan_cycles
 from polysched.tensorize.emission.plan import make_plan
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
+from polysched.tensorize.probes import executes_here, may_execute_here
 from polysched.tensorize.registry import INTRINSICS
-
-PROBE_TRIALS = 50
-
-
-def may_execute_here(intrinsic: Intrinsic) -> bool:
-    """Whether an instruction belongs to this kind of machine at all."""
-    return not intrinsic.library and intrinsic.isa.machine == platform.machine()
-
-
-@lru_cache(maxsize=256)
-def executes_here(intrinsic: Intrinsic) -> bool:
-    """Whether this machine runs an instruction natively and as described; tried, never read from processor flags."""
-    if not may_execute_here(intrinsic):
-        return False
-    result = conformance(intrinsic, trials=PROBE_TRIALS)
-    return result.verdict is Verdict.CONFORMS and result.how == "native"
 
 
 def choose(scop: Scop, *, sizes: Mapping[str, int] | None = None, options: MatchOptions | None = None,

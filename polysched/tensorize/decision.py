@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
+from polysched.scop.body import Assign
 from polysched.scop.points import fix_parameters
-from polysched.scop.scop import Scop
+from polysched.scop.scop import Scop, Statement
 from polysched.target import Target
-from polysched.tensorize.choice import best_few, executes_here, may_execute_here
+from polysched.tensorize.choice import best_few
 from polysched.tensorize.description.intrinsic import Intrinsic, Isa
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.emission.any_size import emit_for_all_sizes
@@ -20,11 +21,13 @@ from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
+from polysched.tensorize.functions.units import is_unit
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.matching.operand_layout import LayoutTable
+from polysched.tensorize.probes import executes_here, is_listed_here, may_execute_here
 from polysched.tensorize.program import TensorizedProgram, packed_once, tensorize
 from polysched.tensorize.registry import (
     FUNCTIONS,
@@ -38,8 +41,11 @@ from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, surroundings
 
 AUTO = "auto"
+DEFAULT = "default"
+NONE = "none"
 MEASURED_MATCHES = 3
 HALF_IDLE = 0.5   # of the instruction's work
+NARROW_BITS = 16     # of what instructions for integers read
 SAMPLE_SIZE = 1024   # of what the running program knows only: operands exceed the second cache
 
 
@@ -50,7 +56,8 @@ class TensorizeOptions:
     Parameters
     ----------
     intrinsic : the name of one, which is then used wherever it matches; or `auto`: of all that this machine executes
-        the cheapest, where that promises more than vector code could do at best.
+        the cheapest, where that promises more than vector code could do at best; or `default`: the same of those whose
+        integers are equal bit for bit, and nothing is compiled to find out what the machine executes.
     files : Python files that describe further instructions.
     sizes : values of the program's parameters; the code is made for them, other sizes take the ordinary code. Without
         a value for every parameter it is made for all sizes, where a match holds for all of them.
@@ -66,6 +73,15 @@ class TensorizeOptions:
     numerics: Numerics = field(default_factory=Numerics)
     measure: bool = False
 
+    @property
+    def by_model(self) -> bool:
+        """Whether the model chooses, so that nothing is used where nothing is faster."""
+        return self.intrinsic in (AUTO, DEFAULT)
+
+    def executes(self, intrinsic: Intrinsic) -> bool:
+        """Whether an instruction counts as one that this machine executes; those considered by default all do."""
+        return self.intrinsic == DEFAULT or executes_here(intrinsic)
+
     def function(self) -> LibraryFunction | None:
         """The function of this name that is described by its C code; None for an instruction.
 
@@ -74,9 +90,21 @@ class TensorizeOptions:
         PolyschedError : a file does not load.
         """
         also: dict[str, LibraryFunction] = {}
-        for path in self.files if self.intrinsic not in FUNCTIONS and self.intrinsic != AUTO else ():
+        for path in self.files if self.intrinsic not in FUNCTIONS and not self.by_model else ():
             also |= load_functions(path)
         return find_function(self.intrinsic, also=also)
+
+    def unit(self) -> Intrinsic | None:
+        """The instruction of this name where it computes in several stages; None for any other.
+
+        Raises
+        ------
+        UsageError : there is none of this name, or a file does not load.
+        """
+        if self.intrinsic in (AUTO, DEFAULT):
+            return None
+        found = self.considered()[0]
+        return found if is_unit(found) else None
 
     def considered(self) -> list[Intrinsic]:
         """The instructions to look at.
@@ -88,6 +116,9 @@ class TensorizeOptions:
         also: dict[str, Intrinsic] = {}
         for path in self.files:
             also |= load_intrinsics(path)
+        if self.intrinsic == DEFAULT:
+            usual = [i for i in INTRINSICS.values() if is_listed_here(i)]
+            return [i for i in (*usual, *filter(executes_here, also.values())) if i.output.dtype.is_integer]
         if self.intrinsic != AUTO:
             return [find_intrinsic(self.intrinsic, also=also)]
         return [i for i in (*INTRINSICS.values(), *also.values()) if may_execute_here(i)]
@@ -124,6 +155,24 @@ class Decision:
         return make_plan(self.program.match, emulated=self.emulated, target=target, choice=self.program.choice)
 
 
+BY_DEFAULT = TensorizeOptions(intrinsic=DEFAULT, numerics=Numerics(reassociate=False, contract=False, flush=False))
+"""What nobody asked for changes no bit."""
+
+
+def may_gain(scop: Scop) -> bool:
+    """Whether a default instruction could compute a statement: integers of at most 16 bits, and a sum of wider ones.
+
+    That is all that the described instructions read and write; other programs need not be analysed for them.
+    """
+    narrow = {a.name for a in scop.arrays if a.dtype.is_integer and a.dtype.bits <= NARROW_BITS}
+    read = {a.array for s in scop.statements for a in s.accesses} & narrow
+    return bool(read) and any(s.depth >= 2 and _adds_integers(s) for s in scop.statements)
+
+
+def _adds_integers(statement: Statement) -> bool:
+    return any(isinstance(b, Assign) and b.dtype.is_integer and b.dtype.bits > NARROW_BITS for b in statement.body)
+
+
 def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tuple[KeptLoop, ...] = (),
            without: Collection[tuple[str, str]] = ()) -> Decision:
     """The statement and instruction that save most, or why none does.
@@ -140,6 +189,11 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
     ------
     UsageError : an instruction is not known.
     """
+    if options.intrinsic == DEFAULT and options.sizes:   # one function for all sizes, else one for these
+        general = decide(scop, replace(options, sizes={}, samples={**options.sizes}), target, outside=outside,
+                         without=without)
+        if general.program is not None or not scop.parameters:
+            return general
     missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
     sizes = {p.name: options.sizes.get(p.name, options.samples.get(p.name, SAMPLE_SIZE)) for p in scop.parameters}
     if missing and (outside or fix_parameters(scop.context.params(), sizes).is_empty()):
@@ -153,12 +207,12 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
         matches = match(scop, intrinsic, MatchOptions(numerics=options.numerics), sizes=sizes, dependences=dependences,
                         kept=len(outside))
         found += matches.with_mirrors
-        if not intrinsic.library and all(map(_mostly_idle, matches.with_mirrors)):
+        if not intrinsic.library and not missing and all(map(_mostly_idle, matches.with_mirrors)):
             lanes = MatchOptions(numerics=options.numerics, partial_sums=True, split=bool(matches.with_mirrors),
                                  remainder=True)
             found += match(scop, intrinsic, lanes, sizes=sizes, dependences=dependences,
                            kept=len(outside)).with_mirrors
-        if options.intrinsic != AUTO:
+        if not options.by_model:
             why += [str(e) for e in matches.explanations]
     found = [m for m in found if (m.fragment.statement.name, m.intrinsic.name) not in without]
     decision = Decision(program=None, reasons=())
@@ -196,7 +250,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         slow = cycles >= ordinary
         if best is not None and ordinary - cycles <= best[0]:
             continue
-        if options.intrinsic == AUTO and (slow or not executes_here(candidate.intrinsic)):
+        if options.by_model and (slow or not options.executes(candidate.intrinsic)):
             refused.setdefault(name, []).append(
                 Refused(cycles=cycles, intrinsic=candidate.intrinsic, text=text, slow=slow))
             continue
@@ -214,7 +268,7 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         best = (ordinary - cycles, program, f"{name}: {text}")
     if best is not None:
         chosen = best[1].match.intrinsic
-        emulated = not chosen.library and not executes_here(chosen)
+        emulated = not chosen.library and not options.executes(chosen)
         note = f", by its emulator: this machine does not execute {chosen.isa.name}" if emulated else ""
         program = best[1]
         rivals: tuple[Match, ...] = ()
@@ -223,7 +277,8 @@ def _best(found: list[Match], why: list[str], options: TensorizeOptions, target:
         elif not emulated and not chosen.library:
             program = _handed_out(program, target)
         return Decision(program=program, reasons=(best[2] + note,), emulated=emulated, rivals=rivals)
-    reasons = [*tied.values(), *(f"{n}: {t}" for n, several in refused.items() for t in _in_words(several)), *why]
+    words = (f"{n}: {t}" for n, several in refused.items() for t in _in_words(several, options))
+    reasons = [*tied.values(), *words, *why]
     return Decision(program=None, reasons=tuple(reasons or ["no instruction that this machine executes matches"]))
 
 
@@ -237,13 +292,13 @@ class Refused:
     slow: bool
 
 
-def _in_words(refused: list[Refused]) -> Iterator[str]:
+def _in_words(refused: list[Refused], options: TensorizeOptions) -> Iterator[str]:
     """The best that this machine executes, and the best that would be faster but that it does not execute."""
     absent: set[Isa] = set()
     for found in sorted(refused, key=lambda r: r.cycles):
         if found.intrinsic.isa in absent:   # of its instructions one was tried
             continue
-        if executes_here(found.intrinsic):
+        if options.executes(found.intrinsic):
             yield f"no instruction is worth it ({found.text})"
             return
         absent.add(found.intrinsic.isa)

@@ -68,9 +68,9 @@ def test_a_c_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_no_match_explains_and_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "product.c"
-    file.write_text(PRODUCT % "uint8_t")
+    file.write_text(PRODUCT % "int16_t")
     assert run(str(file), "--intrinsic", "vpdpbusd") == 2
-    assert "operand B: the program has uint8, vpdpbusd wants int8" in capsys.readouterr().out
+    assert "operand B: the program has int16, vpdpbusd wants int8" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("words", "problem"), [

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from polysched.errors import UsageError
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.intrinsic import Isa
+from polysched.tensorize.description.isa_features import features_of
 
 X86_FEATURES = frozenset({
     "mmx", "popcnt", "sse", "sse2", "sse3", "ssse3", "sse4.1", "sse4.2", "avx", "avx2", "sse4a", "fma4", "xop", "fma",
@@ -32,7 +33,6 @@ ARM_FEATURES = {"dotprod": ("AT_HWCAP", 20), "sve": ("AT_HWCAP", 22), "i8mm": ("
 """Per extension in `-march=` the auxiliary vector's entry and bit."""
 
 MACROS = {"x86_64": "__x86_64__", "aarch64": "__aarch64__"}
-BASE = re.compile(r"-march=[\w.-]+?((?:\+\w+)*)$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ def dispatch(isa: Isa) -> Dispatch:
     """
     if isa.machine not in MACROS:   # whoever compiles for it says so: there is nothing to choose
         return Dispatch()
-    features = sorted(_features(isa))
+    features = features_of(isa)
     tests = [f'__builtin_cpu_supports("{f}")' for f in features if f in X86_FEATURES]
     known = X86_FEATURES
     if isa.machine == "aarch64":
@@ -88,15 +88,6 @@ def dispatch(isa: Isa) -> Dispatch:
     attribute = f'__attribute__((target("{attribute}")))' if attribute else ""
     return Dispatch(condition=f"{name}()", machine=f"defined({MACROS[isa.machine]})", attribute=attribute,
                     helper="".join(f"{line}\n" for line in _helper(isa, name, attribute, tests)))
-
-
-def _features(isa: Isa) -> Iterator[str]:
-    """The extensions of the base machine that the flags enable."""
-    for flag in isa.flags:
-        if (found := BASE.fullmatch(flag)) and isa.machine == "aarch64":
-            yield from (f for f in found.group(1).split("+") if f)
-        elif flag.startswith("-m"):
-            yield flag.removeprefix("-m")
 
 
 def _helper(isa: Isa, name: str, attribute: str, tests: list[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -16,6 +17,7 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.equality.bits import Circuit, NotACircuit
+from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.equality.normal_form import Normaliser
 
@@ -72,6 +74,7 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
         return Outcome(Verdict.EQUAL, "identical")
     if left.dtype != right.dtype:
         return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
+    left, right = in_operators(left), in_operators(right)
     limits = []
     normaliser = Normaliser(ranges or {})
     try:
@@ -126,7 +129,7 @@ def _inputs(*expressions: Expr) -> dict[str, DType]:
 
 
 def _bits(dtype: DType, known: tuple[int, int] | None) -> float:
-    return float(np.log2(known[1] - known[0] + 1)) if known else float(dtype.bits)
+    return math.log2(known[1] - known[0] + 1) if known else float(dtype.bits)
 
 
 def _exhaustive(left: Expr, right: Expr, inputs: dict[str, DType], ranges: dict[str, tuple[int, int]]) -> Outcome:

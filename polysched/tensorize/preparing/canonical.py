@@ -15,6 +15,7 @@ from polysched.scop.budget import ISL_OPERATIONS, with_budget
 from polysched.tensorize.preparing.copies import without_copies
 from polysched.tensorize.preparing.first_iterations import with_starts_apart
 from polysched.tensorize.preparing.guards import with_decided_choices, with_domains_for_choices, without_idle_guards
+from polysched.tensorize.preparing.partial_sums import without_partial_sums
 from polysched.tensorize.preparing.rerolling import rerolled
 from polysched.tensorize.preparing.stepped_tiles import without_stepped_tiles
 
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 STEPS: tuple[Callable[[Dependences], Dependences | None], ...] = (
     without_stepped_tiles, with_decided_choices, without_copies, with_starts_apart, with_domains_for_choices,
-    without_idle_guards, rerolled)
+    without_idle_guards, without_partial_sums, rerolled)
 MOST_REWRITES = 40
 
 

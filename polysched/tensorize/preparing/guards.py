@@ -177,9 +177,13 @@ def _with_zeros(value: Expr, zeros: frozenset[Expr]) -> Expr:
 
 
 def _may_be_read(scop: Scop, statement: Statement) -> bool:
-    """Every element that a statement accesses exists, or is accessed whatever its conditions are."""
+    """Every element that a statement accesses exists, or is accessed whatever its conditions are.
+
+    What a condition by position keeps from being read is no part of the access relation, and stays unread.
+    """
     always = set(unconditional_references(statement.body))
-    return all(a.reference in always or _exists(scop, a) for a in statement.accesses)
+    return all((a.reference in always or _exists(scop, a)) and statement.domain.is_subset(a.relation.domain())
+               for a in statement.accesses)
 
 
 def _exists(scop: Scop, access: Access) -> bool:

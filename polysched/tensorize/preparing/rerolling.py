@@ -2,11 +2,12 @@
 
 Rewrite:  for k = 0, 4, ...: { c += a[k] * b[k]; ... c += a[k + 3] * b[k + 3]; }   ->   for k: c += a[k] * b[k]
           for k = 0, 2, ...: c += a[k] * b[k] + a[k + 1] * b[k + 1]                ->   for k: c += a[k] * b[k]
+          for k < 24: c += a[k] * b[k];  for 24 <= k < 26: c += a[k] * b[k]        ->   for k < 26: c += a[k] * b[k]
 
-Statements with one body, side by side, whose accesses are those of the first one further along a loop, are its own
-further iterations.  Instances that meet in one element keep their order, which is checked, so floats are the same bit
-for bit.  One statement that adds several products is taken apart first where it is a sum of integers, which then wraps
-on the way as unsigned ones do, or where its additions stand in that order anyway.
+Statements with one body, side by side or in loops of their own, whose accesses are those of the first one further
+along a loop, are its own further iterations.  Instances that meet in one element keep their order, which is checked, so
+floats are the same bit for bit.  One statement that adds several products is taken apart first where it is a sum of
+integers, which then wraps on the way as unsigned ones do, or where its additions stand in that order anyway.
 Source: the inverse of loop unrolling (Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001, 8.4).
 """
 
@@ -21,11 +22,11 @@ import islpy as isl
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.if_conversion import assigned_value
-from polysched.scheduling.tree.loop_tree import Leaf, LoopTree, from_isl, replace_node, split_bands, to_isl
+from polysched.scheduling.tree.loop_tree import LoopTree, from_isl, replace_node, split_bands, to_isl
 from polysched.scheduling.tree.loop_tree import Sequence as InSequence
 from polysched.scheduling.tree.loop_tree import walk as walk_tree
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Load, rebuild, walk
-from polysched.scop.scop import AccessKind, Scop, Statement, union_map, union_set
+from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map, union_set
 from polysched.tensorize.preparing.restating import (
     Restated,
     checked,
@@ -71,7 +72,7 @@ def _side_by_side(scop: Scop) -> Iterator[tuple[Statement, ...]]:
     for node in walk_tree(from_isl(scop.schedule).root):
         if not isinstance(node, InSequence):
             continue
-        alone = [_only_statement(scop, keep) if isinstance(child, Leaf) else None for keep, child in node.branches]
+        alone = [_only_statement(scop, keep) for keep, _ in node.branches]
         for _, run in itertools.groupby(alone, key=lambda s: None if s is None else _pattern(s)):
             group = tuple(s for s in run if s is not None)
             if 1 < len(group) <= MOST_COPIES:
@@ -85,17 +86,48 @@ def _only_statement(scop: Scop, keep: isl.UnionSet) -> Statement | None:
 
 def _pattern(statement: Statement) -> tuple[object, ...]:
     """What is equal for statements that do the same to elements of the same arrays."""
-    places = {a.reference: f"{at}" for at, a in enumerate(statement.accesses)}
     item = statement.body[0] if len(statement.body) == 1 else None
     if not isinstance(item, Assign):
         return (statement.name,)
+    return statement.depth, tuple((a.array, a.kind) for a in statement.accesses), _in_places(
+        statement, _wrapping(statement) or item)
+
+
+def _in_places(statement: Statement, item: Assign) -> Assign:
+    """An assignment that names accesses by their places in the statement."""
+    places = {a.reference: f"{at}" for at, a in enumerate(statement.accesses)}
     value = rebuild(item.value, lambda e: Load(places[e.reference], e.dtype) if isinstance(e, Load) else e)
-    body = replace(item, target=places[item.target], read=item.read and places[item.read], value=value)
-    return statement.depth, tuple((a.array, a.kind) for a in statement.accesses), body
+    return replace(item, target=places[item.target], read=item.read and places[item.read], value=value)
+
+
+def _wrapping(statement: Statement) -> Assign | None:
+    """A sum of integers as one that wraps, which is the same in all spellings; None for others."""
+    item = statement.body[0]
+    if not isinstance(item, Assign) or not item.dtype.is_integer or len(addends := _addends(statement, item)) != 1:
+        return None
+    old = _old_value(statement, item)
+    return None if old is None else Assign(item.target, wrapping_sum(Load(old.reference, item.dtype), addends[0]),
+                                           item.dtype)
+
+
+def _old_value(statement: Statement, item: Assign) -> Access | None:
+    """The access that reads the element which a statement writes."""
+    target = statement.access(item.target)
+    return next((a for a in statement.reads if a.array == target.array and a.relation.is_equal(target.relation)), None)
+
+
+def _common_body(group: tuple[Statement, ...]) -> Statement:
+    """The first statement, as a sum that wraps where one of them is spelt so."""
+    first, items = group[0], [s.body[0] for s in group]
+    spelt = {_in_places(s, b) for s, b in zip(group, items, strict=True) if isinstance(b, Assign)}
+    wraps = _wrapping(first) if len(spelt) > 1 else None
+    return first if wraps is None else with_body(first, wraps)
 
 
 def _rolled(before: Dependences, scop: Scop, group: tuple[Statement, ...]) -> Dependences | None:
     """The program with a group as one statement; None where it is none, or some order would change."""
+    if any(_pattern(s) != _pattern(group[0]) for s in group[1:]):   # `2 * A[k] + 3 * A[k + 1]`
+        return None
     shifts = _shifts(group)
     made = None if shifts is None else _as_one(scop, group, shifts)
     if made is None:
@@ -115,7 +147,7 @@ def _shifts(group: tuple[Statement, ...]) -> _Shifts | None:
             continue
         by = [_shift(first, other, at) for other in group]
         known = [b for b in by if b is not None]
-        if len(known) == len(group) and len(set(known)) == len(group) and min(known) == 0:
+        if len(known) == len(group) and min(known) == 0:
             return _Shifts(at, tuple(known))
     return None
 
@@ -123,6 +155,8 @@ def _shifts(group: tuple[Statement, ...]) -> _Shifts | None:
 def _shift(first: Statement, other: Statement, at: int) -> int | None:
     """How far a statement's accesses are ahead of the first one's along a loop; None where they are elsewhere."""
     found: set[int] = {0} if other is first else set()
+    only = other.domain.plain_get_val_if_fixed(_SET, at)   # a subscript may be a number where there is one iteration
+    value = int(only.get_num_si()) if only.is_int() else 0
     for a, b in zip(first.accesses, other.accesses, strict=True):
         left, right = _function(a.relation), _function(b.relation)
         if left is None or right is None:
@@ -130,7 +164,8 @@ def _shift(first: Statement, other: Statement, at: int) -> int | None:
         for k in range(left.dim(_OUT)):
             x, y = left.get_aff(k), right.get_aff(k)
             step = int(x.get_coefficient_val(_IN, at).get_num_si())
-            apart = int(y.get_constant_val().sub(x.get_constant_val()).get_num_si())
+            other_step = int(y.get_coefficient_val(_IN, at).get_num_si())
+            apart = int(y.get_constant_val().sub(x.get_constant_val()).get_num_si()) + (other_step - step) * value
             if step and apart % step == 0:
                 found.add(apart // step)
             elif step or apart:
@@ -140,7 +175,8 @@ def _shift(first: Statement, other: Statement, at: int) -> int | None:
 
 def _function(relation: isl.Map) -> isl.MultiAff | None:
     """The one affine function that a relation is, whatever its domain; None where it is none."""
-    hull = isl.PwMultiAff.from_map(isl.Map.from_basic_map(relation.remove_divs().affine_hull()))
+    whole = isl.Map.from_basic_map(relation.remove_divs().affine_hull())
+    hull = isl.PwMultiAff.from_map(whole).gist(whole.domain())
     if not relation.is_single_valued() or not hull.isa_multi_aff():
         return None
     function = hull.as_multi_aff()
@@ -170,7 +206,7 @@ def _as_one(scop: Scop, group: tuple[Statement, ...], shifts: _Shifts) -> Restat
             return None
         accesses.append(replace(access, relation=relation))
     names = frozenset(s.name for s in group)
-    whole = replace(first, domain=domain, accesses=tuple(accesses))
+    whole = replace(_common_body(group), domain=domain, accesses=tuple(accesses))
     statements = tuple(whole if s is first else s for s in scop.statements if s is first or s.name not in names)
     tree = _tree(scop, group, whole, union_set(s.domain for s in statements))
     if tree is None:
@@ -210,8 +246,9 @@ def _tree(scop: Scop, group: Sequence[Statement], whole: Statement, domain: isl.
             continue
         at = inside.index(True)
         universe = isl.UnionSet.from_set(isl.Set.universe(whole.domain.get_space()))
-        branches = (*node.branches[:at], (universe, Leaf()), *node.branches[at + len(group):])
-        root = replace_node(root, node, InSequence(branches=branches) if len(branches) > 1 else Leaf())
+        below = node.branches[at][1]   # the loops of the first statement, or nothing
+        branches = (*node.branches[:at], (universe, below), *node.branches[at + len(group):])
+        root = replace_node(root, node, InSequence(branches=branches) if len(branches) > 1 else below)
         return LoopTree(domain=domain, root=root)
     return None
 
@@ -221,8 +258,7 @@ def _apart(scop: Scop, statement: Statement) -> tuple[Scop, tuple[Statement, ...
     item = statement.body[0] if len(statement.body) == 1 else None
     if not isinstance(item, Assign) or statement.access(item.target).kind is not AccessKind.MUST_WRITE:
         return None
-    target = statement.access(item.target)
-    old = next((a for a in statement.reads if a.array == target.array and a.relation.is_equal(target.relation)), None)
+    old = _old_value(statement, item)
     if old is None:
         return None
     addends = _addends(statement, item)
@@ -265,7 +301,7 @@ def _addends(statement: Statement, item: Assign) -> list[Expr]:
     if not item.dtype.is_integer or item.dtype.bits < 32 or not adds_to(named, old):
         return []
     terms = [(op, e) for op, e in summands(named, item.dtype) if below_signs(plain(e)) != old]
-    return [e for _, e in terms] if all(op == "+" for op, _ in terms) else []
+    return [below_signs(e) for _, e in terms] if all(op == "+" for op, _ in terms) else []
 
 
 def _left_to_right(value: Expr, old: Load) -> list[Expr]:
