@@ -126,7 +126,7 @@ def _common_body(group: tuple[Statement, ...]) -> Statement:
 
 def _rolled(before: Dependences, scop: Scop, group: tuple[Statement, ...]) -> Dependences | None:
     """The program with a group as one statement; None where it is none, or some order would change."""
-    shifts = _shifts(group)
+    shifts = _shifts(group) if len({_pattern(s) for s in group}) == 1 else None
     made = None if shifts is None else _as_one(scop, group, shifts)
     if made is None:
         return None
