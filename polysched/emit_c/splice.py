@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.errors import UsageError
-from polysched.scop.c_frontend.regions import PragmaLine, pragma_lines
-from polysched.scop.c_frontend.text_scan import Scanner
+from polysched.scop.c_frontend.text.regions import PragmaLine, pragma_lines
+from polysched.scop.c_frontend.text.text_scan import Scanner
 from polysched.scop.scop import NameReads
 
 

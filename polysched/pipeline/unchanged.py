@@ -45,6 +45,10 @@ def _reason(made: Optimized) -> str:
         if pair.source == pair.sink and not pair.reduction:
             line = dependences.scop.statement(pair.sink).line
             return f"every iteration of line {line} needs `{pair.array}` of earlier ones"
+    for pair in dependences.pairs:
+        if pair.reduction and dependences.scop.array(pair.array).dtype.is_float:
+            line = dependences.scop.statement(pair.sink).line
+            return f"the sum in line {line} is rounded in its order; --reassociate allows others"
     return "every loop has a dependence between its iterations"
 
 

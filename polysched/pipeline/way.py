@@ -20,7 +20,7 @@ from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
-from polysched.pipeline.verified_replacements import verdict_on
+from polysched.pipeline.verified_replacements import verdict_on, verdict_on_calls
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import DEFAULT, Decision, decide
@@ -175,6 +175,12 @@ def _with_calls(scop: Scop, source: CSource, function: LibraryFunction,
         return source, decision.reasons
     parts: list[CSource] = []
     reasons = list(decision.reasons)
+    if options.verify_instructions != "never":
+        verdict = verdict_on_calls(decision.program, options.tensorize.sizes, cc=options.cc,
+                                   again=options.verify_instructions == "always")
+        if not verdict.outcome.equal:
+            raise verdict.refusal()
+        reasons.append(f"verified: {verdict}")
     for part in decision.program.parts:
         dependences = analysed(part, expand=options.expand).dependences
         rest, why = _with_calls(part, _emitted(dependences, options, {}), function, options)

@@ -19,7 +19,7 @@ SUB_ROOMS = {
     "measure": ["processes", "programs", "timing", "bit_for_bit"],
 }
 MOST_MODULES = 25
-LARGER_STILL = {"scop/c_frontend": 35}   # this list only shrinks
+LARGER_STILL = {"scop/c_frontend": 31}   # this list only shrinks
 FILES = [(room, path) for room in SUB_ROOMS for path in sorted((ROOT / room).rglob("*.py"))
          if path.relative_to(ROOT / room).parts[0] in SUB_ROOMS[room]]
 

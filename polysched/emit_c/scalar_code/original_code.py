@@ -14,7 +14,7 @@ def original_lines(scop: Scop) -> list[str]:
     region = scop.source
     if region is None:
         raise ValueError(f"{scop.name} does not come from a C file")
-    if region.declarations:
+    if region.without_declarations:
         return [INDENT + line for line in region.without_declarations.splitlines()]
     lines = region.text[region.start:region.end].splitlines()
     pragmas = (["pragma", "scop"], ["pragma", "endscop"])

@@ -19,6 +19,7 @@ from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
 from polysched.scop.c_frontend.literals import literal
 from polysched.scop.c_frontend.members import constant_element, memory_parameter
 from polysched.scop.c_frontend.scopes import Symbol
+from polysched.scop.c_frontend.size_values import size_value
 from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
 from polysched.scop.points import isl_value
 
@@ -57,10 +58,13 @@ def _modulo(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Affine:
         return _variable(x, node, domain)
     if isinstance(node, c_ast.UnaryOp):
         return _unary(x, node, domain)
-    if isinstance(node, c_ast.BinaryOp):
-        return _binary(x, node, domain)
-    if isinstance(node, c_ast.TernaryOp):
-        return _ternary(x, node, domain)
+    if isinstance(node, c_ast.BinaryOp | c_ast.TernaryOp):
+        try:
+            return (_binary if isinstance(node, c_ast.BinaryOp) else _ternary)(x, node, domain)
+        except NotAffine:
+            if (value := size_value(x, node)) is not None:
+                return value
+            raise
     if isinstance(node, c_ast.Cast):
         ctype = x.bindings.types.get(node.to_type)
         if not isinstance(ctype, Scalar) or not ctype.dtype.is_integer:
@@ -96,6 +100,9 @@ def condition(x: Extraction, node: c_ast.Node, domain: isl.Set) -> isl.Set:
         rest = domain.intersect(left) if both else domain.subtract(left)
         right = condition(x, node.right, rest)
         return left.intersect(right) if both else left.union(right.subtract(left))
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("&", "|") and _is_truth(node.left) and _is_truth(node.right):
+        left, right = condition(x, node.left, domain), condition(x, node.right, domain)
+        return left.intersect(right) if node.op == "&" else left.union(right)
     if isinstance(node, c_ast.UnaryOp) and node.op == "!":
         return condition(x, node.expr, domain).complement()
     if isinstance(node, c_ast.BinaryOp) and node.op in COMPARE:
@@ -106,6 +113,14 @@ def condition(x: Extraction, node: c_ast.Node, domain: isl.Set) -> isl.Set:
         result: isl.Set = getattr(left_value.value, COMPARE[node.op])(right_value.value)
         return result
     return affine(x, node, domain).value.ne_set(polyhedra.constant(0))
+
+
+def _is_truth(node: c_ast.Node) -> bool:
+    """Whether an expression is 0 or 1 by its operator."""
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("&", "|"):
+        return _is_truth(node.left) and _is_truth(node.right)
+    return (isinstance(node, c_ast.BinaryOp) and (node.op in COMPARE or node.op in ("&&", "||"))) or (
+        isinstance(node, c_ast.UnaryOp) and node.op == "!")
 
 
 def may_be(x: Extraction, node: c_ast.Node, domain: isl.Set, *, truth: bool) -> isl.Set:
@@ -254,6 +269,8 @@ def size_of(x: Extraction, node: c_ast.Node, domain: isl.Set) -> int | None:
 
 def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
     if node.op in COMPARE or node.op in ("&&", "||"):
+        return Affine(polyhedra.indicator(condition(x, node, domain)), dtypes.INT32)
+    if node.op in ("&", "|") and _is_truth(node):
         return Affine(polyhedra.indicator(condition(x, node, domain)), dtypes.INT32)
     if node.op in ("<<", ">>"):
         return _shift(x, node, domain)

@@ -110,7 +110,7 @@ def walk_all(x: Extraction, nodes: tuple[c_ast.Node, ...], domain: isl.Set) -> W
 
 def _if(x: Extraction, node: c_ast.If, domain: isl.Set) -> Walked:
     try:
-        with x.attempt():
+        with x.attempt(), x.bound():
             where = condition(x, node.cond, domain)
     except NotAffine:
         if needs_flags(node):

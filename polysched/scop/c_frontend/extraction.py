@@ -21,7 +21,7 @@ from polysched.scop.c_frontend.bindings import Bindings, describe
 from polysched.scop.c_frontend.c_types import Scalar
 from polysched.scop.c_frontend.definitions import definition_of
 from polysched.scop.c_frontend.order import OpenStatement
-from polysched.scop.c_frontend.parse import place
+from polysched.scop.c_frontend.parse import SyntaxRegion, place
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Array, Assumption, Parameter
@@ -142,8 +142,11 @@ class Extraction:
     strict: bool = False
     maybe: bool = False  # whether what is read next may not be evaluated, for reasons that no domain tells
     whole_loops: bool = True  # whether a loop that counts in no affine way may stand as one statement
+    sizes_count: bool = False  # whether a bound is being read, in which `n * m` may become a parameter of its own
     notes: list[str] = field(default_factory=list)
     at: c_ast.Node | None = None  # the statement that is being read
+    region: SyntaxRegion | None = None  # all of what is read, and what stands around it
+    saved: list[str] = field(default_factory=list)  # declarations for the region's start: values that it changes later
 
     def refuse(self, problem: str, node: c_ast.Node, hint: str | None = None,
                witness: str | None = None) -> UnsupportedScopError:
@@ -275,6 +278,15 @@ class Extraction:
             yield self.deferred
         finally:
             self.deferred = before
+
+    @contextmanager
+    def bound(self) -> Iterator[None]:
+        """Read a bound or condition."""
+        before, self.sizes_count = self.sizes_count, True
+        try:
+            yield
+        finally:
+            self.sizes_count = before
 
     @contextmanager
     def perhaps(self) -> Iterator[None]:

@@ -21,7 +21,6 @@ from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, e
 from polysched.scop.c_frontend.control import walk_all
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
-from polysched.scop.c_frontend.directives import check_directives
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.heads import signature_of
 from polysched.scop.c_frontend.liveness import Liveness
@@ -29,13 +28,17 @@ from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.outliving import at_start, made_assignable, outliving, without_declarations
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse, place
 from polysched.scop.c_frontend.places import extent_value
-from polysched.scop.c_frontend.preprocess import SourceFile, preprocess, read_source
-from polysched.scop.c_frontend.regions import HINT, active_pragmas, find_regions
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
+from polysched.scop.c_frontend.rewrites.counted_while import counted_loops
 from polysched.scop.c_frontend.rewrites.inline import Inliner
+from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names
+from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
 from polysched.scop.c_frontend.scopes import Scope, Symbol
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
+from polysched.scop.c_frontend.text.directives import check_directives
+from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess, read_source
+from polysched.scop.c_frontend.text.regions import HINT, active_pragmas, find_regions
 from polysched.scop.scop import AccessKind, NameReads, Scop, SourceRegion
 from polysched.target import find_compiler
 
@@ -190,7 +193,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
         made_assignable(declaration)
     bindings = bind(source.path, scope, region, outliving=kept)
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
-                   whole_loops=whole_loops,
+                   whole_loops=whole_loops, region=region,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
     scop = with_budget(READING_OPERATIONS, partial(_read, source, x, region, scope, kept, plain, named),
                        seconds=READING_SECONDS)
@@ -227,7 +230,7 @@ def _read(source: SourceFile, x: Extraction, region: SyntaxRegion, scope: Scope,
     where = SourceRegion(path=source.path, text=source.text, start=text.start, end=text.end,
                          function=region.function.decl.name, indent=text.indent,
                          preprocessor=source.arguments_elsewhere, signature=signature_of(region.function, scope),
-                         declarations=tuple(map(at_start, kept)), without_declarations=plain, reads=named)
+                         declarations=(*map(at_start, kept), *x.saved), without_declarations=plain, reads=named)
     read = {a.array for s in x.open_statements for a in s.accesses if a.kind is AccessKind.READ}
     dead = frozenset(array.name for (symbol, _), array in x.arrays.items()
                      if isinstance(symbol, Symbol) and (
@@ -245,7 +248,10 @@ def _inlined(region: SyntaxRegion, scope: Scope, functions: dict[str, c_ast.Func
     for item in region.items:
         plain_countdowns(item)
     inliner = Inliner(functions, pure, set(identifiers), frozenset(visible | declared))
-    return replace(region, items=tuple(map(without_idle_addresses, inliner.statements(region.items))))
+    items = counted_loops(tuple(map(without_idle_addresses, inliner.statements(region.items))), region.before)
+    items = LocalPointers(region, scope, inliner.fresh).statements(items)
+    steps = ParameterSteps(scope, changed_names(items), inliner.fresh)
+    return replace(region, items=steps.statements(items))
 
 
 def _settle_parameters(x: Extraction, region: SyntaxRegion, bindings: Bindings, scope: Scope) -> None:

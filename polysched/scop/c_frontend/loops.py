@@ -11,7 +11,8 @@ from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.affine import affine, condition, convert
 from polysched.scop.c_frontend.bindings import describe, stepped_name
 from polysched.scop.c_frontend.c_types import Scalar
-from polysched.scop.c_frontend.extraction import Affine, Extraction, Loop, NotAffine
+from polysched.scop.c_frontend.entry_values import entry_value
+from polysched.scop.c_frontend.extraction import Affine, Extraction, Known, Loop, NotAffine
 from polysched.scop.c_frontend.scopes import Symbol
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.points import isl_value
@@ -82,6 +83,8 @@ def _counter(x: Extraction, node: c_ast.For) -> tuple[Symbol, c_ast.Node | None]
         step = node.next
         target = step.expr if isinstance(step, c_ast.UnaryOp) else step.lvalue
         symbol = x.bindings.symbol(target)
+        if symbol not in x.known and (entry := entry_value(x, symbol, node)) is not None:
+            x.known[symbol] = Known(entry, None)
         if name and symbol in x.known:
             return symbol, None
         raise x.no_counted_loop(f"the first value of the loop's counter `{name}` is not known", node,
@@ -167,7 +170,8 @@ def first_value(x: Extraction, head: LoopHead, domain: isl.Set) -> isl.PwAff:
     if head.initial is None:
         return x.known[head.counter].affine.value
     try:
-        value: Affine = affine(x, head.initial, domain)
+        with x.bound():
+            value: Affine = affine(x, head.initial, domain)
         return convert(x, value, head.dtype, domain, head.initial).value
     except NotAffine as reason:
         raise x.no_counted_loop(f"the loop's lower bound is not affine: {reason.reason}", head.node,
@@ -179,7 +183,8 @@ def _condition(x: Extraction, head: LoopHead, base: isl.Set) -> isl.Set:
     if head.node.cond is None:
         return polyhedra.universe()
     try:
-        return condition(x, head.node.cond, base)
+        with x.bound():
+            return condition(x, head.node.cond, base)
     except NotAffine as reason:
         raise x.no_counted_loop(f"the loop's bound is not affine: {reason.reason}", head.node,
                                 witness=f"{head_text(head.node)}, at `{describe(reason.node)}`",

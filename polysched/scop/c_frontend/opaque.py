@@ -10,7 +10,6 @@ from pycparser import c_ast
 from polysched.errors import UnsupportedScopError
 from polysched.scop import dtypes
 from polysched.scop.body import Assign, Binary, BodyStatement, Expr, If, Literal, While
-from polysched.scop.c_frontend import assembly
 from polysched.scop.c_frontend.affine import may_be
 from polysched.scop.c_frontend.assignments import (
     assign,
@@ -32,6 +31,7 @@ from polysched.scop.c_frontend.order import Tree
 from polysched.scop.c_frontend.parse import everything, place
 from polysched.scop.c_frontend.remarks import is_remark
 from polysched.scop.c_frontend.scopes import Symbol
+from polysched.scop.c_frontend.text import assembly
 
 CONTROL_HINTS = {
     "Goto": "restructure with if and for", "Label": "restructure with if and for",

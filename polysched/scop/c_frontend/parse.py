@@ -10,8 +10,8 @@ from pycparser import c_ast, c_generator, c_parser
 from pycparser.c_parser import ParseError
 
 from polysched.errors import SourceLocation, UnsupportedScopError
-from polysched.scop.c_frontend.preprocess import SourceFile, check_syntax
-from polysched.scop.c_frontend.regions import TextRegion
+from polysched.scop.c_frontend.text.preprocess import SourceFile, check_syntax
+from polysched.scop.c_frontend.text.regions import TextRegion
 
 # Types that C compilers know without a declaration and the parser does not.
 PRELUDE = ('# 1 "<built-in>"\n'

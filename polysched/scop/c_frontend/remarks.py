@@ -15,7 +15,9 @@ from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 
 ASSUMPTIONS = frozenset({"__pencil_assume", "__builtin_assume"})
-REMARKS = ASSUMPTIONS | {"__pencil_kill"}
+POSITIVE_STEP = "__polysched_positive_step"
+"""What `rewrites.parameter_steps` states of a loop."""
+REMARKS = ASSUMPTIONS | {"__pencil_kill", POSITIVE_STEP}
 
 
 _WITHOUT_EFFECT = (c_ast.Constant, c_ast.UnaryOp, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ArrayRef)
@@ -60,7 +62,13 @@ def assume(x: Extraction, node: c_ast.FuncCall | c_ast.Cast, domain: isl.Set) ->
     ------
     UnsupportedScopError : the condition contradicts what is known already.
     """
-    if not isinstance(node, c_ast.FuncCall) or node.name.name not in ASSUMPTIONS:
+    if not isinstance(node, c_ast.FuncCall) or node.name.name not in (*ASSUMPTIONS, POSITIVE_STEP):
+        return
+    if node.name.name == POSITIVE_STEP:
+        with x.bound():
+            holds = condition(x, node.args.exprs[0], domain)
+        x.require(domain, holds, kind="terminates", node=node,
+                  text=f"`{describe(node.args.exprs[0].left)}` where the loop that it steps runs")
         return
     for stated in node.args.exprs if node.args else ():
         try:

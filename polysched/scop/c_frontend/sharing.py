@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 from pycparser import c_ast
@@ -9,9 +10,11 @@ from pycparser import c_ast
 from polysched.scop.c_frontend.bindings import addressed_names
 from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
 from polysched.scop.c_frontend.extraction import Extraction
-from polysched.scop.c_frontend.parse import SyntaxRegion, everything
+from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything
 from polysched.scop.c_frontend.scopes import Origin, Symbol
 from polysched.scop.scop import AccessKind, Array, Assumption
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def no_alias(x: Extraction) -> tuple[Assumption, ...]:
@@ -78,7 +81,8 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     used = {a.array for s in x.open_statements for a in s.accesses}
     symbols = {x.array_symbols[name] for name in used}
     leading = {n for n, s in x.bindings.visible.items() if isinstance(s.ctype, Pointer | ArrayOf)}
-    sources = {s: _sources(region, s) & leading for s in symbols if isinstance(s.ctype, Pointer) and _may_meet(s)}
+    sources = {s: frozenset(n for n in _sources(region, s) if n in leading or not n.isidentifier())
+               for s in symbols if isinstance(s.ctype, Pointer) and _may_meet(s)}
     for symbol in sources:
         known = {x.bindings.visible.get(name) for value in _values(region, symbol) for name in addressed_names(value)}
         for other in known & (symbols | set(map(_variable, x.parameters))):
@@ -90,7 +94,8 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     deciding = set(map(_variable, x.parameters))
     for symbol, named in sources.items():
         for other in (symbols | deciding if symbol in written else symbols) - {symbol}:
-            shared = named & ({other.name} | sources.get(other, frozenset()))
+            shared = named & sources.get(other, frozenset()) or {other.name} & {
+                next(iter(_WORD.findall(n)), n) for n in named}   # `p->d` may be what `p` leads to
             if shared and (_is_pointer(other) or isinstance(other.ctype, ArrayOf)):
                 raise x.refuse(f"`{symbol.name}` and `{other.name}` may point into the same memory", region.items[0],
                                witness=f"both lead to `{min(shared)}`",
@@ -120,9 +125,14 @@ def _values(region: SyntaxRegion, symbol: Symbol) -> list[c_ast.Node]:
 
 
 def _pointer_names(node: c_ast.Node) -> frozenset[str]:
-    """Names that a pointer's value is computed from; the arguments of a call (an allocation) do not count."""
+    """Names and members that a pointer's value is computed from; the arguments of a call (an allocation) do not count.
+
+    Different members hold pointers of their own, like parameters: that they do not meet is assumed, or tested.
+    """
     if isinstance(node, c_ast.FuncCall):
         return frozenset()
+    if isinstance(node, c_ast.StructRef):
+        return frozenset({c_text(node)})
     if isinstance(node, c_ast.ID):
         return frozenset({node.name})
     below = [c for name, c in node.children() if name not in ("subscript", "to_type", "field")]
@@ -133,7 +143,7 @@ def _may_overlap(x: Extraction, left: Array, right: Array) -> bool:
     first, second = x.array_symbols[left.name], x.array_symbols[right.name]
     if left.dtype != right.dtype and 8 not in (left.dtype.bits, right.dtype.bits):
         return False
-    if left.restrict and right.restrict:
+    if (left.restrict and right.restrict) or _kept_apart(x, left, right) or _kept_apart(x, right, left):
         return False
     behind = [array.name in x.behind_pointers for array in (left, right)]
     if first is second and not any(behind):
@@ -145,6 +155,19 @@ def _may_overlap(x: Extraction, left: Array, right: Array) -> bool:
         return True
     pointer, target = (first, second) if pointers[0] else (second, first)
     return _leads_to(x, pointer, target)
+
+
+def _kept_apart(x: Extraction, left: Array, right: Array) -> bool:
+    """Whether `restrict` on one parameter says it: what it leads to and the program writes has no other name there.
+
+    That holds for what is not based on it (C11 6.7.3.1): another parameter that keeps its value, or a named array.
+    """
+    first, second = x.array_symbols[left.name], x.array_symbols[right.name]
+    if (not left.restrict or not isinstance(first.ctype, Pointer) or first.origin is not Origin.PARAMETER
+            or {left.name, right.name} & x.behind_pointers or first.name in x.bindings.changed_names):
+        return False
+    return (second.name not in x.bindings.changed_names and second.origin is Origin.PARAMETER) or (
+        isinstance(second.ctype, ArrayOf) and second.origin is not Origin.PARAMETER)
 
 
 def _leads_to(x: Extraction, pointer: Symbol, target: Symbol) -> bool:

@@ -17,6 +17,7 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.equality.bits import Circuit, NotACircuit
+from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.equality.normal_form import Normaliser
 
@@ -73,6 +74,7 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
         return Outcome(Verdict.EQUAL, "identical")
     if left.dtype != right.dtype:
         return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
+    left, right = in_operators(left), in_operators(right)
     limits = []
     normaliser = Normaliser(ranges or {})
     try:

@@ -4,7 +4,7 @@ import pytest
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop import all_from_c_text, from_c_text
-from polysched.scop.c_frontend.assembly import without_assembly
+from polysched.scop.c_frontend.text.assembly import without_assembly
 
 BESIDE = r"""
 __asm__(".set answer, 42");

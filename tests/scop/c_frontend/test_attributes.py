@@ -4,7 +4,7 @@ import pytest
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop import from_c_text
-from polysched.scop.c_frontend.attributes import without_attributes
+from polysched.scop.c_frontend.text.attributes import without_attributes
 
 TYPES = """
 typedef float four __attribute__((vector_size(16)));

@@ -4,8 +4,8 @@ import pytest
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop import all_from_c_file, all_from_c_text, from_c_text
-from polysched.scop.c_frontend.preprocess import STUB_HEADERS
-from polysched.scop.c_frontend.regions import pragma_lines
+from polysched.scop.c_frontend.text.preprocess import STUB_HEADERS
+from polysched.scop.c_frontend.text.regions import pragma_lines
 
 BODY = "  for (int i = 0; i < n; i++) A[i] = 1;"
 
@@ -138,7 +138,7 @@ def test_statements_without_loops_make_no_regions():
 
 def test_nothing_detected_says_why():
     with pytest.raises(Exception, match=r"represented; the first refusal of an innermost loop: .*affine") as caught:
-        all_from_c_text("void f(int n, int *x) {\n for (int i = 0; i < n * n; i++) x[i] = 1;\n}\n", autodetect=True)
+        all_from_c_text("void f(int n, int *x) {\n for (int i = 0; i < x[n]; i++) x[i] = 1;\n}\n", autodetect=True)
     assert caught.value.where.line == 2
     with pytest.raises(Exception, match="no loop whose text"):
         all_from_c_text("int x;\n", autodetect=True)

@@ -19,11 +19,12 @@ from pycparser import c_ast
 from polysched.errors import BudgetExceededError, PolyschedError, UnsupportedScopError
 from polysched.scop.c_frontend.detection.left_loops import LOOPS, left_loops
 from polysched.scop.c_frontend.detection.macro_marks import MacroMarks
-from polysched.scop.c_frontend.directives import goes_with_loop
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, place
-from polysched.scop.c_frontend.preprocess import SourceFile
-from polysched.scop.c_frontend.regions import TextRegion
-from polysched.scop.c_frontend.text_scan import Scanner
+from polysched.scop.c_frontend.rewrites.counted_while import keyword_of
+from polysched.scop.c_frontend.text.directives import goes_with_loop
+from polysched.scop.c_frontend.text.preprocess import SourceFile
+from polysched.scop.c_frontend.text.regions import TextRegion
+from polysched.scop.c_frontend.text.text_scan import Scanner
 from polysched.scop.scop import Scop
 
 _LOG = logging.getLogger(__name__)
@@ -186,8 +187,7 @@ class _Search:
         line = items[at].coord.line
         if isinstance(items[at], c_ast.Pragma):
             return self.scanner.directive_at(line)
-        keyword = {c_ast.For: "for", c_ast.If: "if", c_ast.While: "while", c_ast.DoWhile: "do"}.get(type(items[at]))
-        if keyword is not None:
+        if (keyword := keyword_of(items[at])) is not None:
             return self.scanner.statement_at(line, keyword)
         beside = (*items[max(at - 1, 0):at], *items[at + 1:at + 2])
         if any(n.coord is not None and n.coord.line == line for n in beside):

@@ -22,8 +22,8 @@ from dataclasses import replace
 from pycparser import c_ast
 
 from polysched.errors import SourceSyntaxError
-from polysched.scop.c_frontend.preprocess import SourceFile, preprocess
-from polysched.scop.c_frontend.text_scan import MARK, Scanner, Token
+from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess
+from polysched.scop.c_frontend.text.text_scan import MARK, Scanner, Token
 
 _LINE_MARKER = re.compile(r'\s*#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<path>(?:\\.|[^"\\])*)"')
 _KEYWORDS = ("for", "if")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from pycparser import c_ast
 
 from polysched.scop.c_frontend.bindings import addressed_names, assigned_names
@@ -19,12 +21,12 @@ def plain_countdowns(node: c_ast.Node) -> None:
     """
     for below in everything(node):
         if isinstance(below, c_ast.For) and below.next is None and (name := _declared(below)) is not None:
-            tested = _tested(below.cond, name)
-            if tested is not None and not _touched(below.stmt, name):
+            tested = counted_down(below.cond, name)
+            if tested is not None and not touches(below.stmt, name):
                 operator, coord = tested
                 below.cond = c_ast.BinaryOp(operator, c_ast.ID(name, coord), c_ast.Constant("int", "0", coord), coord)
                 below.next = c_ast.UnaryOp("p--", c_ast.ID(name, coord), coord)
-                below.stmt = _lowered(below.stmt, name)
+                below.stmt = replaced(below.stmt, name, one_less(name, coord))
 
 
 def _declared(node: c_ast.For) -> str | None:
@@ -34,7 +36,7 @@ def _declared(node: c_ast.For) -> str | None:
     return None
 
 
-def _tested(node: c_ast.Node | None, name: str) -> tuple[str, object] | None:
+def counted_down(node: c_ast.Node | None, name: str) -> tuple[str, object] | None:
     """The comparison with 0 that a condition makes before it counts down, and where it stands."""
     operator = "!="
     if isinstance(node, c_ast.BinaryOp) and node.op in (">", "!=") and _is_zero(node.right):
@@ -47,7 +49,7 @@ def _is_zero(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.Constant) and node.value in ("0", "0u", "0U")
 
 
-def _touched(body: c_ast.Node | None, name: str) -> bool:
+def touches(body: c_ast.Node | None, name: str) -> bool:
     """Whether a body changes, hides or points to a variable, or asks for its size."""
     if body is None:
         return False
@@ -56,12 +58,18 @@ def _touched(body: c_ast.Node | None, name: str) -> bool:
     return hidden or asked or name in assigned_names(body) or name in addressed_names(body)
 
 
-def _lowered(node: c_ast.Node, name: str) -> c_ast.Node:
-    """The subtree with `i - 1` for `i`."""
+def replaced(node: c_ast.Node, name: str, value: c_ast.Node) -> c_ast.Node:
+    """The subtree with an expression for a variable, in place below."""
     if isinstance(node, c_ast.ID):
-        one = c_ast.Constant("int", "1", node.coord)
-        return c_ast.BinaryOp("-", node, one, node.coord) if node.name == name else node
+        return copy.deepcopy(value) if node.name == name else node
     for key, child in node.children():
-        if not (isinstance(node, c_ast.StructRef) and key == "field") and (new := _lowered(child, name)) is not child:
+        if isinstance(node, c_ast.StructRef) and key == "field":
+            continue
+        if (new := replaced(child, name, value)) is not child:
             replace_child(node, key, new)
     return node
+
+
+def one_less(name: str, coord: object) -> c_ast.Node:
+    """`i - 1`."""
+    return c_ast.BinaryOp("-", c_ast.ID(name, coord), c_ast.Constant("int", "1", coord), coord)

@@ -1,9 +1,9 @@
 """Calls of small functions of the same file, replaced by what they compute.
 
-A function whose body only chooses between returned expressions becomes an expression; one without a
-result, called as a statement, becomes a block.  Parameters that the function changes, and those of
-statements, become local variables; the others are replaced by their arguments.  Every name of the
-callee is made new, so nothing of the caller is captured.
+A function whose body only sets its own variables and chooses between returned expressions becomes an expression; one
+whose result is not used, or is all of what is assigned, becomes a block.  Parameters that a block changes become local
+variables; the others are replaced by their arguments.  Every name of the callee is made new, so nothing of the caller
+is captured.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import addressed_names, assigned_names, function_parameters, identifiers_in
+from polysched.scop.c_frontend.bindings import (
+    addressed_names,
+    assigned_names,
+    function_parameters,
+    identifiers_in,
+    stepped_name,
+)
 from polysched.scop.c_frontend.parse import everything, replace_child
 
+UNSET = "polysched_unset"
+"""Stands for the value of a variable that has none yet."""
 MOST_NODES = 400
 MOST_NODES_INLINED = 4000
 
@@ -42,20 +50,58 @@ class Inliner:
 
     def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
         """The block items with every call inlined that can be."""
-        return tuple(self.rewrite(n) for n in nodes)
+        return tuple(made for n in nodes for made in self.made_of(self.rewrite(n)))
 
     def rewrite(self, node: c_ast.Node) -> c_ast.Node:
         """A subtree with its calls inlined, in place; calls that cannot be inlined stay."""
         for name, child in node.children():
             new = self.rewrite(child)
+            if name in ("stmt", "iftrue", "iffalse") and not isinstance(new, c_ast.Compound):
+                made = self.made_of(new)
+                new = made[0] if len(made) == 1 else c_ast.Compound(list(made), new.coord)
             if new is not child:
                 replace_child(node, name, new)
+        if isinstance(node, c_ast.Compound) and node.block_items:
+            node.block_items = [made for item in node.block_items for made in self.made_of(item)]
         if isinstance(node, c_ast.FuncCall):
             return self.call(node) or node
         return node
 
-    def call(self, node: c_ast.FuncCall) -> c_ast.Node | None:
-        """What a call computes; None when the function cannot be inlined."""
+    def made_of(self, node: c_ast.Node) -> tuple[c_ast.Node, ...]:
+        """A statement that is a call, or assigns the result of one, as the block that computes it.
+
+        Rewrite:  x += f(a);   ->  { T result; { BODY of f, with `result = e` for `return e` } x += result; }
+        Rewrite:  T x = f(a);  ->  T x;  { ... x = result; }
+        """
+        call = node.init if isinstance(node, c_ast.Decl) else node.rvalue if isinstance(
+            node, c_ast.Assignment) else node
+        if not isinstance(call, c_ast.FuncCall) or (isinstance(node, c_ast.Assignment) and _has_effect(node.lvalue)):
+            return (node,)
+        if isinstance(node, c_ast.Decl) and not (_is_scalar(node) and not node.quals and not node.storage):
+            return (node,)
+        result = self.fresh("result") if call is not node else None
+        block = self.call(call, result=result, as_statement=True)
+        if block is None:
+            return (node,)
+        if result is None:
+            return (block,)
+        value = c_ast.ID(result, call.coord)
+        heads: tuple[c_ast.Node, ...] = ()
+        if isinstance(node, c_ast.Decl):
+            node.init = None
+            heads, end = (node,), c_ast.Assignment("=", c_ast.ID(node.name, node.coord), value, node.coord)
+        else:
+            end = c_ast.Assignment(node.op, node.lvalue, value, node.coord)
+        return (*heads, c_ast.Compound([*(block.block_items or ()), end], node.coord))
+
+    def call(self, node: c_ast.FuncCall, *, result: str | None = None, as_statement: bool = False) -> c_ast.Node | None:
+        """What a call computes; None when the function cannot be inlined.
+
+        Parameters
+        ----------
+        result : the variable that a block declares and sets to what the function returns.
+        as_statement : a block is wanted, whatever the function returns.
+        """
         function = self.functions.get(node.name.name) if isinstance(node.name, c_ast.ID) else None
         if (function is None or node.name.name in self.keep or node.name.name in self.open_calls
                 or sum(1 for _ in everything(function.body)) > MOST_NODES or self.captures(function)):
@@ -64,15 +110,16 @@ class Inliner:
         parameters = function_parameters(function)
         if len(arguments) != len(parameters) or any(_has_effect(a) for a in arguments):
             return None
-        result = _Callee(self, function, parameters, arguments, node).inlined()
-        if result is None or sum(1 for _ in everything(result)) > MOST_NODES_INLINED:
+        callee = _Callee(self, function, parameters, arguments, node)
+        made = callee.statement(result) if as_statement else callee.inlined()
+        if made is None or sum(1 for _ in everything(made)) > MOST_NODES_INLINED:
             return None
         self.open_calls.append(node.name.name)
-        result = self.rewrite(result)
+        made = self.rewrite(made)
         self.open_calls.pop()
         recursive = any(isinstance(n, c_ast.FuncCall) and isinstance(n.name, c_ast.ID) and n.name.name == node.name.name
-                        for n in everything(result))
-        return None if recursive else result
+                        for n in everything(made))
+        return None if recursive else made
 
     def captures(self, function: c_ast.FuncDef) -> bool:
         """Whether a global name of the function means something else at the region."""
@@ -98,34 +145,62 @@ class _Callee:
     arguments: list[c_ast.Node]
     call: c_ast.FuncCall
     values: dict[str, c_ast.Node] = field(default_factory=dict)
+    types: dict[str, c_ast.Node] = field(default_factory=dict)
 
     def inlined(self) -> c_ast.Node | None:
         """The body as an expression where the function returns a value, else as a block."""
         body = list(self.function.body.block_items or [])
-        changed = frozenset(assigned_names(self.function.body)) | frozenset(addressed_names(self.function.body))
         if _returns_nothing(self.function):
-            return self.block(body, changed)
-        if any(p.name in changed for p in self.parameters):
+            return self.block(body)
+        own = [*self.parameters, *(n for n in everything(self.function.body) if isinstance(n, c_ast.Decl))]
+        self.types = {d.name: d.type for d in own if d.name is not None and _is_scalar(d)}
+        changed = set(assigned_names(self.function.body))
+        if (len({d.name for d in own}) < len(own) or not changed <= self.types.keys()
+                or self.types.keys() & set(addressed_names(self.function.body))):
             return None
         for parameter, argument in zip(self.parameters, self.arguments, strict=True):
             self.values[parameter.name] = self.converted(parameter.type, argument)
-        value = self.expression(body, changed)
-        return None if value is None else self.converted(self.function.decl.type.type, value)
+        value = self.expression(body)
+        if value is None or UNSET in identifiers_in(value):
+            return None
+        return self.converted(self.function.decl.type.type, value)
 
-    def expression(self, items: list[c_ast.Node], changed: frozenset[str]) -> c_ast.Node | None:
-        """The value that a list of statements returns: declarations of constants, `if`, and `return`."""
+    def statement(self, result: str | None) -> c_ast.Node | None:
+        """The body as a block that declares a variable for the result, if one is wanted, and sets it."""
+        body = list(self.function.body.block_items or [])
+        if _returns_nothing(self.function):
+            return None if result is not None else self.block(body)
+        returned = self.function.decl.type.type
+        if not isinstance(returned, c_ast.TypeDecl):
+            return None
+        made = self.block([_with_result(item, result) for item in body])
+        if made is None or result is None:
+            return made
+        kind = copy.deepcopy(returned)
+        kind.declname, kind.quals = result, []
+        declaration = c_ast.Decl(result, [], [], [], [], kind, None, None, self.call.coord)
+        return c_ast.Compound([declaration, made], self.call.coord)
+
+    def expression(self, items: list[c_ast.Node]) -> c_ast.Node | None:
+        """The value that a list of statements returns: they set scalars of the function, choose, and return."""
         for at, item in enumerate(items):
-            if isinstance(item, c_ast.Decl) and item.init is not None and item.name not in changed and _is_scalar(item):
-                self.values[item.name] = self.converted(item.type, self.substituted(item.init))
+            if isinstance(item, c_ast.Decl) and _is_scalar(item) and (item.init is None or not _has_effect(item.init)):
+                self.values[item.name] = c_ast.ID(UNSET, self.call.coord) if item.init is None else self.converted(
+                    item.type, self.substituted(item.init))
+            elif (new := _new_value(item)) is not None and stepped_name(item) in self.types:
+                name = str(stepped_name(item))
+                self.values[name] = self.converted(self.types[name], self.substituted(new))
+            elif isinstance(item, c_ast.Compound):
+                return self.expression([*(item.block_items or ()), *items[at + 1:]])
             elif isinstance(item, c_ast.Return) and item.expr is not None:
                 return None if _has_effect(item.expr) else self.substituted(item.expr)
             elif isinstance(item, c_ast.If) and not _has_effect(item.cond):
                 rest = items[at + 1:]
                 saved = dict(self.values)
                 condition = self.substituted(item.cond)
-                then = self.expression([*_block(item.iftrue), *rest], changed)
+                then = self.expression([*_block(item.iftrue), *rest])
                 self.values = dict(saved)
-                otherwise = self.expression([*_block(item.iffalse), *rest], changed)
+                otherwise = self.expression([*_block(item.iffalse), *rest])
                 self.values = saved
                 if then is None or otherwise is None:
                     return None
@@ -134,15 +209,18 @@ class _Callee:
                 return None
         return None
 
-    def block(self, items: list[c_ast.Node], changed: frozenset[str]) -> c_ast.Node | None:
+    def block(self, items: list[c_ast.Node]) -> c_ast.Node | None:
         """The body as a block, with its own names made new."""
+        changed = frozenset(assigned_names(self.function.body)) | frozenset(addressed_names(self.function.body))
         items = _without_returns(items)
         if any(isinstance(n, c_ast.Return | c_ast.Goto | c_ast.Label) for i in items for n in everything(i)):
             return None
         heads: list[c_ast.Node] = []
+        own = {d.name for d in (*self.parameters, *everything(self.function.body)) if isinstance(d, c_ast.Decl)}
+        outside = changed - own | {name for a in self.arguments for name in addressed_names(a)}
         moved = {name for i in items for name in (*assigned_names(i), *_addressed_itself(i))}
         for parameter, argument in zip(self.parameters, self.arguments, strict=True):
-            if _is_scalar(parameter) and parameter.name not in changed and _is_fixed(argument, changed):
+            if _is_scalar(parameter) and parameter.name not in changed and _is_fixed(argument, outside):
                 self.values[parameter.name] = self.converted(parameter.type, argument)
             elif _is_scalar(parameter):
                 name = self.inliner.fresh(parameter.name)
@@ -213,18 +291,48 @@ def _addressed_itself(node: c_ast.Node) -> set[str]:
             if isinstance(n, c_ast.UnaryOp) and n.op == "&" and isinstance(n.expr, c_ast.ID)}
 
 
+def _new_value(item: c_ast.Node) -> c_ast.Node | None:
+    """What an assignment to a variable as a statement sets it to."""
+    if isinstance(item, c_ast.UnaryOp) and item.op in ("++", "--", "p++", "p--"):
+        one = c_ast.Constant("int", "1", item.coord)
+        return c_ast.BinaryOp("+" if "++" in item.op else "-", item.expr, one, item.coord)
+    if not isinstance(item, c_ast.Assignment) or _has_effect(item.rvalue):
+        return None
+    return item.rvalue if item.op == "=" else c_ast.BinaryOp(item.op[:-1], item.lvalue, item.rvalue, item.coord)
+
+
+def _with_result(node: c_ast.Node, result: str | None) -> c_ast.Node:
+    """A copy of a statement with `{ result = e; return; }` for `return e`; what has an effect stays."""
+    if isinstance(node, c_ast.Return) and node.expr is not None:
+        end = c_ast.Return(None, node.coord)
+        if result is None:
+            return node if _has_effect(node.expr) or _calls(node.expr) else end
+        return c_ast.Compound([c_ast.Assignment("=", c_ast.ID(result, node.coord), node.expr, node.coord), end],
+                              node.coord)
+    made = copy.copy(node)
+    for name, child in node.children():
+        if name in ("stmt", "iftrue", "iffalse") or name.startswith("block_items"):
+            replace_child(made, name, _with_result(child, result))
+    return made
+
+
+def _calls(node: c_ast.Node) -> bool:
+    return any(isinstance(n, c_ast.FuncCall) for n in everything(node))
+
+
 def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
     """Statements that return nothing, with what a `return` skips under the opposite condition.
 
     Rewrite:  if (c) return; rest   ->   if (!c) { rest }
     """
+    items = [part for item in items for part in (_block(item) if _ends(item) else [item])]
     for at, item in enumerate(items):
         if isinstance(item, c_ast.Return) and item.expr is None:
             return items[:at]
         if isinstance(item, c_ast.Compound) and at == len(items) - 1:
             return [*items[:at], c_ast.Compound(_without_returns(_block(item)), item.coord)]
         if isinstance(item, c_ast.If) and item.iffalse is None:
-            then = _block(item.iftrue)
+            then = [part for below in _block(item.iftrue) for part in (_block(below) if _ends(below) else [below])]
             if then and isinstance(then[-1], c_ast.Return) and then[-1].expr is None and not _has_effect(item.cond):
                 rest = c_ast.Compound(_without_returns(items[at + 1:]), item.coord)
                 before = c_ast.Compound(then[:-1], item.coord) if then[:-1] else None
@@ -233,6 +341,13 @@ def _without_returns(items: list[c_ast.Node]) -> list[c_ast.Node]:
                     c_ast.If(item.cond, before, rest, item.coord)
                 return [*items[:at], kept]
     return items
+
+
+def _ends(node: c_ast.Node) -> bool:
+    """Whether a block ends with a `return` and declares nothing."""
+    items = _block(node)
+    return (isinstance(node, c_ast.Compound) and bool(items) and isinstance(items[-1], c_ast.Return)
+            and not any(isinstance(item, c_ast.Decl) for item in items))
 
 
 def _block(node: c_ast.Node | None) -> list[c_ast.Node]:
@@ -257,7 +372,7 @@ def _is_scalar(declaration: c_ast.Decl) -> bool:
 
 
 def _is_fixed(argument: c_ast.Node, changed: frozenset[str]) -> bool:
-    """Whether an argument reads no memory and nothing that the callee changes."""
+    """Whether an argument reads no memory and nothing that the callee can change."""
     return all(not isinstance(n, c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall)
                and not (isinstance(n, c_ast.UnaryOp) and n.op == "*")
                and not (isinstance(n, c_ast.ID) and n.name in changed)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polysched.errors import CompileError, SourceLocation, SourceSyntaxError, UsageError
-from polysched.scop.c_frontend.assembly import without_assembly
-from polysched.scop.c_frontend.attributes import without_attributes
+from polysched.scop.c_frontend.text.assembly import without_assembly
+from polysched.scop.c_frontend.text.attributes import without_attributes
 from polysched.target import Compiler, find_compiler
 
-STUB_HEADERS = Path(__file__).parent / "stub_headers"
+STUB_HEADERS = Path(__file__).parent.parent / "stub_headers"
 # Extensions of GNU C that change nothing about what a region computes.
 EXTENSIONS = ("-D__extension__=", "-D__inline=inline", "-D__inline__=inline",
               "-D__restrict=restrict", "-D__restrict__=restrict", "-D__const=const", "-D__signed__=signed",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.scop.c_frontend.text_scan import Scanner, line_ends, without_directives
+from polysched.scop.c_frontend.text.text_scan import Scanner, line_ends, without_directives
 
 CALL = "asm"
 _WORDS = frozenset({"asm", "__asm", "__asm__"})

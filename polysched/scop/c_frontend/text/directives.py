@@ -19,7 +19,7 @@ from pycparser import c_ast
 
 from polysched.errors import SourceLocation, UnsupportedScopError
 from polysched.scop.c_frontend.parse import SyntaxRegion
-from polysched.scop.c_frontend.text_scan import Scanner
+from polysched.scop.c_frontend.text.text_scan import Scanner
 
 _OF_LOOPS = {"GCC": {"ivdep", "unroll"}, "clang": {"loop"}, "unroll": set(), "ivdep": set(), "vector": set(),
              "simd": set(), "nounroll": set()}

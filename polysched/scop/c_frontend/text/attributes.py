@@ -6,7 +6,7 @@ Most say nothing about values and are dropped.  Those that make another type of 
 
 from __future__ import annotations
 
-from polysched.scop.c_frontend.text_scan import Token, line_ends, without_directives
+from polysched.scop.c_frontend.text.text_scan import Token, line_ends, without_directives
 
 # Where it does not qualify a pointer (C11 6.7.3), an attribute has changed the type; `c_types.qualified` refuses it.
 CHANGED = "restrict"

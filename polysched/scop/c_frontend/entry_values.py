@@ -1,0 +1,75 @@
+"""What variables hold where a region begins: constants, or parameters that the emitted region saves at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pycparser import c_ast
+
+from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.bindings import addressed_names, assigned_names
+from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.extraction import Affine, Extraction
+from polysched.scop.c_frontend.literals import literal
+from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.scop import Parameter
+
+
+def entry_value(x: Extraction, symbol: Symbol, at: c_ast.Node) -> Affine | None:
+    """The value that an integer of the function still has at a statement of the region, which changes it later.
+
+    None where the statement may run again or behind a change, and for variables that pointers reach.
+    """
+    ctype = symbol.ctype
+    if (x.region is None or x.loops or x.guards or x.maybe or not isinstance(ctype, Scalar) or ctype.volatile
+            or not ctype.dtype.is_integer or symbol.origin not in (Origin.LOCAL, Origin.PARAMETER) or symbol.static
+            or symbol.name in x.bindings.addressed or x.bindings.visible.get(symbol.name) is not symbol):
+        return None
+    if symbol.name in _assigned_before(x.region.items, at):
+        return None
+    if any(isinstance(n, c_ast.Decl) and n.name == symbol.name for item in x.region.items for n in everything(item)):
+        return None
+    constant = _constant_before(x.region.before, symbol.name)
+    low, high = ctype.dtype.value_range()
+    if constant is not None and low <= constant <= high:
+        return Affine(polyhedra.constant(constant), ctype.dtype)
+    key = (symbol, "first")
+    if key not in x.parameters:
+        name = x.fresh(f"{symbol.name}_first")
+        x.add_parameter(key, Parameter(name, ctype.dtype))
+        x.saved.append(f"const {ctype.dtype.c_name} {name} = {symbol.name};")
+    return Affine(polyhedra.symbol(x.parameters[key].name), ctype.dtype)
+
+
+def _assigned_before(items: tuple[c_ast.Node, ...], at: c_ast.Node) -> frozenset[str]:
+    """The variables that statements in front of one assign; all where it is not found."""
+    found: set[str] = set()
+    for node in _until(items, at):
+        if isinstance(node, c_ast.Assignment | c_ast.UnaryOp):
+            found.update(name for name in assigned_names(node))
+    return frozenset(found)
+
+
+def _until(items: tuple[c_ast.Node, ...], at: c_ast.Node) -> Iterator[c_ast.Node]:
+    for item in items:
+        for node in everything(item):
+            if node is at:
+                return
+            yield node
+
+
+def _constant_before(before: tuple[c_ast.Node, ...], name: str) -> int | None:
+    """The constant that the last statement in front of the region which names a variable sets it to."""
+    for item in reversed(before):
+        if any(isinstance(n, c_ast.Label | c_ast.Case | c_ast.Default) for n in everything(item)):
+            return None
+        value = item.init if isinstance(item, c_ast.Decl) and item.name == name else item.rvalue if (
+            isinstance(item, c_ast.Assignment) and item.op == "=" and isinstance(item.lvalue, c_ast.ID)
+            and item.lvalue.name == name) else None
+        if value is not None:
+            found = literal(value.value) if isinstance(value, c_ast.Constant) else None
+            return found.value if found is not None and isinstance(found.value, int) else None
+        if name in assigned_names(item) or name in addressed_names(item):
+            return None
+    return None

@@ -1,0 +1,142 @@
+"""Loops whose step is a parameter, as loops over their iterations."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polysched.scop.c_frontend.bindings import assigned_names, identifiers_in, stepped_name
+from polysched.scop.c_frontend.c_types import Scalar, resolve
+from polysched.scop.c_frontend.parse import everything
+from polysched.scop.c_frontend.remarks import POSITIVE_STEP
+from polysched.scop.c_frontend.rewrites.countdown import replaced, touches
+from polysched.scop.c_frontend.scopes import Scope
+from polysched.scop.dtypes import INT32
+
+PLAIN = (c_ast.Constant, c_ast.ID, c_ast.BinaryOp)
+
+
+@dataclass(frozen=True)
+class ParameterSteps:
+    """Rewrites the loops of a region.
+
+    Rewrite:  for (j = a; j <= b; j += s) S(j)
+        ->    positive(s > 0 || a > b);  n = s > 0 && a <= b ? (b - a) / s + 1 : 0;
+              for (q = 0; q < n; q++) { int k = a + q * s; S(k) }  j = a + n * s;
+
+    Only where a, b and s are made of `int` variables from outside the region that it does not change.  Then n is a
+    parameter of its own (`size_values`).  A step that is not positive would let the loop run on for ever, or until j
+    overflows; that it is positive where the loop runs is assumed.
+
+    Parameters
+    ----------
+    scope : what is visible at the region.
+    changed : what the region assigns or declares.
+    fresh : makes a name that nothing has.
+    """
+
+    scope: Scope
+    changed: frozenset[str]
+    fresh: Callable[[str], str]
+
+    def statements(self, nodes: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
+        """Block items with their loops rewritten, in place below."""
+        return tuple(map(self._rewritten, nodes))
+
+    def _rewritten(self, node: c_ast.Node) -> c_ast.Node:
+        if isinstance(node, c_ast.Compound):
+            node.block_items = [self._rewritten(item) for item in node.block_items or ()]
+            return node
+        for name in ("stmt", "iftrue", "iffalse"):
+            below = getattr(node, name, None)
+            if below is not None:
+                setattr(node, name, self._rewritten(below))
+        return (self._counted(node) or node) if isinstance(node, c_ast.For) else node
+
+    def _counted(self, node: c_ast.For) -> c_ast.Node | None:
+        declaration, name, first = self._start(node)
+        step = node.next
+        if (name is None or first is None or not isinstance(step, c_ast.Assignment) or stepped_name(step) != name
+                or step.op not in ("+=", "-=") or isinstance(step.rvalue, c_ast.Constant) or touches(node.stmt, name)):
+            return None
+        up = step.op == "+="
+        last = _last(node.cond, name, up=up)
+        if last is None or not all(map(self._is_fixed, (first, last, step.rvalue))):
+            return None
+        return self._made(node, declaration, name, first, last)
+
+    def _start(self, node: c_ast.For) -> tuple[c_ast.Decl | None, str | None, c_ast.Node | None]:
+        """The counter's declaration if the loop has it, its name, and its first value; it is an `int`."""
+        init = node.init
+        if isinstance(init, c_ast.DeclList) and len(init.decls) == 1:
+            declaration = init.decls[0]
+            ctype = resolve(declaration.type, self.scope.type_names)
+            return declaration, declaration.name if ctype == Scalar(INT32) else None, declaration.init
+        if isinstance(init, c_ast.Assignment) and init.op == "=" and isinstance(init.lvalue, c_ast.ID):
+            symbol = self.scope.lookup(init.lvalue.name)
+            is_int = symbol is not None and symbol.ctype == Scalar(INT32)
+            return None, init.lvalue.name if is_int else None, init.rvalue
+        return None, None, None
+
+    def _is_fixed(self, node: c_ast.Node) -> bool:
+        """Whether an expression is made of `int` variables that the region does not change, and constants."""
+        if not all(isinstance(n, PLAIN) for n in everything(node)):
+            return False
+        symbols = [self.scope.lookup(name) for name in identifiers_in(node)]
+        return not identifiers_in(node) & self.changed and all(
+            s is not None and isinstance(s.ctype, Scalar) and s.ctype.dtype == INT32 for s in symbols)
+
+    def _made(self, node: c_ast.For, declaration: c_ast.Decl | None, name: str, first: c_ast.Node,
+              last: c_ast.Node) -> c_ast.Node:
+        at, step = node.coord, node.next.rvalue
+        up = node.next.op == "+="
+
+        def binary(op: str, left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
+            return c_ast.BinaryOp(op, copy.deepcopy(left), copy.deepcopy(right), at)
+
+        zero, one = c_ast.Constant("int", "0", at), c_ast.Constant("int", "1", at)
+        runs, positive = binary("<=" if up else ">=", first, last), binary(">", step, zero)
+        length = binary("-", last, first) if up else binary("-", first, last)
+        count = c_ast.TernaryOp(binary("&&", positive, runs), binary("+", binary("/", length, step), one), zero, at)
+        number, value = self.fresh(f"{name}_number"), self.fresh(name)
+        inner = _integer(value, binary("+" if up else "-", first, binary("*", c_ast.ID(number, at), step)), at)
+        body = c_ast.Compound([inner, replaced(node.stmt, name, c_ast.ID(value, at))], at)
+        head = c_ast.DeclList([_integer(number, zero, at)], at)
+        loop = c_ast.For(head, binary("<", c_ast.ID(number, at), count),
+                         c_ast.UnaryOp("p++", c_ast.ID(number, at), at), body, at)
+        assumed = binary("||", positive, c_ast.UnaryOp("!", copy.deepcopy(runs), at))
+        remark = c_ast.FuncCall(c_ast.ID(POSITIVE_STEP, at), c_ast.ExprList([assumed], at), at)
+        if declaration is not None:
+            return c_ast.Compound([remark, loop], at)
+        end = binary("+" if up else "-", first, binary("*", count, step))
+        return c_ast.Compound([remark, loop, c_ast.Assignment("=", c_ast.ID(name, at), end, at)], at)
+
+
+def _integer(name: str, value: c_ast.Node, at: object) -> c_ast.Decl:
+    kind = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["int"], at), at)
+    return c_ast.Decl(name, [], [], [], [], kind, value, None, at)
+
+
+def _last(condition: c_ast.Node | None, name: str, *, up: bool) -> c_ast.Node | None:
+    """The last value that a condition allows: b of `j <= b`, `j < b + 1`, `j + c <= b + c`."""
+    wanted = ("<", "<=") if up else (">", ">=")
+    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in wanted:
+        return None
+    if name in identifiers_in(condition.right):
+        return None
+    at, left, last = condition.coord, condition.left, condition.right
+    if condition.op in ("<", ">"):
+        last = c_ast.BinaryOp("-" if up else "+", last, c_ast.Constant("int", "1", at), at)
+    while isinstance(left, c_ast.BinaryOp) and left.op in ("+", "-") and name not in identifiers_in(left.right):
+        last = c_ast.BinaryOp("-" if left.op == "+" else "+", last, left.right, at)
+        left = left.left
+    return last if isinstance(left, c_ast.ID) and left.name == name else None
+
+
+def changed_names(items: Sequence[c_ast.Node]) -> frozenset[str]:
+    """What statements assign or declare."""
+    return frozenset(name for item in items for name in assigned_names(item)) | {
+        n.name for item in items for n in everything(item) if isinstance(n, c_ast.Decl) and n.name}

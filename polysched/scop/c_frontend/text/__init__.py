@@ -1,0 +1,1 @@
+"""A file as text: preprocessed, without what is no standard C, its regions and pragmas found."""
