@@ -17,6 +17,7 @@ from polysched.errors import UsageError
 if TYPE_CHECKING:
     from polysched.scop.scop import Scop
     from polysched.tensorize import Matches
+    from polysched.tensorize.description.intrinsic import Intrinsic
     from polysched.tensorize.description.library_function import LibraryFunction
     from polysched.tensorize.functions.function_match import FunctionMatches
 
@@ -73,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.pipeline import analysed
     from polysched.tensorize import INTRINSICS, Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
     from polysched.tensorize.decision import TensorizeOptions
-    function = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics)).function()
+    wanted = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics))
+    function = wanted.function() or wanted.unit()
     if function is not None:
         return _run_function(arguments, function)
     also: dict[str, Any] = {}
@@ -110,19 +112,25 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if any(f.count for f in found) else 2
 
 
-def _run_function(arguments: argparse.Namespace, function: LibraryFunction) -> int:
-    """Print the parts of every region that a function computes, which is described by its C code."""
+def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic) -> int:
+    """Print the parts of every region that a described function, or a unit of several stages, computes."""
     from polysched.pipeline import analysed
+    from polysched.tensorize.description.intrinsic import Intrinsic
     from polysched.tensorize.functions.function_match import match_function
+    from polysched.tensorize.functions.units import match_unit
     sizes = dict(arguments.size)
     with progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.what}")
         scops, left = programs(arguments, sizes)
         left = known_sizes(tuple(left.items()), scops, arguments.what)
         shown.step("matching")
-        found = [match_function(analysed(s, for_instructions=True).dependences, function, numerics(arguments.allow),
-                                sizes={n: v for n, v in left.items() if n in {p.name for p in s.parameters}})
-                 for s in scops]
+        allowed = numerics(arguments.allow)
+        found = []
+        for scop in scops:
+            own = {n: v for n, v in left.items() if n in {p.name for p in scop.parameters}}
+            dependences = analysed(scop, for_instructions=True).dependences
+            found.append(match_unit(dependences, function, allowed, sizes=own) if isinstance(function, Intrinsic)
+                         else match_function(dependences, function, allowed, sizes=own))
     if arguments.json:
         values = [f.to_json() for f in found]
         print(json.dumps(values[0] if len(values) == 1 else values, indent=2))

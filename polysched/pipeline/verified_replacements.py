@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from polysched.emit_c.alternatives.call_check import by_its_text, call_check, call_sizes
 from polysched.emit_c.alternatives.replacement_check import (
     MOST_WORK,
     ReplacementCheck,
@@ -35,6 +36,7 @@ from polysched.measure.bit_for_bit.check import CheckOutcome, Difference, run_ch
 from polysched.measure.processes.building import DEFAULT_FLAGS
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found
+from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.decision import Decision
 from polysched.tensorize.emission.emulated_library import emulated_library
 from polysched.tensorize.matching.facts import Numerics
@@ -115,6 +117,46 @@ def verdict_on(decision: Decision, *, numerics: Numerics, parallel: bool, cc: st
     known = None if again else _KNOWN.get(key) or _read(key, plain)
     if known is None:
         known = _compared(plain, [first, *runs], emit, compiler)
+        _keep(key, known)
+    _KNOWN[key] = replace(known, kept=True)
+    return known
+
+
+def verdict_on_calls(program: CalledProgram, sizes: Mapping[str, int], *, cc: str | None = None,
+                     again: bool = False) -> Verdict:
+    """Run calls of a described function beside the statements that they replace, or find what came of that earlier.
+
+    A function that cannot be linked here is computed by the text of its description.
+
+    Parameters
+    ----------
+    sizes : values of parameters that the calls are made for; others are chosen.
+    again : run it although there is a verdict.
+
+    Raises
+    ------
+    NoCompilerError : there is nothing to compile the check with.
+    """
+    found_match, compiler = program.match, find_compiler(cc)
+    plain = Verdict(statement=" and ".join(found_match.statements), instruction=found_match.function.name,
+                    emulated=False, outcome=CheckOutcome(sizes=(), trials=0))
+    tried = list(call_sizes(program, sizes, most_work=MOST_WORK))
+    if not tried:
+        return replace(plain, outcome=replace(plain.outcome, failure="the program allows none of the sizes tried"))
+    try:
+        checks = [call_check(program, entry=str(i), sizes=s) for i, s in enumerate(tried)]
+    except PolyschedError as error:
+        return replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
+    key = entry_key({"checks": repr(checks), "description": repr(found_match.function), "flags": list(DEFAULT_FLAGS)},
+                    compiler)
+    known = None if again else _KNOWN.get(key) or _read(key, plain)
+    if known is None:
+        known = replace(plain, outcome=run_checks(checks, compiler=compiler))
+        if known.outcome.failure and not found_match.function.inline:
+            logger.info("%s is computed by its text: %s", plain.instruction, known.outcome.failure)
+            text = by_its_text(program)
+            checks = [call_check(text, entry=str(i), sizes=s) for i, s in enumerate(tried)]
+            known = replace(plain, emulated=True, outcome=run_checks(checks, compiler=compiler))
         _keep(key, known)
     _KNOWN[key] = replace(known, kept=True)
     return known

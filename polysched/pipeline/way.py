@@ -20,10 +20,11 @@ from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
-from polysched.pipeline.verified_replacements import verdict_on
+from polysched.pipeline.verified_replacements import verdict_on, verdict_on_calls
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import DEFAULT, Decision, decide
+from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
@@ -111,7 +112,7 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     outside : loops around the region, which are parameters in `source`.
     """
     assert options.tensorize is not None
-    function = options.tensorize.function()
+    function = options.tensorize.function() or options.tensorize.unit()
     if function is not None:
         return _with_calls(scop, source, function, options)
     try:
@@ -166,7 +167,7 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
         return replace(decision, reasons=(*wrong.values(), *decision.reasons))
 
 
-def _with_calls(scop: Scop, source: CSource, function: LibraryFunction,
+def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrinsic,
                 options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
     """The region with the statements that a described function computes as calls of it, and the reasons in words."""
     assert options.tensorize is not None
@@ -175,6 +176,12 @@ def _with_calls(scop: Scop, source: CSource, function: LibraryFunction,
         return source, decision.reasons
     parts: list[CSource] = []
     reasons = list(decision.reasons)
+    if options.verify_instructions != "never":
+        verdict = verdict_on_calls(decision.program, options.tensorize.sizes, cc=options.cc,
+                                   again=options.verify_instructions == "always")
+        if not verdict.outcome.equal:
+            raise verdict.refusal()
+        reasons.append(f"verified: {verdict}")
     for part in decision.program.parts:
         dependences = analysed(part, expand=options.expand).dependences
         rest, why = _with_calls(part, _emitted(dependences, options, {}), function, options)

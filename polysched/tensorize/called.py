@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from polysched.dependence.dependences import Dependences
 from polysched.scop.scop import Scop, Storage
 from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.functions.function_match import FunctionMatch, match_function
 from polysched.tensorize.functions.ordering import place
+from polysched.tensorize.functions.units import match_unit
 from polysched.tensorize.program import part
 
 
@@ -41,9 +43,19 @@ class CallDecision:
     reasons: tuple[str, ...]
 
 
-def call_function(dependences: Dependences, function: LibraryFunction, options: TensorizeOptions) -> CallDecision:
-    """The first part of a program that calls of a function can compute, or why there is none."""
-    found = match_function(dependences, function, options.numerics, sizes=options.sizes)
+def call_function(dependences: Dependences, function: LibraryFunction | Intrinsic,
+                  options: TensorizeOptions) -> CallDecision:
+    """The first part of a program that calls of a function can compute, or why there is none.
+
+    Parameters
+    ----------
+    function : also an instruction of several stages, whose own text computes tile by tile.
+    """
+    if isinstance(function, Intrinsic):
+        sizes = {p.name: options.sizes[p.name] for p in dependences.scop.parameters if p.name in options.sizes}
+        found = match_unit(dependences, function, options.numerics, sizes=sizes)
+    else:
+        found = match_function(dependences, function, options.numerics, sizes=options.sizes)
     reasons: list[str] = []
     for match in found.matches:
         where = place(match)
@@ -55,7 +67,8 @@ def call_function(dependences: Dependences, function: LibraryFunction, options: 
         before, behind = part(match.scop, where.before), part(match.scop, where.behind)
         inside = f", one call per iteration of {match.depth} loop{'s' * (match.depth > 1)}" if match.depth else ""
         program = _with_shared_outside(CalledProgram(match=match, before=before, behind=behind, shared=()))
-        return CallDecision(program=program, reasons=(f"{words}: {function.name}{inside}",))
+        emulated = ", by the description's own code" if isinstance(function, Intrinsic) else ""
+        return CallDecision(program=program, reasons=(f"{words}: {function.name}{inside}{emulated}",))
     return CallDecision(program=None, reasons=tuple(reasons or found.reasons[:1] or (
         f"no statements of {found.scop.name} compute {function.name}",)))
 

@@ -21,6 +21,7 @@ from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
+from polysched.tensorize.functions.units import is_unit
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
@@ -92,6 +93,18 @@ class TensorizeOptions:
         for path in self.files if self.intrinsic not in FUNCTIONS and not self.by_model else ():
             also |= load_functions(path)
         return find_function(self.intrinsic, also=also)
+
+    def unit(self) -> Intrinsic | None:
+        """The instruction of this name where it computes in several stages; None for any other.
+
+        Raises
+        ------
+        UsageError : there is none of this name, or a file does not load.
+        """
+        if self.intrinsic in (AUTO, DEFAULT):
+            return None
+        found = self.considered()[0]
+        return found if is_unit(found) else None
 
     def considered(self) -> list[Intrinsic]:
         """The instructions to look at.

@@ -18,6 +18,7 @@ from polysched.tensorize import decision as deciding
 from polysched.tensorize import registry
 from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.emission import packing
 from polysched.tensorize.matching.mapping import Match
 from tests.pipeline.replacements import LOOPS, NO_C, PRODUCT, RIGHT, TRAPS, WRONG
@@ -156,3 +157,29 @@ def test_other_regions_of_a_file_keep_their_instructions(known: Callable[[Intrin
     assert "/* S0 by lanes_of_four */" in first.text
     assert "lanes_of_four" not in last.text
     assert "is not used: C[0][" in told(last)
+
+
+SCALED = """
+void scaled(int n, double x[n], double y[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        y[i] = y[i] * 3.0 + x[i];
+#pragma endscop
+}
+"""
+SCALE = "void my_scale(int n, double *y, const double *x) { for (int i = 0; i < n; i++) y[i] = 3.0 * y[i] + x[i]; }"
+
+
+def test_calls_of_a_described_function_are_run_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that leaves out the last element is found."""
+    right = LibraryFunction(name="my_scale", variants=(Variant(text=SCALE),), inline=True)
+    monkeypatch.setattr(TensorizeOptions, "function", lambda _: right)
+    made = optimize(from_c_text(SCALED), options("my_scale"))
+    assert "my_scale(" in made.text
+    assert "verified: S0: my_scale equals the statement at n = 128, n = 67, n = 37, n = 16" in told(made)
+    shorter = Variant(text=SCALE, call="my_scale({n} - 1, {y}, {x});")
+    wrong = LibraryFunction(name="my_scale", variants=(shorter,), inline=True)
+    monkeypatch.setattr(TensorizeOptions, "function", lambda _: wrong)
+    with pytest.raises(WrongResultError, match=r"y\[127\] has to be "):
+        optimize(from_c_text(SCALED), options("my_scale"))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from polysched.scop.body import Binary, Expr
+from polysched.scop.body import Binary, Call, Expr, Load
+from polysched.scop.dtypes import INT32, UINT32
 from polysched.tensorize.description.reading import parse
 from polysched.tensorize.description.semantics import Update
 from polysched.tensorize.equality import Verdict, same_function
@@ -60,6 +61,13 @@ def test_different_with_a_witness(left: str, right: str) -> None:
     outcome = same_function(expression(left), expression(right))
     assert outcome.verdict is Verdict.DIFFERENT
     assert "against" in outcome.witness
+
+
+def test_calls_mean_what_operators_say() -> None:
+    bits = Call("__builtin_popcount", (Load("w[0]", UINT32),), INT32)
+    assert same_function(bits, expression("popcount_u32($w)")).verdict is Verdict.EQUAL
+    assert same_function(expression("abs($x)"), expression("$x > 0 ? $x : -$x")).verdict is Verdict.EQUAL
+    assert same_function(expression("abs($x)"), expression("$x")).verdict is Verdict.DIFFERENT
 
 
 def test_ranges_can_make_functions_equal() -> None:

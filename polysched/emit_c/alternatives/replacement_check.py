@@ -73,6 +73,7 @@ class CheckedArray:
     ----------
     dtype : the element type's name in `scop.dtypes`.
     most : largest magnitude of whole numbers; the bound of subscripts.
+    compared : its values are of use behind the statement.
     """
 
     name: str
@@ -80,6 +81,7 @@ class CheckedArray:
     shape: tuple[int, ...]
     values: Values
     most: int = 0
+    compared: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,31 +129,32 @@ def replacement_check(program: TensorizedProgram, *, entry: str, parallel: bool,
     UnsupportedScopError : the statement alone is no function of arrays (unknown extents, too much memory).
     """
     values = program.match.fragment.sizes if sizes is None else sizes
-    scop = _with_plain_arrays(program.match.fragment.scop, values)
+    scop = with_plain_arrays(program.match.fragment.scop, values)
     found, fragment = program.match, program.match.fragment
     alone = part(scop, _replaced(program))
     assert alone is not None
     plain = replace(fragment, scop=scop)
     stripped = replace(program, match=replace(found, fragment=plain), before=None, after=None, outside=(), around=tuple(
         LoopAround(loop=loop, before=None, after=None) for loop in program.loops), least_work=0.0)
-    as_written = _as_written(_sampled(alone, found) if sampled else alone, f"original_{entry}")
-    left_out = replace(as_written.source, text=f"skipped_{entry} = 1;\n")
+    alone_c = as_written_function(_sampled(alone, found) if sampled else alone, f"original_{entry}")
+    left_out = replace(alone_c.source, text=f"skipped_{entry} = 1;\n")
     region = with_instruction(left_out, stripped, (), name=f"instruction_{entry}", parallel=parallel,
                               emulated=emulated, constant=constant)
-    renamed = replace(as_written, signature=replace(as_written.signature, name=f"replaced_{entry}"))
+    renamed = replace(alone_c, signature=replace(alone_c.signature, name=f"replaced_{entry}"))
     at_sizes = plain if sizes is None else statement_fragment(scop, fragment.statement, values)
     assert at_sizes is not None
     ran = replace(found, fragment=at_sizes)
     return ReplacementCheck(
         statement=fragment.statement.name, instruction=found.intrinsic.name, entry=entry, sizes=_sizes(at_sizes),
-        original_text=EXPORTED + as_written.text,
-        replaced_text=f"{EXPORTED}int skipped_{entry};\n{with_region(renamed, region).text}{_around(renamed, region)}",
+        original_text=EXPORTED + alone_c.text,
+        replaced_text=f"{EXPORTED}int skipped_{entry};\n{with_region(renamed, region).text}"
+                      f"{with_timing(renamed, region)}",
         arrays=tuple(_checked(a, ran, alone) for a in alone.arrays),
         parameters=tuple(values[p.name] for p in alone.parameters), equality=_equality(ran, alone),
         flags=found.intrinsic.isa.flags if found.intrinsic.library else (), sampled=sampled)
 
 
-def _around(replaced: CFunction, region: CSource) -> str:
+def with_timing(replaced: CFunction, region: CSource) -> str:
     """`prepare_ENTRY`, which packs constant arrays, and `timed_ENTRY`: seconds per call, of two behind another."""
     entry = replaced.signature.name.removeprefix("replaced_")
     declared = ", ".join(p.c_declaration for p in replaced.signature.parameters) or "void"
@@ -315,14 +318,14 @@ def _params_like(fixed: isl.Set, like: isl.Set) -> isl.Set:
     return fixed.align_params(like.get_space())
 
 
-def _as_written(alone: Scop, name: str) -> CFunction:
+def as_written_function(alone: Scop, name: str) -> CFunction:
     """The statements as a C function, in the order of the program, without threads or vectors."""
     schedule = original(analyse(alone))
     tiled = tile(schedule, TilingOptions(sizes="off", parallel=False))
     return emit_function(tiled, name=name, options=EmitOptions(openmp=False, simd=False, packing=False, comments=False))
 
 
-def _with_plain_arrays(scop: Scop, sizes: Mapping[str, int]) -> Scop:
+def with_plain_arrays(scop: Scop, sizes: Mapping[str, int]) -> Scop:
     """The program with arrays of known extents that are handed in as pointers, whatever they are in its source."""
     arrays = tuple(_plain(a, scop, sizes) for a in scop.arrays)
     total = sum(math.prod(map(int, filter(None, a.c_extents))) * a.dtype.bytes for a in arrays)
@@ -370,7 +373,7 @@ def _sizes(fragment: Fragment) -> str:
     return " x ".join(f"{name} {extent}" for name, extent in extents.items())
 
 
-def _expressions(alone: Scop) -> list[tuple[Statement, Expr]]:
+def expressions_of(alone: Scop) -> list[tuple[Statement, Expr]]:
     return [(s, e) for s in alone.statements for top in statement_expressions(s.body) for e in walk(top)]
 
 
@@ -378,18 +381,18 @@ def _checked(array: Array, found: Match, alone: Scop) -> CheckedArray:
     """An array with the values that suit the statement."""
     shape = tuple(map(int, filter(None, array.c_extents)))
     made = CheckedArray(name=array.name, dtype=array.dtype.name, shape=shape, values=Values.ANY)
-    below = _subscripted_below(array, alone)
+    below = subscripted_below(array, alone)
     if below is not None:
         return replace(made, values=Values.INDEX, most=below)
-    if _limits_values(array, alone):
+    if limits_values(array, alone):
         return replace(made, values=Values.POSITIVE)
     rounds = found.fragment.update.dtype.is_float and _equality(found, alone) is not Equality.BITS
-    if rounds or (array.dtype.is_float and any(_cuts(e) for _, e in _expressions(alone))):
+    if rounds or (array.dtype.is_float and any(cuts(e) for _, e in expressions_of(alone))):
         return replace(made, values=Values.WHOLE, most=_magnitude(found))
     return made
 
 
-def _subscripted_below(array: Array, alone: Scop) -> int | None:
+def subscripted_below(array: Array, alone: Scop) -> int | None:
     """The bound of an array's elements where they are subscripts."""
     bounds = []
     for statement in alone.statements:
@@ -402,9 +405,9 @@ def _subscripted_below(array: Array, alone: Scop) -> int | None:
     return min(bounds, default=None)
 
 
-def _limits_values(array: Array, alone: Scop) -> bool:
+def limits_values(array: Array, alone: Scop) -> bool:
     """Whether elements divide, or say how far to shift."""
-    for statement, e in _expressions(alone):
+    for statement, e in expressions_of(alone):
         if isinstance(e, Binary) and e.op in ("/", "%", "<<", ">>"):
             loads = [x for x in walk(e.right) if isinstance(x, Load)]
             if not e.dtype.is_float and array.name in {statement.access(x.reference).array for x in loads}:
@@ -412,7 +415,7 @@ def _limits_values(array: Array, alone: Scop) -> bool:
     return False
 
 
-def _cuts(e: Expr) -> bool:
+def cuts(e: Expr) -> bool:
     """A conversion of a float to an integer, which C leaves open for large ones."""
     return isinstance(e, Cast) and e.dtype.is_integer and e.operand.dtype.is_float
 
@@ -430,10 +433,10 @@ def _equality(found: Match, alone: Scop) -> Equality:
     """What the match promises."""
     if not found.fragment.update.dtype.is_float or not found.assumptions:
         return Equality.BITS
-    return Equality.ROUNDED if any(_rounds(e) for _, e in _expressions(alone)) else Equality.NUMBERS
+    return Equality.ROUNDED if any(rounds(e) for _, e in expressions_of(alone)) else Equality.NUMBERS
 
 
-def _rounds(e: Expr) -> bool:
+def rounds(e: Expr) -> bool:
     """An operation that rounds whole numbers: a quotient, a fraction, a function."""
     match e:
         case Binary():

@@ -6,6 +6,7 @@ and floats are given whole numbers, whose sums are exact.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -299,6 +300,21 @@ def split_sum(source: random.Random, function: Function) -> Function | None:
     return replace(function, body=mapped(function.body, lambda n: new if n == chosen else n))
 
 
+def joined_sum(source: random.Random, function: Function) -> Function | None:
+    """Two statements that add to one element as one, where the sum wraps no earlier than the result."""
+    types = function.types
+    for at, node in enumerate(walk(function.body)):
+        body = node.body if isinstance(node, Loop) else ()
+        for n, (a, b) in enumerate(itertools.pairwise(body)):
+            if not isinstance(a, Assign) or not isinstance(b, Assign) or a.target != b.target or {a.op, b.op} != {"+="}:
+                continue
+            value = Binary("+", a.value, b.value)
+            if not type_of(value, types).is_float and type_of(value, types).bits >= types[a.target.array].bits:
+                new = replace(node, body=(*body[:n], Assign(a.target, "+=", value), *body[n + 2:]))
+                return replace(function, body=replaced_at(function.body, at, lambda _, new=new: new))  # type: ignore[misc]
+    return None
+
+
 def local_dropped(source: random.Random, function: Function, *, exact: bool = True) -> Function | None:
     """A sum in a local added to the result straight away, where the local wraps no earlier than the result.
 
@@ -466,7 +482,7 @@ WORDS: dict[str, tuple[Word, int]] = {
     "renamed": (renamed, 2), "loops interchanged": (interchanged, 3), "subscripts shifted": (shifted, 2),
     "loop moved": (moved_loop, 1), "array transposed": (transposed, 2), "row of an array": (one_row, 1),
     "batched": (batched, 2), "two operands in one array": (one_array, 1), "update spelled out": (spelled_out, 2),
-    "scalar": (with_scalar, 3), "sum split": (split_sum, 2), "unrolled": (unrolled, 1),
+    "scalar": (with_scalar, 3), "sum split": (split_sum, 2), "unrolled": (unrolled, 2), "sum joined": (joined_sum, 2),
     "local dropped": (local_dropped, 2), "local folded": (local_folded, 2), "downward": (downward, 1),
     "distributed": (distributed, 1), "types respelled": (other_spellings, 1), "expression": (expression, 6)}
 """By name, and how often each is drawn."""
@@ -477,12 +493,16 @@ def reworded(source: random.Random, function: Function, count: int) -> tuple[Fun
     done: list[str] = []
     for _ in range(count):
         name = source.choices(list(WORDS), weights=[w for _, w in WORDS.values()])[0]
-        if name in done and name not in ("expression", "scalar"):
+        if name in done and name not in ("expression", "scalar", "unrolled", "sum joined"):
             continue
         new = WORDS[name][0](source, function)
         if new is not None and new != function and keeps_tables(new):
             function = new
             done.append(name)
+            joined = joined_sum(source, function) if name == "unrolled" and source.random() < 0.5 else None
+            if joined is not None:
+                function = joined
+                done.append("sum joined")
     return function, tuple(done)
 
 

@@ -19,6 +19,7 @@ CHILD_MODULE = "polysched.measure.bit_for_bit.check_run"
 TRIALS = 6
 SAMPLED_TRIALS = 2
 LIMITS = Limits(seconds=10.0, memory_bytes=4 << 30, cpu_seconds=60)
+UNCHANGED = ("-ffp-contract=off",)   # what is written with instructions stays as it is
 ORIGINAL_FLAGS = ("-O1", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off")   # what C says, overflow wraps
 
 
@@ -85,7 +86,7 @@ def run_checks(checks: Sequence[ReplacementCheck], *, compiler: Compiler, flags:
             original = compile_shared("".join(c.original_text for c in checks), name="original", folder=folder,
                                       compiler=compiler, flags=ORIGINAL_FLAGS, openmp=False, what="the original")
             replaced = compile_shared("".join(c.replaced_text for c in checks), name="replaced", folder=folder,
-                                      compiler=compiler, flags=(*flags, *libraries),
+                                      compiler=compiler, flags=(*flags, *UNCHANGED, *libraries),
                                       what="the code with the instruction")
         except CompileError as error:
             return CheckOutcome(sizes=(), trials=0, failure=f"{error.problem}: {error.witness}")

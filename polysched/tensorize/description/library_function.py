@@ -22,6 +22,7 @@ from polysched.scop.scop import AccessKind, Scop, Storage
 from polysched.scop.signature import FunctionSignature
 from polysched.tensorize.description.intrinsic import Cost, Isa
 
+HEADERS = "#include <math.h>\n#include <stdint.h>\n"   # that a described function may use
 HEAD = re.compile(r"\A(.*?\))\s*\{(.*)\}\s*\Z", re.DOTALL)
 
 
@@ -53,7 +54,7 @@ class Variant:
             raise SourceSyntaxError("a described function is one C function with a body", where="description",
                                     witness=self.text.strip().splitlines()[0] if self.text.strip() else "nothing")
         head, body = found.groups()
-        return f"{head} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+        return f"{HEADERS}{head} {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
 
     @cached_property
     def scop(self) -> Scop:
@@ -127,6 +128,7 @@ class LibraryFunction:
     reorders : the function may add floats in another order, and round a product with its addition once. Without it the
         function computes what the text says, operation by operation.
     inline : the text itself is put into the program and called, since no library has it.
+    packs : the operands are copied into arrays of the shapes that the text declares, where they lie otherwise.
     """
 
     name: str
@@ -136,3 +138,4 @@ class LibraryFunction:
     section: str = ""
     reorders: bool = False
     inline: bool = False
+    packs: bool = False

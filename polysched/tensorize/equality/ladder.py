@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -17,6 +17,7 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.equality.bits import Circuit, NotACircuit
+from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.equality.normal_form import Normaliser
 
@@ -73,29 +74,15 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
         return Outcome(Verdict.EQUAL, "identical")
     if left.dtype != right.dtype:
         return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
-    limits = []
+    left, right = in_operators(left), in_operators(right)
+    limits: list[str] = []
     normaliser = Normaliser(ranges or {})
     try:
         if normaliser.form(left).text() == normaliser.form(right).text():
             return Outcome(Verdict.EQUAL, "normal form", reassociated=_rounds(left) or _rounds(right))
     except BudgetExceededError as error:
         limits.append(error.problem)
-    inputs = _inputs(left, right)
-    bits = sum(_bits(dtype, (ranges or {}).get(name)) for name, dtype in inputs.items())
-    nodes = sum(1 for e in (left, right) for _ in itertools.islice(walk(e), CIRCUIT_NODES))
-    known, work = ranges or {}, nodes * (2 ** bits if bits <= EXHAUSTIVE_BITS else np.inf)
-    tried = all(d.is_integer for d in inputs.values()) and work <= EXHAUSTIVE_OPERATIONS
-    rungs: list[Callable[[], Outcome | None]] = []
-    if nodes < CIRCUIT_NODES:
-        rungs = [partial(_by_sat, left, right, inputs, known, free, min(conflicts, QUICK_CONFLICTS) if tried
-                         else conflicts) for free in (True, False)]
-    else:
-        limits.append(f"its circuit has more than {CIRCUIT_NODES} nodes")
-    if tried:
-        rungs.insert(0 if work <= QUICK_OPERATIONS else len(rungs), partial(_exhaustive, left, right, inputs, known))
-    if not tried or work > QUICK_OPERATIONS:
-        rungs.insert(0, partial(_sampled, left, right, inputs, known))
-    for rung in rungs:
+    for rung in _rungs(left, right, ranges or {}, conflicts, limits):
         try:
             outcome = rung()
         except NotEvaluable as error:
@@ -103,12 +90,33 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
             continue
         if outcome is not None:
             return outcome
+    return Outcome(Verdict.UNKNOWN, "", "; ".join(limits))
+
+
+def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflicts: int,
+           limits: list[str]) -> Iterator[Callable[[], Outcome | None]]:
+    """The further questions, the cheapest first; adds to `limits` what cannot be asked, or was asked in vain."""
+    inputs = _inputs(left, right)
+    bits = sum(_bits(dtype, ranges.get(name)) for name, dtype in inputs.items())
+    nodes = sum(1 for e in (left, right) for _ in itertools.islice(walk(e), CIRCUIT_NODES))
+    work = nodes * (2 ** bits if bits <= EXHAUSTIVE_BITS else math.inf)
+    tried = all(d.is_integer for d in inputs.values()) and work <= EXHAUSTIVE_OPERATIONS
+    exhaustive = partial(_exhaustive, left, right, inputs, ranges)
+    if tried and work <= QUICK_OPERATIONS:
+        yield exhaustive
+    yield partial(_sampled, left, right, inputs, ranges)
+    most = min(conflicts, QUICK_CONFLICTS) if tried else conflicts
+    if nodes < CIRCUIT_NODES:
+        yield from (partial(_by_sat, left, right, inputs, ranges, free, most) for free in (True, False))
+    else:
+        limits.append(f"its circuit has more than {CIRCUIT_NODES} nodes")
+    if tried:
+        yield exhaustive
     if any(e.dtype.is_float for x in (left, right) for e in walk(x)):
         limits.append("floats are compared by their normal form alone")
     else:
-        limits.append(f"{bits:.0f} bits of inputs are too many to try, and {conflicts} conflicts of the solver did not "
+        limits.append(f"{bits:.0f} bits of inputs are too many to try, and {most} conflicts of the solver did not "
                       "decide; use narrower types, or spell the update as the instruction does")
-    return Outcome(Verdict.UNKNOWN, "", "; ".join(limits))
 
 
 def _rounds(e: Expr) -> bool:

@@ -28,18 +28,20 @@ from polysched.tensorize.functions.state import PREFIX, Operand, State
 Address = Mapping[Monomial, isl.PwAff]   # a sum of monomials times functions of the instance
 
 
-def same_place(state: State, theirs: Array, element: isl.Map, ours: Array, other: isl.Map) -> State | None:
+def same_place(state: State, theirs: Array, element: isl.Map, ours: Array, other: isl.Map, *,
+               packs: bool = False) -> State | None:
     """The state in which corresponding instances access the same memory; None where they cannot.
 
     Parameters
     ----------
     theirs, ours : arrays of the function and of the program.
     element, other : `{ [instance] -> [element] }` of each, of the same instances of the program.
+    packs : the function's array is a copy, so that its elements may lie at any constant distances in the program's.
     """
     known = state.operands.get(theirs.name)
     if theirs.dtype != ours.dtype or (known is not None and known.array != ours.name):
         return None
-    mine, wanted = strides(ours, ""), strides(theirs, PREFIX)
+    mine, wanted = strides(ours, ""), free_strides(theirs) if packs else strides(theirs, PREFIX)
     if mine is None or wanted is None:
         return None
     reached, subscripts = _functions(other), _functions(state.in_program(element))
@@ -76,6 +78,16 @@ def strides(array: Array, prefix: str) -> list[Polynomial] | None:
                 return None
             product = multiply(product, {tuple(prefix + n for n in m): c for m, c in value.items()})
     return found[::-1]
+
+
+def step_name(array: str, at: int) -> str:
+    """The name of the distance of neighbours in one dimension of an array that is copied."""
+    return f"{array}_step{at}"
+
+
+def free_strides(array: Array) -> list[Polynomial]:
+    """One unknown per dimension."""
+    return [{(f"{PREFIX}{step_name(array.name, at)}",): 1} for at in range(len(array.extents))]
 
 
 def _functions(relation: isl.Map) -> list[isl.PwAff] | None:

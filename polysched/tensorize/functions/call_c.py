@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +13,14 @@ from polysched.errors import NoIntrinsicMatchError
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, Select, Unary
 from polysched.scop.plain_c import expression_in_c
 from polysched.scop.scop import Array, Storage
+from polysched.tensorize.description.library_function import HEADERS
 from polysched.tensorize.description.semantics import C_NAMES
+from polysched.tensorize.functions.addresses import step_name
 from polysched.tensorize.functions.function_match import FunctionMatch
-from polysched.tensorize.functions.polynomials import Polynomial, add, multiply, of_affine, polynomial_c
+from polysched.tensorize.functions.polynomials import Polynomial, add, multiply, of_affine, polynomial_c, substituted
 from polysched.tensorize.functions.recurrences import OUTER
 from polysched.tensorize.functions.state import Number, Operand, affine_text
+from polysched.tensorize.functions.units import extents_of_operand
 
 COUNTER = "polysched_call"   # the variables of the loops around
 
@@ -39,13 +43,61 @@ def calls_c(found: FunctionMatch) -> Calls:
     spelling = {p.name: p.spelling for p in found.scop.parameters}
     spelling |= {f"{OUTER}{at}": f"{COUNTER}_{at}" for at in range(found.depth)}
     words = dict(_words(found, spelling))
+    copied = dict(_copies(found, spelling, words)) if found.function.packs else {}
+    words |= {name: copy.name for name, copy in copied.items()}
+    for p in found.variant.signature.parameters:   # pointers to rows are of another type than those to elements
+        if len(p.c_extents) > 1 and p.name in words:
+            words[p.name] = f"({'' if p.name in found.program_writes else 'const '}void *){words[p.name]}"
     call = re.sub(r"\{(\w+)\}", lambda m: words[m.group(1)], found.variant.template)
     lines = [call]
+    if copied:
+        lines = ["{", *(f"    {line}" for line in (
+            *(line for c in copied.values() for line in c.before), call,
+            *(line for c in copied.values() for line in c.behind))), "}"]
     for at, (low, high) in reversed(list(enumerate(_bounds(found)))):
         v = f"{COUNTER}_{at}"
         head = f"for (long {v} = {polynomial_c(low, spelling)}; {v} <= {polynomial_c(high, spelling)}; {v}++)"
         lines = [head, *(f"    {line}" for line in lines)]
     return Calls(lines=tuple(lines), preamble=preamble(found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Copied:
+    """An operand of a unit that is copied: the lines ahead of the call and behind it."""
+
+    name: str
+    before: tuple[str, ...]
+    behind: tuple[str, ...]
+
+
+def _copies(found: FunctionMatch, spelling: dict[str, str], words: dict[str, str]) -> Iterator[tuple[str, _Copied]]:
+    """The operands that do not lie as the unit reads them."""
+    scop, fixed = found.variant.scop, _fixed(found.context)
+    for theirs in found.state.operands:
+        array = scop.array(theirs)
+        extents = extents_of_operand(scop, theirs)
+        steps = [substituted(found.state.values.get(step_name(theirs, at), {}), fixed) for at in range(len(extents))]
+        natural = [{(): math.prod(extents[at + 1:])} for at in range(len(extents))]
+        if all(s == n or e == 1 for s, n, e in zip(steps, natural, extents, strict=True)):
+            continue
+        kind, own = C_NAMES[array.dtype.name], f"polysched_{theirs}"
+        loops = " ".join(f"for (long e{at} = 0; e{at} < {e}; e{at}++)" for at, e in enumerate(extents))
+        here = own + "".join(f"[e{at}]" for at in range(len(extents)))
+        there = " + ".join(f"({polynomial_c(s, spelling)}) * e{at}" for at, s in enumerate(steps)) or "0"
+        element = f"({words[theirs]})[{there}]"
+        shape = "".join(f"[{e}]" for e in extents)
+        yield theirs, _Copied(name=own, before=(f"{kind} {own}{shape};", f"{loops} {here} = {element};"),
+                              behind=(f"{loops} {element} = {here};",) if theirs in found.program_writes else ())
+
+
+def _fixed(context: isl.Set) -> dict[str, Polynomial]:
+    """The parameters that have one value."""
+    found: dict[str, Polynomial] = {}
+    for at in range(context.dim(isl.dim_type.param)):
+        value = context.plain_get_val_if_fixed(isl.dim_type.param, at)
+        if value.is_int():
+            found[str(context.get_dim_name(isl.dim_type.param, at))] = {(): int(value.to_python())}
+    return found
 
 
 def preamble(found: FunctionMatch) -> str:
@@ -54,7 +106,7 @@ def preamble(found: FunctionMatch) -> str:
     headers = "".join(f"#include <{h}>\n" for h in function.isa.headers)
     guard = f"POLYSCHED_FUNCTION_{found.variant.name.upper()}"
     if function.inline:
-        return f"{headers}#ifndef {guard}\n#define {guard}\nstatic {text}\n#endif\n"
+        return f"{HEADERS}{headers}#ifndef {guard}\n#define {guard}\nstatic {text}\n#endif\n"
     if headers:
         return headers
     return f"{text[:text.index('{')].strip()};\n"

@@ -122,14 +122,15 @@ def _with_numbers(system: Recurrences, equation: Equation, case: Case, at: isl.M
     dims = [f"i{k}" for k in range(equation.domain.dim(isl.dim_type.set))]
     for e in walk(equation.value):
         if isinstance(e, IteratorRef | ParameterRef) and e not in names:
+            parameters = [f"{OUTER}{at}" for at in range(system.depth)]
             if isinstance(e, ParameterRef):
-                parameter = text = f"{system.prefix}{e.name}"
+                text = f"{system.prefix}{e.name}"
+                parameters.append(text)
             else:
                 place = len(equation.iterators) - 1 - equation.iterators[::-1].index(e.name)   # the innermost of a name
-                parameter = f"{OUTER}{place}" if place < system.depth else ""
-                text = parameter or dims[place - system.depth]
+                text = equation.numbers[place]
             number = isl.Map.read_from_str(
-                isl.DEFAULT_CONTEXT, f"[{parameter}] -> {{ [{', '.join(dims)}] -> [{text}] }}")
+                isl.DEFAULT_CONTEXT, f"[{', '.join(parameters)}] -> {{ [{', '.join(dims)}] -> [{text}] }}")
             names[e] = f"@{len(leaves)}"
             leaves[names[e]] = Leaf(kind=Kind.NUMBER, name="", relation=at.apply_range(number))
 

@@ -19,7 +19,16 @@ from polysched.tensorize.description.library_function import LibraryFunction, Va
 from polysched.tensorize.functions.addresses import same_place
 from polysched.tensorize.functions.groups import calls, groups, least_live
 from polysched.tensorize.functions.loop_mapping import loop_mappings
-from polysched.tensorize.functions.recurrences import OUTER, Equation, Recurrences, recurrences
+from polysched.tensorize.functions.recurrences import (
+    OUTER,
+    Around,
+    Equation,
+    Recurrences,
+    loops_around,
+    recurrences,
+    same_iterations,
+    tiling_map,
+)
 from polysched.tensorize.functions.state import PREFIX, State
 from polysched.tensorize.functions.unification import Prover
 from polysched.tensorize.matching.facts import Numerics
@@ -33,6 +42,7 @@ class FunctionMatch:
     ----------
     statements : names, in textual order.
     depth : number of loops around a call.
+    outer : per statement the iterators of these loops, by position.
     program : their equations.
     state : the proved correspondence.
     outputs : the program's arrays that the call writes.
@@ -46,6 +56,7 @@ class FunctionMatch:
     dependences: Dependences
     statements: tuple[str, ...]
     depth: int
+    outer: Mapping[str, Around]
     program: Recurrences
     state: State
     outputs: tuple[str, ...]
@@ -117,7 +128,7 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
         reasons.append((0, f"{function.name} reorders float additions and may round a product and its addition once, "
                            "which is not allowed"))
     else:
-        context = _context(dependences.scop, sizes or {})
+        context = context_of(dependences.scop, sizes or {})
         for names in groups(dependences):
             for depth in range(min(dependences.scop.statement(n).depth for n in names) + 1):
                 if any({*names} & {*m.statements} for m in found):
@@ -133,7 +144,7 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
         reasons=tuple(dict.fromkeys(w for _, w in reasons)), milliseconds=1000 * (time.perf_counter() - started))
 
 
-def _context(scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
+def context_of(scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
     """The values of the parameters, where they are given."""
     context = scop.context
     for name, value in sizes.items():
@@ -163,10 +174,17 @@ class _Part:
     names: tuple[str, ...]
     depth: int
     context: isl.Set
+    around: Around | None = None   # of the deepest statement; its outermost loops when None
+
+    @cached_property
+    def outer(self) -> dict[str, Around]:
+        """Per statement the iterators of the loops around."""
+        around = Around(tuple(range(self.depth))) if self.around is None else self.around
+        return loops_around(self.dependences, self.names, deepest(self.dependences, self.names), around)
 
     @cached_property
     def program(self) -> Recurrences:
-        return recurrences(self.dependences, self.names, depth=self.depth, context=self.context)
+        return recurrences(self.dependences, self.names, depth=self.depth, context=self.context, outer=self.outer)
 
     @cached_property
     def calls(self) -> frozenset[str]:
@@ -177,22 +195,26 @@ class _Part:
         return max(self.dependences.scop.statement(n).depth for n in self.names) - self.depth
 
     @cached_property
-    def least_live(self) -> int:
+    def least_live(self) -> list[str]:
         return least_live(self.dependences, self.names)
 
     @cached_property
     def live(self) -> list[str] | str:
-        return live_arrays(self.dependences, self.program, self.names, self.depth)
+        return live_arrays(self.dependences, self.program, self.outer)
 
     def may_be(self, variant: Variant) -> bool:
-        """Whether a function has as many loops, calls the same functions, and leaves no fewer arrays."""
+        """Whether a function has as many loops and calls the same functions."""
         scop = variant.scop
         return (self.inner_depths == max(s.depth for s in scop.statements)
-                and self.calls == calls(scop, [s.name for s in scop.statements])
-                and self.least_live <= len(outputs_of(variant)))
+                and self.calls == calls(scop, [s.name for s in scop.statements]))
 
     def __str__(self) -> str:
         return " and ".join(self.names) + (f" inside {self.depth} loop{'s' * (self.depth > 1)}" if self.depth else "")
+
+
+def part_of(dependences: Dependences, names: tuple[str, ...], around: Around, context: isl.Set) -> _Part:
+    """Some statements inside some loops, some of which may run through tiles."""
+    return _Part(dependences, names, around.depth, context, around)
 
 
 def _of_part(part: _Part, function: LibraryFunction, numerics: Numerics) -> FunctionMatch | list[str]:
@@ -200,15 +222,20 @@ def _of_part(part: _Part, function: LibraryFunction, numerics: Numerics) -> Func
     reasons = []
     for variant in function.variants:
         if part.may_be(variant):
-            made = _match(part, function, variant, numerics)
+            made = match_part(part, function, variant, numerics)
             if isinstance(made, FunctionMatch):
                 return made
             reasons += made
     return reasons
 
 
-def _match(part: _Part, function: LibraryFunction, variant: Variant, numerics: Numerics) -> FunctionMatch | list[str]:
-    wanted, live, outputs = described(variant), part.live, outputs_of(variant)
+def match_part(part: _Part, function: LibraryFunction, variant: Variant,
+               numerics: Numerics) -> FunctionMatch | list[str]:
+    """The match of one variant with a part of a program; else why there is none."""
+    wanted, outputs = described(variant), outputs_of(variant)
+    if len(part.least_live) > len(outputs):
+        return [f"{part}: it leaves values in {', '.join(part.least_live)}, {variant.name} in {', '.join(outputs)}"]
+    live = part.live
     if isinstance(live, str):
         return [f"{part}: {live}"]
     if len(live) != len(outputs):
@@ -216,59 +243,69 @@ def _match(part: _Part, function: LibraryFunction, variant: Variant, numerics: N
     if len(wanted.recursive) != len(part.program.recursive):
         return [f"{part}: {_count(len(part.program.recursive))} on their own values, {_count(len(wanted.recursive))} "
                 f"of {variant.name} do"]
-    prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders)
+    prover = Prover(function=wanted, program=part.program, reorder=numerics.reassociate and function.reorders,
+                    packs=function.packs)
     start = State(context=part.program.iterations)
     try:
         for order in itertools.permutations(live):
             for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):
+                guard = _guard(variant, part, state)
                 why = _refusal(variant, wanted, part.program, state)
-                guard = None if why else _guard(variant, part, state)
                 if guard is not None and guard.is_empty():
                     told = variant.requires or "what its text takes for granted"
                     why = f"{variant.name} needs {told}, which does not hold"
                 made = FunctionMatch(
                     function=function, variant=variant, dependences=part.dependences, statements=part.names,
-                    depth=part.depth, program=part.program, state=state, outputs=tuple(order),
+                    depth=part.depth, outer=part.outer, program=part.program, state=state, outputs=tuple(order),
                     dead=tuple(a for a in part.program.written if a not in live), context=part.context, guard=guard)
                 if not why and proved_again(made):
                     return made
                 prover.differences.append(why or "the proof does not hold once all sizes are known")
     except BudgetExceededError as error:
         return [f"{part}: {error.problem} ({error.witness})"]
-    return [f"{part}: {prover.differences[0]}"] if prover.differences else []
+    worth = [d for d in prover.differences if "the program computes" in d] or prover.differences
+    return [f"{part}: {worth[0]}"] if worth else []
 
 
 def _count(number: int) -> str:
     return f"{number or 'no'} statement{'s' * (number != 1)} depend{'s' * (number == 1)}"
 
 
-def live_arrays(dependences: Dependences, program: Recurrences, names: tuple[str, ...], depth: int) -> list[str] | str:
+def live_arrays(dependences: Dependences, program: Recurrences,
+                outer: Mapping[str, Around]) -> list[str] | str:
     """The arrays in which a part leaves values that somebody reads; or which value is read too early, in words."""
     scop = dependences.scop
     live = [a for a in program.written if not scop.array(a).is_temporary]
     for pair in dependences.pairs:
-        if pair.kind is not DependenceKind.FLOW or pair.source not in names:
+        if pair.kind is not DependenceKind.FLOW or pair.source not in outer:
             continue
         relation = pair.relation
-        if pair.sink in names:
-            inside = relation
-            for at in range(depth):
-                inside = inside.equate(isl.dim_type.in_, at, isl.dim_type.out, at)
-            relation = relation.subtract(inside)
+        if pair.sink in outer:
+            relation = relation.subtract(same_iterations(relation, outer[pair.source], outer[pair.sink]))
         if relation.is_empty():
             continue
         if pair.array not in live:
             live.append(pair.array)
-        early = relation.domain().reset_tuple_id().subtract(_whole(program.equations[pair.source].final, depth))
+        last = _whole(program.equations[pair.source].final, outer[pair.source])
+        early = relation.domain().reset_tuple_id().subtract(last)
         if not early.is_empty():
             return f"{pair.sink} reads a value of {pair.array} that is not the last one"
     return live
 
 
-def _whole(domain: isl.Set, depth: int) -> isl.Set:
-    """A domain with the iterators of the loops around as dimensions again."""
-    first = domain.dim(isl.dim_type.param) - depth
-    return domain.move_dims(isl.dim_type.set, 0, isl.dim_type.param, first, depth)
+def _whole(domain: isl.Set, around: Around) -> isl.Set:
+    """A domain with the iterators of the loops around as dimensions again, where they stood."""
+    for number, place in sorted(enumerate(around.whole), key=lambda pair: pair[1]):
+        at = domain.find_dim_by_name(isl.dim_type.param, f"{OUTER}{number}")
+        domain = domain.move_dims(isl.dim_type.set, place, isl.dim_type.param, at, 1)
+    if not around.tiles:
+        return domain
+    return _without(domain.apply(tiling_map(domain.dim(isl.dim_type.set), around)), OUTER)
+
+
+def deepest(dependences: Dependences, names: tuple[str, ...]) -> str:
+    """The last of the deepest statements."""
+    return max((dependences.scop.statement(n) for n in reversed(names)), key=lambda s: s.depth).name
 
 
 def _outputs(prover: Prover, state: State, pairs: list[tuple[str, str]]) -> Iterator[State]:
@@ -302,7 +339,7 @@ def _written(prover: Prover, state: State, pairs: list[tuple[Equation, Equation]
             continue
         array = prover.function.array(theirs.array)
         placed = same_place(after, array, last.apply_range(theirs.target), prover.program.array(ours.array),
-                            ours.target.intersect_domain(ours.final))
+                            ours.target.intersect_domain(ours.final), packs=prover.packs)
         if placed is None:
             prover.differences.append(f"{ours.name} writes {ours.array} in another pattern than the function writes "
                                       f"{theirs.array}, or in another type")
@@ -321,7 +358,8 @@ def _refusal(variant: Variant, described: Recurrences, program: Recurrences, sta
         return f"nothing in the program says what {missing[0]} is"
     if any(p.name not in state.values for p in variant.scop.parameters):
         return "not all sizes of the function follow from the program"
-    inner = [n for n, v in state.values.items() if any(len(m) > 1 for m in v)]
+    sizes = {p.name for p in variant.scop.parameters}
+    inner = [n for n, v in state.values.items() if n in sizes and any(len(m) > 1 for m in v)]
     if inner:
         return f"{inner[0]} would be no affine function of the program's sizes"
     return _overlap(described, program, state)
@@ -338,7 +376,7 @@ def _guard(variant: Variant, part: _Part, state: State) -> isl.Set | None:
 
 
 def _without(values: isl.Set, prefix: str) -> isl.Set:
-    """A set of parameters without those whose names start so."""
+    """A set without the parameters whose names start so."""
     for at in reversed(range(values.dim(isl.dim_type.param))):
         if str(values.get_dim_name(isl.dim_type.param, at)).startswith(prefix):
             values = values.project_out(isl.dim_type.param, at, 1)
@@ -369,5 +407,6 @@ def proved_again(found: FunctionMatch) -> bool:
     """Whether the proof holds with everything known from the start."""
     context = found.state.context if found.guard is None else found.state.context.intersect_params(found.guard)
     start = replace(found.state, context=context, instances={}, order=False)
-    prover = Prover(function=described(found.variant), program=found.program, reorder=found.state.order)
+    prover = Prover(function=described(found.variant), program=found.program, reorder=found.state.order,
+                    packs=found.function.packs)
     return any(True for _ in _outputs(prover, start, list(zip(outputs_of(found.variant), found.outputs, strict=True))))

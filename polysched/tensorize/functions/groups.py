@@ -22,13 +22,13 @@ def groups(dependences: Dependences) -> Iterator[tuple[str, ...]]:
     yield from sorted(found, key=len, reverse=True)
 
 
-def least_live(dependences: Dependences, names: Collection[str]) -> int:
-    """At least so many arrays of these statements are read behind them."""
+def least_live(dependences: Dependences, names: Collection[str]) -> list[str]:
+    """Arrays of these statements that are certainly read behind them."""
     scop = dependences.scop
     found = {a.array for n in names for a in scop.statement(n).writes if not scop.array(a.array).is_temporary}
     found |= {p.array for p in dependences.pairs
               if p.kind is DependenceKind.FLOW and p.source in names and p.sink not in names}
-    return len(found)
+    return sorted(found)
 
 
 def calls(scop: Scop, names: Collection[str]) -> frozenset[str]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import islpy as isl
-
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.tensorize.functions.function_match import FunctionMatch
+from polysched.tensorize.functions.recurrences import later_iterations
 from polysched.tensorize.software.conflicts import conflicts
 
 BEFORE, CALLS, BEHIND = 0, 1, 2
@@ -53,14 +52,7 @@ def _tied(found: FunctionMatch, pairs: Dependences, times: dict[str, int]) -> It
         source, sink = times[pair.source], times[pair.sink]
         if CALLS in (source, sink) and pair.array in gone:
             continue
-        if source > sink or (source == sink == CALLS and not _later(pair.relation, found.depth).is_empty()):
+        if source > sink or (source == sink == CALLS and not later_iterations(
+                pair.relation, found.outer[pair.source], found.outer[pair.sink]).is_empty()):
             yield pair
 
-
-def _later(relation: isl.Map, depth: int) -> isl.Map:
-    """The pairs whose source belongs to a later call than their sink."""
-    found = isl.Map.empty(relation.get_space())
-    for at in range(depth):
-        found = found.union(relation.order_gt(isl.dim_type.in_, at, isl.dim_type.out, at))
-        relation = relation.equate(isl.dim_type.in_, at, isl.dim_type.out, at)
-    return found

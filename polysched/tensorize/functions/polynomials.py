@@ -72,10 +72,13 @@ def of_affine(function: isl.PwAff) -> Polynomial | None:
 
 def polynomial_c(value: Polynomial, spelling: Mapping[str, str]) -> str:
     """The polynomial as C of type `long`."""
-    terms = []
-    for monomial, coefficient in sorted(value.items(), key=lambda t: (-len(t[0]), t[0])):
-        factors = [f"(long)({spelling.get(n, n)})" for n in monomial]
-        if coefficient != 1 or not factors:
-            factors = [str(coefficient), *factors]
-        terms.append(" * ".join(factors))
-    return " + ".join(terms) or "0"
+    text = ""
+    for monomial, coefficient in sorted(value.items(), key=lambda t: (t[1] < 0, -len(t[0]), t[0])):
+        names = [spelling.get(n, n) for n in monomial]
+        factors = [f"(long){n}" if n.isidentifier() else f"(long)({n})" for n in names]
+        if abs(coefficient) != 1 or not factors:
+            factors = [str(abs(coefficient)), *factors]
+        sign = "-" if coefficient < 0 else "+"
+        product = " * ".join(factors)
+        text += f" {sign} {product}" if text else f"{'-' * (coefficient < 0)}{product}"
+    return text or "0"

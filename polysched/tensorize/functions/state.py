@@ -83,6 +83,10 @@ class State:
         given = {n: v for n, v in names.items() if v is not None}
         return substituted(value, given) if len(given) == len(names) else None
 
+    def restricted(self, relation: isl.Map) -> isl.Map:
+        """A relation for those values of the function's parameters that are known to be its."""
+        return relation.intersect_params(self.context)
+
     def in_program(self, relation: SetOrMap) -> SetOrMap:
         """A set or relation of the function with its parameters' values; what is not known may be anything."""
         relation = relation.intersect_params(self.context)

@@ -13,6 +13,7 @@ handle recurrences", TOPLAS 34(3), 2012.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -25,7 +26,7 @@ from polysched.tensorize.equality.ladder import Verdict, same_function
 from polysched.tensorize.functions.addresses import same_place
 from polysched.tensorize.functions.expansion import Case, Kind, Leaf, cases
 from polysched.tensorize.functions.loop_mapping import loop_mappings
-from polysched.tensorize.functions.recurrences import Recurrences
+from polysched.tensorize.functions.recurrences import OUTER, Recurrences
 from polysched.tensorize.functions.state import Number, State
 
 COMMUTATIVE = frozenset({"+", "*", "&", "|", "^", "==", "!="})
@@ -70,12 +71,14 @@ class Prover:
     ----------
     function, program : both systems; the function's parameters have the prefix of `state`.
     reorder : floats may be added and multiplied in another order.
+    packs : operands may lie at any distances, since they are copied.
     differences : what was found to differ, the deepest last.
     """
 
     function: Recurrences
     program: Recurrences
     reorder: bool
+    packs: bool = False
     budget: Budget = field(default_factory=Budget)
     differences: list[str] = field(default_factory=list)
 
@@ -110,11 +113,11 @@ class Prover:
 
     def _bodies(self, state: State, theirs: str, ours: str, pairs: isl.Map) -> Iterator[State]:
         """States in which the equations of these instances have equal values."""
-        mine = cases(self.program, ours, pairs.domain())
-        wanted = cases(self.function, theirs, state_range(state, pairs))
-        compared = [Comparison(pairs=p, theirs=w, ours=m) for m in mine for w in wanted
-                    if not (p := state.in_program(pairs.intersect_domain(m.domain).intersect_range(
-                        state.in_program(w.domain)))).is_empty()]
+        mine = cases(self.program, ours, state.in_program(pairs).domain())
+        wanted = cases(self.function, theirs, state.restricted(pairs).range())
+        compared = [Comparison(pairs=pairs, theirs=w, ours=m) for m in mine for w in wanted]
+        # what leads to loops comes first: their extents decide which cases there are
+        compared.sort(key=lambda c: -sum(leaf.kind is Kind.VALUE for leaf in c.theirs.leaves.values()))
         yield from self._all(state, compared, f"{ours} against the function's {theirs}")
 
     def _all(self, state: State, compared: list[Comparison], what: str) -> Iterator[State]:
@@ -122,6 +125,12 @@ class Prover:
             yield state
             return
         first = compared[0]
+        pairs = state.restricted(
+            first.pairs.intersect_domain(first.ours.domain).intersect_range(first.theirs.domain))
+        if pairs.is_empty():
+            yield from self._all(state, compared[1:], what)
+            return
+        first = replace(first, pairs=pairs)
         found = False
         for after in self._case(state, first):
             found = True
@@ -235,7 +244,7 @@ class Prover:
         leaf = c.theirs.leaves[theirs.reference]
         name = self._by_value(theirs, c)
         if name is not None:
-            number = self._number(ours, c)
+            number = self._number(state, ours, c)
             known = state.numbers.get(name)
             if number is not None and (known is None or known.equals(number)):
                 yield replace(state, numbers={**state.numbers, name: number})
@@ -245,28 +254,27 @@ class Prover:
         other = c.ours.leaves[ours.reference]
         if leaf.kind is not other.kind:
             return
-        wanted = c.pairs.apply_range(state.in_program(leaf.relation))
-        mine = other.relation.intersect_domain(c.pairs.domain())
+        wanted = state.restricted(c.pairs.apply_range(leaf.relation))
+        mine = other.relation.intersect_domain(state.in_program(c.pairs).domain())
         if leaf.kind is Kind.VALUE:
             yield from self.values(state, leaf.name, other.name, mine.reverse().apply_range(wanted))
         elif leaf.kind is Kind.NUMBER:
-            wanted = state.in_program(c.pairs.apply_range(leaf.relation))
-            if wanted.is_equal(state.in_program(mine)):
+            if state.in_program(wanted).is_equal(mine):
                 yield state
         else:
-            after = same_place(state, self.function.array(leaf.name), c.pairs.apply_range(leaf.relation),
-                               self.program.array(other.name), mine)
+            after = same_place(state, self.function.array(leaf.name), wanted, self.program.array(other.name), mine,
+                               packs=self.packs)
             if after is not None:
                 yield after
 
-    def _number(self, ours: Expr, c: Comparison) -> Number | None:
+    def _number(self, state: State, ours: Expr, c: Comparison) -> Number | None:
         """An expression of the program that has one value in a whole call; None for any other."""
         elements: list[tuple[str, isl.Map]] = []
         names: dict[str, str] = {}
         for e in walk(ours):
             if isinstance(e, Load) and e.reference not in names:
                 leaf = c.ours.leaves[e.reference]
-                values = isl.Map.from_range(leaf.relation.intersect_domain(c.pairs.domain()).range())
+                values = isl.Map.from_range(leaf.relation.intersect_domain(state.in_program(c.pairs).domain()).range())
                 if leaf.kind is Kind.VALUE or not values.is_single_valued():
                     return None
                 names[e.reference] = f"@{len(elements)}"
@@ -279,22 +287,22 @@ class Prover:
         wanted, mine = _loads(c.theirs.value), _loads(c.ours.value)
         if c.theirs.value.dtype != c.ours.value.dtype or len(wanted) != len(mine) or not wanted:
             return
-        for order in itertools.islice(itertools.permutations(mine), MOST_CHOICES):
-            self.budget.spend()
-            names = {e.reference: w for e, w in zip(order, wanted, strict=True)}
-            if any(e.dtype != w.dtype for e, w in zip(order, wanted, strict=True)):
-                continue
-            for after in self._each(state, wanted, order, c):
-                renamed = _renamed(c.ours.value, names)
-                outcome = same_function(c.theirs.value, renamed, conflicts=LADDER_CONFLICTS)
-                if outcome.verdict is Verdict.EQUAL and (self.reorder or not outcome.reassociated):
-                    yield replace(after, order=after.order or outcome.reassociated)
-                break
+        for after, names in itertools.islice(self._assignments(state, wanted, mine, c), MOST_CHOICES):
+            outcome = same_function(c.theirs.value, _renamed(c.ours.value, names), conflicts=LADDER_CONFLICTS)
+            if outcome.verdict is Verdict.EQUAL and (self.reorder or not outcome.reassociated):
+                yield replace(after, order=after.order or outcome.reassociated)
 
-
-def state_range(state: State, pairs: isl.Map) -> isl.Set:
-    """The function's instances of some pairs, for the parameters that are known to be the function's."""
-    return pairs.range().intersect_params(state.context)
+    def _assignments(self, state: State, wanted: tuple[Load, ...], mine: tuple[Load, ...],
+                     c: Comparison) -> Iterator[tuple[State, dict[str, Load]]]:
+        """Bijections of leaves that correspond: per leaf of the program the function's."""
+        self.budget.spend()
+        if not wanted:
+            yield state, {}
+            return
+        for at, e in enumerate(mine):
+            for after in self._leaf(state, wanted[0], e, c):
+                for whole, names in self._assignments(after, wanted[1:], (*mine[:at], *mine[at + 1:]), c):
+                    yield whole, {**names, e.reference: wanted[0]}
 
 
 def _operation(e: Expr) -> tuple[object, ...]:
@@ -351,6 +359,8 @@ def _text(system: Recurrences, case: Case) -> str:
 
 def _leaf_text(system: Recurrences, leaf: Leaf) -> str:
     name = system.equations[leaf.name].array if leaf.kind is Kind.VALUE else leaf.name
-    text = str(leaf.relation)
+    names = next(iter(system.equations.values())).outer_names
+    text = str(leaf.relation).replace(system.prefix or "\0", "")
+    text = re.sub(rf"{OUTER}(\d+)", lambda m: dict(enumerate(names)).get(int(m.group(1)), m.group()), text)
     image = text[text.index("->", text.index("{")) + 2:].split(":")[0].strip(" }")
     return image.strip("[]") if leaf.kind is Kind.NUMBER else f"{name}{'' if image == '[]' else image}"

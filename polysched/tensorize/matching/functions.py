@@ -14,6 +14,7 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.proofs.body_proofs import references
 
@@ -73,7 +74,7 @@ def _agreeing(intrinsic: Intrinsic, update: Expr, target: str, pool: Sequence[Ex
         held = np.stack([np.broadcast_to(evaluate(e, values).astype(numpy_dtype(dtype)), SAMPLES) for e in pool])
         given[str(element)] = held.reshape([-1 if i == at else 1 for i in range(count)] + [SAMPLES])
     given[str(contraction.output)] = values[target].astype(numpy_dtype(contraction.output_dtype))
-    theirs, mine = evaluate(contraction.update, given), evaluate(update, values)
+    theirs, mine = evaluate(in_operators(contraction.update), given), evaluate(in_operators(update), values)
     shape = [len(pool)] * count + [SAMPLES]
     theirs = np.broadcast_to(theirs.astype(numpy_dtype(update.dtype)) if large else theirs, shape)
     return np.asarray(np.all(theirs == mine, axis=-1))

@@ -33,7 +33,6 @@ from polysched.scop.body import (
     ParameterRef,
     assignments,
     rebuild,
-    statement_expressions,
     walk,
 )
 from polysched.scop.dtypes import INT64
@@ -187,11 +186,10 @@ def _through(dependences: Dependences, copy: _Copy) -> Dependences | None:
     def put(e: Expr) -> Expr:
         return value if isinstance(e, Load) and e.reference == copy.read.reference else e
 
+    if any(i.read == copy.read.reference for i in assignments(reader.body)):
+        return None   # it is the old value of a compound assignment
     made = replace(reader, body=tuple(_with_values(b, put) for b in reader.body), accesses=tuple(
         access if a is copy.read else a for a in reader.accesses))
-    if any(e.reference == copy.read.reference for top in statement_expressions(made.body) for e in walk(top)
-           if isinstance(e, Load)) or any(i.read == copy.read.reference for i in assignments(made.body)):
-        return None   # it is the old value of a compound assignment
     after = analyse(replace(scop, statements=tuple(made if s is reader else s for s in scop.statements)),
                     value_based=True, inputs=dependences.inputs)
     nothing = union_map_of([])

@@ -126,6 +126,8 @@ def _common_body(group: tuple[Statement, ...]) -> Statement:
 
 def _rolled(before: Dependences, scop: Scop, group: tuple[Statement, ...]) -> Dependences | None:
     """The program with a group as one statement; None where it is none, or some order would change."""
+    if any(_pattern(s) != _pattern(group[0]) for s in group[1:]):   # `2 * A[k] + 3 * A[k + 1]`
+        return None
     shifts = _shifts(group)
     made = None if shifts is None else _as_one(scop, group, shifts)
     if made is None:

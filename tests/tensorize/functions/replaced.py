@@ -22,7 +22,7 @@ from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.matching.facts import Numerics
 
 OPTIONS = TensorizeOptions()
-EXACT = ["-O1", "-ffp-contract=off", "-fwrapv", "-w", "-shared", "-fPIC"]
+EXACT = ["-O1", "-ffp-contract=off", "-fwrapv", "-w", "-Werror=incompatible-pointer-types", "-shared", "-fPIC"]
 
 
 def region(parameters: str, body: str, head: str = "") -> str:

@@ -15,19 +15,19 @@ from tests.tensorize.functions.replaced import decided, openblas, region, replac
 SIZES = {"n": 5, "m": 7}
 CASES = {   # parameters, body, function, a part of the call
     "dot": ("int n, double x[n], double y[n], double s[1]", "for (int i = 0; i < n; i++) s[0] = s[0] + y[i] * x[i];",
-            "cblas_ddot", "+= cblas_ddot((long)(n), (const double *)&y[0], 1, (const double *)&x[0], 1);"),
+            "cblas_ddot", "+= cblas_ddot((long)n, (const double *)&y[0], 1, (const double *)&x[0], 1);"),
     "dot into a scalar": (
         "int n, float x[n], float y[n], float s[1]",
         "float t = 0; for (int i = 0; i < n; i++) t += x[i] * y[i]; s[0] = t + 1;", "cblas_sdot", "cblas_sdot("),
     "dot of columns": (
         "int n, int m, double A[n][m], double B[n][2 * m], double s[m]",
         "for (int j = 0; j < m; j++) for (int i = 1; i < n; i++) s[j] += A[i][j] * B[i - 1][2 * j];",
-        "cblas_ddot", "cblas_ddot((long)(n) + -1, ((("),
+        "cblas_ddot", "cblas_ddot((long)n - 1, ((("),
     "norm": ("int n, double x[n], double s[1]", "for (int i = 0; i < n; i++) s[0] += x[i] * x[i];", "cblas_ddot",
              "(const double *)&x[0], 1, (const double *)&x[0], 1);"),
     "axpy": ("int n, int m, double x[n][m], double y[m], double a[n]",
              "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] = 2 * a[i] * x[i][j] + y[j];", "cblas_daxpy",
-             "cblas_daxpy((long)(m), (((int)2) * ((double)a[(long)(polysched_call_0)])), "),
+             "cblas_daxpy((long)m, (((int)2) * ((double)a[(long)polysched_call_0])), "),
     "axpy, subtracted": ("int n, float x[n], float y[2 * n]", "for (int j = 0; j < n; j++) y[2 * j] -= x[j];",
                          "cblas_saxpy", "((float)-1.0), (const float *)&x[0], 1, (float *)&y[0], 2);"),
     "axpy, the column outside": (
@@ -35,20 +35,20 @@ CASES = {   # parameters, body, function, a part of the call
         "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) y[j][i] += 3.0 * x[j];", "cblas_daxpy",
         "cblas_daxpy("),
     "scal": ("int n, int m, double x[n][m]", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i][j] *= 2.5;",
-             "cblas_dscal", "cblas_dscal((long)(m), ((double)2.5), (((double *)&x[0][0]) + ("),
+             "cblas_dscal", "cblas_dscal((long)m, ((double)2.5), (((double *)&x[0][0]) + ("),
     "scal, negated": ("int n, float x[n]", "for (int i = 0; i < n; i++) x[i] = -x[i];", "cblas_sscal",
                       "((float)-1.0), (float *)&x[0], 1);"),
     "ger": ("int n, int m, double A[n][m], double x[n], double y[m]",
             "for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) A[i][j] = A[i][j] + x[i] * y[j];", "cblas_dger",
-            "cblas_dger(CblasRowMajor, (long)(n), (long)(m), ((double)1.0)"),
+            "cblas_dger(CblasRowMajor, (long)n, (long)m, ((double)1.0)"),
     "ger, inside a larger matrix": (
         "int n, int m, double A[n][m + 3], double x[n], double y[m]",
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j + 2] -= x[i] * y[j];", "cblas_dger",
-        "(((double *)&A[0][0]) + (2)), (long)(m) + 3);"),
+        "(((double *)&A[0][0]) + (2)), (long)m + 3);"),
     "syrk": ("int n, int m, double alpha, double beta, double A[n][m], double C[n][n]",
              "for (int i = 0; i < n; i++) { for (int j = 0; j <= i; j++) C[i][j] *= beta;"
              "for (int k = 0; k < m; k++) for (int j = 0; j <= i; j++) C[i][j] += alpha * A[i][k] * A[j][k]; }",
-             "cblas_dsyrk", "CblasLower, CblasNoTrans, (long)(n), (long)(m), ((double)alpha)"),
+             "cblas_dsyrk", "CblasLower, CblasNoTrans, (long)n, (long)m, ((double)alpha)"),
     "syrk, upper and transposed": (
         "int n, int m, double A[m][n], double C[n][n]",
         "for (int k = 0; k < m; k++) for (int i = 0; i < n; i++) for (int j = i; j < n; j++)"
@@ -78,7 +78,7 @@ CASES = {   # parameters, body, function, a part of the call
         "cblas_dtrsm", "CblasLower, CblasNoTrans, CblasUnit"),
     "trsv": ("int n, double L[n][n], double x[n]",
              "for (int i = 0; i < n; i++) { for (int k = 0; k < i; k++) x[i] -= L[i][k] * x[k]; x[i] /= L[i][i]; }",
-             "cblas_dtrsv", "CblasLower, CblasNoTrans, CblasNonUnit, (long)(n), (const double *)&L[0][0]"),
+             "cblas_dtrsv", "CblasLower, CblasNoTrans, CblasNonUnit, (long)n, (const double *)&L[0][0]"),
 }
 
 

@@ -210,6 +210,8 @@ APART: dict[str, tuple[str, str]] = {
     "written out from another row on": (BYTES, ROWS + f"for (int k = 0; k < {K}; k += 2) "
                                         "C[i][j] += A[i][k] * B[k][j] + A[i][k + 1] * B[k][j];"),
     "written out, the last one twice": (BYTES, ROWS + f"for (int k = 0; k < {K - 2}; k += 2) {{ {steps(3)} }}"),
+    "an addend of another kind": (BYTES, ROWS + REDUCED + "C[i][j] += A[i][k] * B[k][j] + 1;"),
+    "addends of other arrays": (BYTES, ROWS + REDUCED + "C[i][j] += A[i][k] * B[k][j] + A[i][k];"),
     "partial sums of floats": (FLOATS, partial("float", "s + t")),
     "the difference of partial sums": (BYTES, partial("int32_t", "s - t")),
     "a wider sum of partial sums": (BYTES, partial("int32_t", "((long)s + t) >> 32")),

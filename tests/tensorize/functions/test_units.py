@@ -1,0 +1,131 @@
+"""Units of several stages: a group of statements against an instruction, computed tile by tile by its own code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.emit_c import splice
+from polysched.pipeline import PipelineOptions, analysed
+from polysched.pipeline.way import optimized_region
+from polysched.scop import from_c_text
+from polysched.tensorize.called import call_function
+from polysched.tensorize.decision import TensorizeOptions
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
+from tests.tensorize.functions.replaced import region, same_results
+
+REGISTER = Register(c_type="void *", load="load({register}, {pointer});", store="store({pointer}, {register});")
+
+
+def unit(text: str, operands: str) -> Intrinsic:
+    """An instruction that no machine has."""
+    return Intrinsic(name="unit", section="none", cost=Cost(issue_cycles=1, latency_cycles=4), semantics=text,
+                     isa=Isa(name="imagined", machine="none", manual="none"), template="unit();",
+                     operands=tuple(Operand(name=n, register=REGISTER) for n in operands.split()))
+
+
+RELU = unit("""
+void dot_relu(int32_t O[4], const int32_t bias[4], const uint8_t A[8], const int8_t B[4][8]) {
+    for (int i = 0; i < 4; i++) {
+        int32_t t = bias[i];
+        for (int k = 0; k < 8; k++)
+            t += A[k] * B[i][k];
+        O[i] = t > 0 ? t : 0;
+    }
+}""", "O bias A B")
+REQUANTISE = unit("""
+void requantise(int8_t O[4], const int16_t A[8], const int16_t B[8][4], const int32_t scale[4]) {
+    for (int i = 0; i < 4; i++) {
+        int32_t t = 0;
+        for (int k = 0; k < 8; k++)
+            t += A[k] * B[k][i];
+        int32_t r = (t * scale[i] + 512) >> 10;
+        O[i] = r > 127 ? 127 : r < -128 ? -128 : r;
+    }
+}""", "O A B scale")
+LAYER = ("int m, int n, int q, uint8_t A[m][q], int8_t W[q][n], int32_t b[n], int32_t C[m][n]", """
+for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) {
+        int32_t s = b[j];
+        for (int k = 0; k < q; k++) s += A[i][k] * W[k][j];
+        C[i][j] = s < 0 ? 0 : s;
+    }""")
+ROWS = ("int m, int n, int q, uint8_t A[m][q], int8_t W[n][q], int32_t b[n], int32_t C[m][n]", """
+for (int i = 0; i < m; i++) {
+    int32_t s[64];
+    for (int j = 0; j < n; j++) s[j] = b[j];
+    for (int k = 0; k < q; k++) for (int j = 0; j < n; j++) s[j] += W[j][k] * A[i][k];
+    for (int j = 0; j < n; j++) C[i][j] = s[j] > 0 ? s[j] : 0;
+}""")
+BYTES = ("int m, int n, int16_t A[m][8], int16_t W[8][n], int32_t f[n], int8_t C[n][m]", """
+for (int j = 0; j < n; j++)
+    for (int i = 0; i < m; i++) {
+        int32_t t = 0;
+        for (int k = 0; k < 8; k++) t += W[k][j] * A[i][k];
+        t = (f[j] * t + 512) >> 10;
+        if (t > 127) t = 127;
+        if (t < -128) t = -128;
+        C[j][i] = t;
+    }""")
+HEAD = "#include <stdint.h>\n"
+
+
+def data(text: str, sizes: dict[str, int]) -> dict[str, np.ndarray]:
+    """Random numbers that no sum leaves its type with."""
+    from polysched.scop.interpreter import extents_of
+    chooser = np.random.default_rng(5)
+    found = {}
+    for array in from_c_text(text).arrays:
+        if array.storage.value == "argument":
+            dtype = np.dtype(array.dtype.name)
+            ends = (-100, 100) if np.iinfo(dtype).min else (0, 100)
+            found[array.name] = chooser.integers(*ends, tuple(extents_of(array, sizes))).astype(dtype)
+    return found
+
+
+ONE = LAYER[0], LAYER[1].replace("A[i][k]", "A[i][0]")   # an operand that is copied may hold one element many times
+
+
+@pytest.mark.parametrize(("described", "program"), [(RELU, LAYER), (RELU, ROWS), (REQUANTISE, BYTES), (RELU, ONE)],
+                         ids=["packed", "in place", "requantised", "one element"])
+@pytest.mark.parametrize("sizes", [{"m": 3, "n": 8, "q": 8}, {"m": 5, "n": 12, "q": 8}], ids=["3x8", "5x12"])
+def test_groups_of_statements_become_calls(described: Intrinsic, program: tuple[str, str], sizes: dict[str, int],
+                                           tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = region(*program, HEAD)
+    used = {n: v for n, v in sizes.items() if f"int {n}" in program[0]}
+    monkeypatch.setattr(TensorizeOptions, "unit", lambda _: described)
+    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(
+        intrinsic="unit", sizes=used)), {})
+    other = splice(text, [made.source])
+    assert "by the description's own code" in " ".join(made.instructions), made.instructions
+    assert ("polysched_B[4][8];" in other) == (program in (LAYER, ONE))
+    same_results(text, other, data(text, used), used, tmp_path)
+
+
+SIZES = {"m": 3, "n": 8, "q": 8}
+NEAR = {
+    "a longer sum": (LAYER, {"q": 16}, "the sum over k has 16 terms and dot_relu adds 8: what ends the sum"),
+    "an uneven loop": (LAYER, {"n": 10}, "no multiple of 4"),
+    "an unknown size": (LAYER, {"n": 0}, "the value of n is not known"),
+    "another threshold": ((LAYER[0], LAYER[1].replace("s < 0 ? 0 : s", "s < 1 ? 0 : s + 1")), {},
+                          "the program computes"),
+    "another start": ((LAYER[0], LAYER[1].replace("s = b[j]", "s = b[j] + 1")), {}, "the program computes"),
+    "another type": ((LAYER[0].replace("int8_t W", "int16_t W"), LAYER[1]), {}, "the program computes"),
+    "another subscript": ((LAYER[0], LAYER[1].replace("A[i][k]", "A[i][j]")), {}, ""),
+    "a sum that is read": ((f"{LAYER[0]}, int32_t D[m][n]", LAYER[1].replace("C[i][j] =", "D[i][j] = s; C[i][j] =")),
+                           {}, "it leaves values in C, D"),
+    "the order changed": ((LAYER[0], LAYER[1].replace("s += A", "s = (s < 0 ? 0 : s) + A")), {}, ""),
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_what_is_nearly_the_unit_is_refused(name: str) -> None:
+    program, changed, why = NEAR[name]
+    sizes = {n: v for n, v in (SIZES | changed).items() if v}
+    dependences = analysed(from_c_text(region(*program, HEAD)), for_instructions=True).dependences
+    made = call_function(dependences, RELU, TensorizeOptions(intrinsic="unit", sizes=sizes))
+    assert made.program is None
+    assert made.reasons
+    assert why in " ".join(made.reasons), made.reasons

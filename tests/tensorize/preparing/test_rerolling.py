@@ -1,0 +1,30 @@
+"""Sums written out, rolled up again only where all parts compute the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.scop import from_c_text
+from polysched.scop.scop import Scop
+from polysched.tensorize.preparing.rerolling import rerolled
+
+
+def rolled(sum_of_two: str) -> Scop | None:
+    text = ("void f(int C[8], int A[8][9], unsigned B[8]) {\n#pragma scop\nfor (int i = 0; i < 8; i++)\n"
+            f"for (int k = 0; k < 8; k += 2)\nC[i] += {sum_of_two};\n#pragma endscop\n}}\n")
+    after = rerolled(analyse(from_c_text(text)))
+    return None if after is None else after.scop
+
+
+def test_two_products_become_one_loop() -> None:
+    scop = rolled("3 * A[i][k] + 3 * A[i][k + 1]")
+    assert scop is not None
+    assert len(scop.statements) == 1
+    assert str(scop.statements[0].domain) == "{ S0[i, k] : 0 <= i <= 7 and 0 <= k <= 7 }"
+
+
+@pytest.mark.parametrize("other", ["2 * A[i][k] + 3 * A[i][k + 1]", "(unsigned char)A[i][k] + A[i][k + 1]",
+                                   "A[i][k] + A[i][k + 1] * A[i][k + 1]", "A[i][k] + B[i]"])
+def test_parts_that_compute_different_things_stay(other: str) -> None:
+    assert rolled(other) is None
