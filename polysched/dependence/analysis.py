@@ -11,7 +11,8 @@ Source: Feautrier, "Dataflow analysis of array and scalar references", IJPP 20(1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -28,7 +29,9 @@ from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 REDUCTIONS = ("keep", "exact", "reassociate")
 
 FLOW_SECONDS = 4.0
-"""Of processor time, per kind of dependence, whatever the operations."""
+"""Of processor time, for all arrays, per kind of dependence, whatever the operations."""
+LEAST_SECONDS = 0.5
+"""For an array behind others that took all of it."""
 
 
 def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reductions: str = "keep",
@@ -63,10 +66,13 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     relaxed = tuple(r for r in find_reductions(scop) if r.any_order and (
         reductions == "reassociate" or (reductions == "exact" and r.exact)))
     updates = frozenset(write for r in relaxed for part in r.accumulators for write in (part.write, *part.also))
-    usable = known is not None and known.value_based and known.inputs == inputs and not known.relaxed
+    usable = (known is not None and (known.value_based or bool(known.by_memory)) and known.inputs == inputs
+              and not known.relaxed)
     same = unchanged_arrays(known.scop, scop) if known and usable and value_based and not relaxed else frozenset()
     kept = [replace(p, reduction=False) if p.reduction else p for p in known.pairs if p.array in same] if known else []
-    arrays = tuple(_instances(uses) for array, uses in uses_of_arrays(scop).items() if array not in same)
+    arrays = {array: _instances(uses) for array, uses in uses_of_arrays(scop).items() if array not in same}
+    by_memory = dict.fromkeys(known.by_memory if known else (), "")
+    by_memory = {array: problem for array, problem in by_memory.items() if array in same}
     schedule = access_schedule(scop)
     reads = _tagged(scop, AccessKind.READ)
     all_must = _tagged(scop, AccessKind.MUST_WRITE)
@@ -82,22 +88,52 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     if inputs:
         wanted[(DependenceKind.INPUT,)] = _Question(sink=reads, must=reads)
     pairs: list[Dependence] = []
-    fallbacks = []
+    fallbacks = [line for line in (known.fallbacks if known else ()) if any(f"`{a}`" in line for a in by_memory)]
     for kinds, question in wanted.items():
         what = " and ".join(kind.value for kind in kinds)
-        relation, problem = _value_based(schedule, arrays, question, isl_operations)
-        if relation is None:
-            fallbacks.append(f"{what} dependences by memory: {problem}")
-            relation = with_budget(ISL_OPERATIONS, partial(_by_array, _every_earlier, schedule, arrays, question))
+        relation, given_up = _answer(schedule, arrays, question, isl_operations, frozenset(by_memory))
+        for array, problem in given_up.items():
+            by_memory[array] = by_memory.get(array) or problem
+            fallbacks.append(f"{what} dependences of `{array}` by memory: {by_memory[array]}")
         if relation is None:
             raise BudgetExceededError(f"the {what} dependences need more than {in_words(ISL_OPERATIONS)}",
                                       where=scop.name, hint="make the region smaller, or its subscripts simpler")
         for kind in kinds:
             pairs += _in_order(scop, (*_pairs(scop, kind, _from_reads_or_writes(relation, kind, reads)),
                                       *(p for p in kept if p.kind is kind)))
-    return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not fallbacks,
+    return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not by_memory,
                                        inputs=inputs, relaxed=tuple(r.statement for r in relaxed),
-                                       fallbacks=tuple(fallbacks)))
+                                       fallbacks=tuple(fallbacks), by_memory=tuple(by_memory)))
+
+
+def _answer(schedule: isl.Schedule, arrays: Mapping[str, isl.UnionSet], question: _Question, operations: int,
+            by_memory: frozenset[str]) -> tuple[isl.UnionMap | None, dict[str, str]]:
+    """The dependences of all arrays, and of which of them they are by memory, with the reason.
+
+    What cannot be analysed exactly for flow dependences is not tried again for the others.
+
+    Parameters
+    ----------
+    by_memory : arrays for which that is known.
+    """
+    given_up: dict[str, str] = {}
+    found: isl.UnionMap | None = union_map(())
+    left = FLOW_SECONDS
+    for array, instances in arrays.items():
+        if array in by_memory:
+            continue
+        started = time.thread_time()
+        relation, problem = _value_based(schedule, instances, question, operations, max(left, LEAST_SECONDS))
+        left -= time.thread_time() - started
+        if relation is None:
+            given_up[array] = problem
+        elif found is not None:
+            found = found.union(relation)
+    given_up |= dict.fromkeys(by_memory & arrays.keys(), "")
+    for array in given_up:
+        rest = with_budget(ISL_OPERATIONS, partial(_of_array, _every_earlier, schedule, arrays[array], question))
+        found = None if rest is None or found is None else found.union(rest)
+    return found, given_up
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -144,9 +180,6 @@ def _effect(access: Access) -> AccessKind:
     return access.kind
 
 
-Arrays = tuple[isl.UnionSet, ...]
-"""The tagged instances that access an array, for each of several arrays."""
-
 Relate = Callable[[isl.Schedule, "_Question"], isl.UnionMap]
 
 
@@ -159,26 +192,23 @@ def _instances(uses: Iterable[tuple[Statement, Access]]) -> isl.UnionSet:
     return instances
 
 
-def _value_based(schedule: isl.Schedule, arrays: Arrays, question: _Question, operations: int
-                 ) -> tuple[isl.UnionMap | None, str]:
+def _value_based(schedule: isl.Schedule, instances: isl.UnionSet, question: _Question, operations: int,
+                 seconds: float) -> tuple[isl.UnionMap | None, str]:
     """The answer of isl's data-flow analysis, or why there is none.
 
     Its parametric programming ends with an error of its own ("affine expression involves some of the domain
     dimensions") for some strides: anti dependences of `for (i = m - 1; i >= 2; i -= 3) for (j = 2; j < n - i; j += 2)`.
     """
     try:
-        relation = with_budget(operations, partial(_by_array, _flow, schedule, arrays, question), seconds=FLOW_SECONDS)
+        relation = with_budget(operations, partial(_of_array, _flow, schedule, instances, question), seconds=seconds)
     except isl.Error as error:
         return None, f"isl failed: {str(error).splitlines()[0]}"
-    return relation, "" if relation is not None else f"isl ran out of {in_words(operations, FLOW_SECONDS)}"
+    return relation, "" if relation is not None else f"isl ran out of {in_words(operations, seconds)}"
 
 
-def _by_array(relate: Relate, schedule: isl.Schedule, arrays: Arrays, question: _Question) -> isl.UnionMap:
-    """The answer for each array, together: accesses to others only make the order longer in which isl looks."""
-    found = union_map(())
-    for instances in arrays:
-        found = found.union(relate(schedule.intersect_domain(instances), question.of(instances)))
-    return found
+def _of_array(relate: Relate, schedule: isl.Schedule, instances: isl.UnionSet, question: _Question) -> isl.UnionMap:
+    """The answer for one array: accesses to others only make the order longer in which isl looks."""
+    return relate(schedule.intersect_domain(instances), question.of(instances))
 
 
 def _flow(schedule: isl.Schedule, question: _Question) -> isl.UnionMap:

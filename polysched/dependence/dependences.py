@@ -69,6 +69,7 @@ class Dependences(Shown):
         updates still must not run at the same time.
     fallbacks : what the analysis had to leave less exact because a budget ran out, one sentence each; a
         relation may then hold more pairs than a program has, never fewer.
+    by_memory : the arrays of which that is so.
     """
 
     scop: Scop
@@ -77,6 +78,7 @@ class Dependences(Shown):
     inputs: bool = False
     relaxed: tuple[str, ...] = ()
     fallbacks: tuple[str, ...] = ()
+    by_memory: tuple[str, ...] = ()
 
     def of_kind(self, *kinds: DependenceKind) -> isl.UnionMap:
         """The union of the relations of these kinds."""

@@ -13,7 +13,7 @@ from polysched.pipeline.detected_regions import DetectedRegions
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.timing import timed
-from polysched.pipeline.unchanged import told_unchanged
+from polysched.pipeline.unchanged import told_coarse, told_unchanged
 from polysched.pipeline.way import optimized_region
 from polysched.scop import all_from_c_file, from_c_file
 from polysched.scop.scop import Scop
@@ -109,7 +109,7 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     regions = tuple(detected.regions) if options.autodetect else tuple(
         optimized_region(scop, options, {}) for scop in scops)
     refuse_unused([region.tiled.unused for region in regions])
-    for line in filter(None, map(told_unchanged, regions)):
+    for line in [*filter(None, map(told_unchanged, regions)), *(line for r in regions for line in told_coarse(r))]:
         logger.warning("%s", line)
     result = timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)

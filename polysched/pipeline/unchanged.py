@@ -23,6 +23,16 @@ def told_unchanged(made: Optimized) -> str | None:
     return f"{SourceLocation(scop.source.path, line)}: the loops stay as they are: {_reason(made)}"
 
 
+def told_coarse(made: Optimized) -> tuple[str, ...]:
+    """The lines for what the dependence analysis of a region of a file ran out of time for."""
+    scop = made.scop
+    if scop.source is None or not scop.statements:
+        return ()
+    where = SourceLocation(scop.source.path, min(statement.line for statement in scop.statements))
+    return tuple(f"{where}: {line}; simpler subscripts or a smaller region are analysed faster"
+                 for line in made.dependences.fallbacks)
+
+
 def _has_gain(made: Optimized) -> bool:
     if made.source.preamble or any(band.sizes for band in made.tiled.bands):
         return True

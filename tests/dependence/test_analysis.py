@@ -6,7 +6,8 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
-from polysched.dependence import DependenceKind, Dependences, analyse
+from polysched.dependence import DependenceKind, Dependences, analyse, analysis
+from polysched.scop import from_c_text
 from polysched.scop.points import fix_parameters, instances_in_order, pairs_of
 from polysched.scop.scop import AccessKind, Scop
 from tests.scop_builder import build_scop
@@ -157,7 +158,8 @@ def test_out_of_budget_the_relations_are_memory_based() -> None:
     sizes = {"N": 5, "T": 3}
     found = analyse(scop, isl_operations=10)
     assert not found.value_based
-    assert found.fallbacks[0] == "flow dependences by memory: isl ran out of 10 isl operations or 4 s"
+    assert found.fallbacks[0].startswith("flow dependences of `")
+    assert "` by memory: isl ran out of 10 isl operations or 4 s" in found.fallbacks[0]
     ordering = (DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT)
     assert pairs_at(found, ordering, sizes) == run_oracle(scop, sizes)["memory"]
 
@@ -173,3 +175,47 @@ def test_a_write_with_a_larger_relation_hides_nothing() -> None:
     scop = replace(scop, statements=tuple(unknown if s.name == "S1" else s for s in scop.statements))
     sources = {d.source for d in analyse(scop).pairs if d.kind is DependenceKind.FLOW}
     assert sources == {"S0", "S1"}
+
+
+def test_one_costly_array_leaves_the_others_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    scop = from_c_text("""void f(int n, int *restrict A, int *restrict B) {
+#pragma scop
+  for (int t = 0; t < n; t++)
+    for (int i = 0; i < n; i++) {
+      A[i] = i;
+      B[i] = A[i];
+      B[(i % 6) * 3 + (i + n) / 7] += i;
+    }
+#pragma endscop
+}
+""")
+    exact = analyse(scop)
+    whole = analysis._value_based
+
+    def spent_for_b(schedule, instances, question, operations, seconds):  # type: ignore[no-untyped-def]
+        relation, problem = whole(schedule, instances, question, operations, seconds)
+        touches_b = not question.of(instances).sink.range().intersect(B_ELEMENTS).is_empty()
+        return (None, "isl ran out of patience") if touches_b else (relation, problem)
+
+    monkeypatch.setattr(analysis, "_value_based", spent_for_b)
+    found = analyse(scop)
+    assert found.by_memory == ("B",)
+    assert not found.value_based
+    assert all("`B` by memory: isl ran out of patience" in line for line in found.fallbacks)
+
+    def of(dependences, array):  # type: ignore[no-untyped-def]
+        return {(p.kind, p.source_reference, p.sink_reference): p.relation for p in dependences.pairs
+                if p.array == array}
+
+    before, after = of(exact, "A"), of(found, "A")
+    assert before.keys() == after.keys()
+    assert all(before[key].is_equal(after[key]) for key in before)
+    coarse = of(found, "B")
+    assert all(relation.is_subset(coarse[key]) for key, relation in of(exact, "B").items())
+    monkeypatch.setattr(analysis, "_value_based", lambda *_: pytest.fail("nothing is left to analyse"))
+    again = analyse(scop, known=found)
+    assert (again.by_memory, again.value_based, len(again.pairs)) == (("B",), False, len(found.pairs))
+    assert again.fallbacks == found.fallbacks
+
+
+B_ELEMENTS = isl.UnionSet("{ B[i] }")

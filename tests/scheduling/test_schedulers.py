@@ -1,5 +1,6 @@
 """Every scheduler on small programs whose best schedules are known from the literature."""
 
+import re
 from dataclasses import replace
 
 import islpy as isl
@@ -122,7 +123,7 @@ def test_one_limit_holds_for_all_integer_programs_of_a_schedule() -> None:
 
 def test_a_report_says_what_the_analysis_left_out() -> None:
     schedule = pluto(analyse(jacobi(), isl_operations=10))
-    assert "flow dependences by memory" in schedule.report.rungs[0]
+    assert re.match("flow dependences of `.*` by memory", schedule.report.rungs[0])
 
 
 def test_isl_giving_up_is_a_rung() -> None:

@@ -283,6 +283,8 @@ def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
     if node.op in ("/", "%"):
         if divisor == 0:
             raise NotAffine(node, "it divides by zero")
+        if (rounded := _rounded_down(x, node, left.value, divisor, domain)) is not None:
+            return Affine(rounded, dtype)
         few = _few_quotients(left.value, right.value, domain)
         if few is not None:
             return Affine(few[node.op == "%"], dtype)
@@ -308,6 +310,37 @@ def _sum_or_product(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Aff
     if polyhedra.constant_value(left.value) is None and polyhedra.constant_value(right.value) is None:
         raise NotAffine(node, "it multiplies two values that are not constants")
     return Affine(left.value.mul(right.value), dtype)
+
+
+def _rounded_down(x: Extraction, node: c_ast.BinaryOp, left: isl.PwAff, divisor: int | None,
+                  domain: isl.Set) -> isl.PwAff | None:
+    """A quotient or remainder by a positive constant in one piece, where C rounds down because nothing is negative.
+
+    `((e % c) + c) % c` is the remainder of rounding down whatever the sign of e.  None for other cases: where e has
+    both signs C's rounding takes two pieces, and every further operation multiplies them.
+    """
+    if divisor is None or divisor <= 0:
+        return None
+    value = isl_value(divisor)
+    if node.op == "%" and (inner := _shifted_remainder(x, node.left, divisor, domain)) is not None:
+        return inner.mod_val(value)
+    if not domain.intersect(x.context).subtract(left.ge_set(polyhedra.constant(0))).is_empty():
+        return None
+    return left.mod_val(value) if node.op == "%" else left.scale_down_val(value).floor()
+
+
+def _shifted_remainder(x: Extraction, node: c_ast.Node, divisor: int, domain: isl.Set) -> isl.PwAff | None:
+    """The e of `(e % c) + c` with a signed e."""
+    if not isinstance(node, c_ast.BinaryOp) or node.op != "+":
+        return None
+    for part, added in ((node.left, node.right), (node.right, node.left)):
+        if (isinstance(part, c_ast.BinaryOp) and part.op == "%" and isinstance(added, c_ast.Constant)
+                and isinstance(part.right, c_ast.Constant)):
+            of, by, plus = (affine(x, operand, domain) for operand in (part.left, part.right, added))
+            same = polyhedra.constant_value(by.value) == polyhedra.constant_value(plus.value) == divisor
+            if same and all(operand.dtype.kind is Kind.SIGNED for operand in (of, by, plus)):
+                return of.value
+    return None
 
 
 FEW_QUOTIENTS = 2

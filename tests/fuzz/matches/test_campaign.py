@@ -134,3 +134,10 @@ def test_the_command_tells_and_stores(tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines()[-1].startswith("2 pairs, 0 wrong, 0 crashed, 0 over the time limit, ")
     assert [json.loads(line)["seed"] for line in results.read_text().splitlines()] == [8, 9]
     assert main(["fuzz", "--instructions", "--pairs", "0", "-q"]) == 2
+
+
+@pytest.mark.slow
+def test_no_pair_is_wrong_crashes_or_hangs() -> None:
+    records = run_pairs(MatchCampaign(pairs=256, seed=2000, jobs=2, chunk=128, limit_seconds=60))
+    assert [(r.seed, r.verdict, r.reason) for r in records if r.is_fault] == []
+    assert sum(r.verdict == MATCHED for r in records) > 40

@@ -341,3 +341,25 @@ def test_complex_headers_can_be_read_anywhere_in_a_file():
            "double complex g(double complex z) { return z * I + cexpf(I); }\n"
     loop = "#pragma scop\nfor (int i = 0; i < n; i++) x[i] = 1;\n#pragma endscop\n"
     assert len(from_c_text(f"{text}void f(int n, double *x) {{\n{loop}}}\n").statements) == 1
+
+
+@pytest.mark.parametrize("subscript", ["((i % 6) + 6) % 6 * 3 + (i + n) / 7", "(6 + i % 6) % 6",
+                                       "((i % 3) + 6) % 6 + 3",
+                                       "(i + n) % 5", "(i + n) / 3 + (i % 4 + 4) % 4", "((i + 1) % 4 + 4) % 4"])
+@pytest.mark.parametrize("n", [0, 1, 7, 12])
+def test_remainders_that_are_made_positive(agree, n, subscript):
+    text = f"""
+void f(int n, double x[60]) {{
+#pragma scop
+  for (int i = -n; i < n; i++) x[{subscript}] += i;
+#pragma endscop
+}}"""
+    agree(text, n=n)
+
+
+def test_a_remainder_that_is_made_positive_has_one_piece():
+    scop = one("for (int i = -n; i < n; i++) A[((i % 6) + 6) % 6] = i;", head="int n, double A[6]")
+    (access,) = scop.statements[0].writes
+    assert access.relation.n_basic_map() == 1
+    unsigned = one("for (unsigned i = 0; i < n; i++) A[((i % 6) + 7) % 6] = i;", head="unsigned n, double A[6]")
+    assert unsigned.statements[0].writes[0].exact
