@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import polysched
+from polysched.emit_c.loop_ir.parser import parse_loops
 from polysched.errors import BudgetExceededError, OutputError, UnsupportedScopError, UsageError
 from polysched.pipeline import optimize, source_to_source, transform_file
 from polysched.pipeline.options import PipelineOptions
@@ -171,7 +172,11 @@ def test_stages_are_written_as_text(source: Path, tmp_path: Path) -> None:
     dump_stages([result], tmp_path / "one")
     files = sorted((tmp_path / "one").iterdir())
     assert [p.name for p in files] == [
-        "1-scop.txt", "2-dependences.txt", "3-schedule.txt", "4-tiled.txt", "5-emitted.c"]
+        "1-scop.txt", "2-dependences.txt", "3-schedule.txt", "4-tiled.txt", "5-emitted.c", "passes"]
+    passes = sorted(p.name for p in files[5].iterdir())
+    assert passes[0] == "01-unskew.txt"
+    assert passes[-1] == "changes.diff"
+    assert parse_loops((files[5] / passes[0]).read_text())
     assert "S0[i] : 0 < i <= -2 + n" in files[0].read_text()
     assert files[4].read_text() == result.text
     dump_stages([result, result], tmp_path / "two")
