@@ -20,6 +20,7 @@ import islpy as isl
 
 from polysched.dependence.access_order import access_schedule
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.dependence.flow_check import is_risky, mended
 from polysched.dependence.reductions import find_reductions, mark_reductions
 from polysched.dependence.unchanged_arrays import unchanged_arrays, uses_of_arrays
 from polysched.errors import BudgetExceededError, UsageError
@@ -201,9 +202,23 @@ def _value_based(schedule: isl.Schedule, instances: isl.UnionSet, question: _Que
     """
     try:
         relation = with_budget(operations, partial(_of_array, _flow, schedule, instances, question), seconds=seconds)
+        if relation is None:
+            return None, f"isl ran out of {in_words(operations, seconds)}"
+        checked = with_budget(operations, partial(_checked, schedule, instances, question, relation), seconds=seconds)
     except isl.Error as error:
         return None, f"isl failed: {str(error).splitlines()[0]}"
-    return relation, "" if relation is not None else f"isl ran out of {in_words(operations, seconds)}"
+    if checked is None:
+        return None, f"isl's answer could not be checked within {in_words(operations, seconds)}"
+    return checked, ""
+
+
+def _checked(schedule: isl.Schedule, instances: isl.UnionSet, question: _Question,
+             answer: isl.UnionMap) -> isl.UnionMap:
+    """The answer, mended where isl lost a pair; accesses are looked at for which it may."""
+    own = question.of(instances)
+    if not is_risky(own.sink, own.must, own.may):
+        return answer
+    return mended(schedule.intersect_domain(instances), sink=own.sink, must=own.must, may=own.may, answer=answer)
 
 
 def _of_array(relate: Relate, schedule: isl.Schedule, instances: isl.UnionSet, question: _Question) -> isl.UnionMap:

@@ -14,7 +14,7 @@ import numpy as np
 from pysat.solvers import Solver
 
 from polysched.errors import BudgetExceededError
-from polysched.scop.body import Binary, Expr, IteratorRef, Load, ParameterRef, walk
+from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, walk
 from polysched.scop.dtypes import DType
 from polysched.tensorize.equality.bits import Circuit, NotACircuit
 from polysched.tensorize.equality.calls import in_operators
@@ -26,6 +26,8 @@ QUICK_OPERATIONS = 1 << 22        # the same, of what is tried ahead of the solv
 QUICK_CONFLICTS = 2000   # of the solver ahead of trying more inputs
 EXHAUSTIVE_OPERATIONS = 1 << 31   # inputs times nodes of both expressions: ten seconds at most, mostly one
 CONFLICTS = 100_000      # of the solver: some seconds
+PRODUCT_CONFLICTS = 5_000   # where two inputs of more than PRODUCT_BITS are multiplied: more of them decide nothing
+PRODUCT_BITS = 9         # of a factor; multipliers defeat SAT solvers from there on (experiments with glucose)
 CIRCUIT_NODES = 20_000   # of expressions that become clauses, every occurrence counted
 LAST_SECONDS = 60.0      # of one question to the solver, on whichever machine
 SAMPLES = 4096
@@ -107,7 +109,9 @@ def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflict
     yield partial(_sampled, left, right, inputs, ranges)
     most = min(conflicts, QUICK_CONFLICTS) if tried else conflicts
     if nodes < CIRCUIT_NODES:
-        yield from (partial(_by_sat, left, right, inputs, ranges, free, most) for free in (True, False))
+        yield partial(_by_sat, left, right, inputs, ranges, True, most)
+        hard = any(_multiplies_wide(e) for e in (left, right))
+        yield partial(_by_sat, left, right, inputs, ranges, False, min(most, PRODUCT_CONFLICTS) if hard else most)
     else:
         limits.append(f"its circuit has more than {CIRCUIT_NODES} nodes")
     if tried:
@@ -122,6 +126,20 @@ def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflict
 def _rounds(e: Expr) -> bool:
     """Floats are added or multiplied somewhere, which the normal form does without rounding."""
     return any(isinstance(x, Binary) and x.dtype.is_float for x in walk(e))
+
+
+def _multiplies_wide(e: Expr) -> bool:
+    """Somewhere two values that are no constants are multiplied, both wider than a solver can follow."""
+    return any(isinstance(x, Binary) and x.op == "*" and all(
+        not isinstance(_below_casts(side), Literal) and _below_casts(side).dtype.bits > PRODUCT_BITS
+        for side in (x.left, x.right)) for x in walk(e))
+
+
+def _below_casts(e: Expr) -> Expr:
+    """Below conversions, which add no bits."""
+    while isinstance(e, Cast):
+        e = e.operand
+    return e
 
 
 def _inputs(*expressions: Expr) -> dict[str, DType]:
