@@ -81,7 +81,7 @@ def violation(dependences: Dependences, tree: isl.Schedule) -> Violation | None:
 LEGALITY_OPERATIONS = 4 * ISL_OPERATIONS
 """The default budget of isl operations for one legality check; usual ones need a thousandth of it."""
 
-LEGALITY_SECONDS = 10.0
+LEGALITY_SECONDS = 25.0
 """Processor seconds for one legality check."""
 
 

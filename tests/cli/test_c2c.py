@@ -98,7 +98,7 @@ def test_options_reach_the_stages(tmp_path: Path, product: Path) -> None:
     assert "band" in region["listing"]["schedule"]
     assert "for (" in region["listing"]["transformed"]
     assert sorted(p.name for p in (tmp_path / "stages").iterdir()) == [
-        "1-scop.txt", "2-dependences.txt", "3-schedule.txt", "4-tiled.txt", "5-emitted.c"]
+        "1-scop.txt", "2-dependences.txt", "3-schedule.txt", "4-tiled.txt", "5-emitted.c", "passes"]
     assert all(p.stat().st_size for p in (tmp_path / "stages").iterdir())
 
 

@@ -35,7 +35,7 @@ def test_no_colours_where_they_are_not_wanted(tmp_path: Path) -> None:
 
 
 def test_machine_prints_cached_figures(tmp_path: Path) -> None:
-    program = ("import sys\nfrom polysched.measure import peak\n"
+    program = ("import sys\nfrom polysched.measure.timing import peak\n"
                "figures = peak.Peaks(one_core={'float32': 4e9}, all_cores={'float32': 8e9},\n"
                "                     bandwidth={1: 2e9, 0: 1e9}, memory_all_cores=3e9, threads=2, compiler='gcc')\n"
                "peak.measure_peaks = lambda compiler, on_report=None: figures\npeak.busy_cores = lambda: 0.0\n"
@@ -51,7 +51,7 @@ def test_machine_prints_cached_figures(tmp_path: Path) -> None:
 
 
 def test_machine_refuses_to_measure_under_load(tmp_path: Path) -> None:
-    program = ("import sys\nfrom polysched.measure import peak\npeak.busy_cores = lambda: 1.5\n"
+    program = ("import sys\nfrom polysched.measure.timing import peak\npeak.busy_cores = lambda: 1.5\n"
                "peak.available_cores = lambda: 2\nfrom polysched.cli import main\nsys.exit(main(['machine']))")
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)

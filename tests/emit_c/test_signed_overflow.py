@@ -210,7 +210,7 @@ def test_the_memory_of_a_region_without_iterations(tmp_path: Path) -> None:
     head = "void f(int n, int m, float A[restrict 64][64], float B[restrict 64][64], float C[restrict 64][64])"
     body = ("for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k < n; k++)"
             " C[i][j] += A[i][k] * B[k][j];")
-    large = polysched.PipelineOptions(assumed=(("n", 1024), ("m", 1024)))   # so that there are panels
+    large = polysched.PipelineOptions(assumed=(("n", 4096), ("m", 4096)))   # so that there are panels
     region = polysched.optimize(from_c_text(f"{head}\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"), large).text
     assert "aligned_alloc" in region
     path, binary, compiler = tmp_path / "sizes.c", tmp_path / "sizes", compilers()[0]

@@ -11,7 +11,7 @@ from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission import EmissionOptions, emit_match
 
 PRODUCTS = {name: i for name, i in INTRINSICS.items()
-            if i.isa.machine in ("aarch64", "riscv64")}
+            if i.isa.machine in ("aarch64", "riscv64") and i.contraction.accumulates}
 M, N, K = 7, 11, 13
 
 

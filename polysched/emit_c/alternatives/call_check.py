@@ -84,8 +84,23 @@ def call_sizes(program: CalledProgram, given: Mapping[str, int], *, most_work: i
         sizes = {p.name: given[p.name] for p in scop.parameters if p.name in given}
         sizes |= {n: values[i % len(values)] for i, n in enumerate(free)}
         allowed = not fix_parameters(program.match.context, sizes).is_empty()
-        if allowed and _work(program, sizes) <= most_work:
+        if allowed and _stays_inside(program, sizes) and _work(program, sizes) <= most_work:
             yield sizes
+
+
+def _stays_inside(program: CalledProgram, sizes: Mapping[str, int]) -> bool:
+    """Whether the statements access no element beyond a declared extent, `float g[64]` for instance."""
+    scop = program.match.scop
+    for statement in (scop.statement(name) for name in program.match.statements):
+        for access in statement.accesses:
+            reached = fix_parameters(access.relation.intersect_domain(statement.domain), sizes).range()
+            for position, extent in enumerate(() if reached.is_empty() else scop.array(access.array).extents):
+                if extent is None:
+                    continue
+                most = fix_parameters(isl.Set.from_pw_aff(extent), sizes).dim_max_val(0)
+                if reached.dim_max_val(position).ge(most):
+                    return False
+    return True
 
 
 def _work(program: CalledProgram, sizes: Mapping[str, int]) -> int:

@@ -322,7 +322,8 @@ def as_written_function(alone: Scop, name: str) -> CFunction:
     """The statements as a C function, in the order of the program, without threads or vectors."""
     schedule = original(analyse(alone))
     tiled = tile(schedule, TilingOptions(sizes="off", parallel=False))
-    return emit_function(tiled, name=name, options=EmitOptions(openmp=False, simd=False, packing=False, comments=False))
+    return emit_function(tiled, name=name, options=EmitOptions(
+        openmp=False, simd=False, vector_bits=0, math="libm", packing=False, comments=False))
 
 
 def with_plain_arrays(scop: Scop, sizes: Mapping[str, int]) -> Scop:

@@ -131,4 +131,4 @@ def _plain(scop: Scop) -> CSource:
     """The program in its own order, without threads and vectors."""
     schedule = ALGORITHMS["original"](analysed(scop).dependences)
     return emit(tile(schedule, TilingOptions(sizes="off", parallel=False), alone=False),
-                options=EmitOptions(openmp=False, packing=False))
+                options=EmitOptions(openmp=False, vector_bits=0, math="libm", packing=False))

@@ -283,11 +283,13 @@ def _binary(x: Extraction, node: c_ast.BinaryOp, domain: isl.Set) -> Affine:
     if node.op in ("/", "%"):
         if divisor == 0:
             raise NotAffine(node, "it divides by zero")
+        if divisor and (inner := _of_shifted_remainder(x, node, divisor, domain)) is not None:
+            return Affine(inner.mod_val(isl_value(divisor)), dtype)
+        few = _few_quotients(left.value, right.value, domain)
+        if few is not None:   # case by case: the rims of periodic domains are what index sets are split at
+            return Affine(few[node.op == "%"], dtype)
         if (rounded := _rounded_down(x, node, left.value, divisor, domain)) is not None:
             return Affine(rounded, dtype)
-        few = _few_quotients(left.value, right.value, domain)
-        if few is not None:
-            return Affine(few[node.op == "%"], dtype)
         if divisor is None:
             raise NotAffine(node, "it divides by something that is not a constant")
         quotient = left.value.tdiv_q(polyhedra.constant(divisor))
@@ -316,22 +318,21 @@ def _rounded_down(x: Extraction, node: c_ast.BinaryOp, left: isl.PwAff, divisor:
                   domain: isl.Set) -> isl.PwAff | None:
     """A quotient or remainder by a positive constant in one piece, where C rounds down because nothing is negative.
 
-    `((e % c) + c) % c` is the remainder of rounding down whatever the sign of e.  None for other cases: where e has
-    both signs C's rounding takes two pieces, and every further operation multiplies them.
+    None for other cases: where e has both signs C's rounding takes two pieces, and every further operation multiplies
+    them.
     """
     if divisor is None or divisor <= 0:
         return None
     value = isl_value(divisor)
-    if node.op == "%" and (inner := _shifted_remainder(x, node.left, divisor, domain)) is not None:
-        return inner.mod_val(value)
     if not domain.intersect(x.context).subtract(left.ge_set(polyhedra.constant(0))).is_empty():
         return None
     return left.mod_val(value) if node.op == "%" else left.scale_down_val(value).floor()
 
 
-def _shifted_remainder(x: Extraction, node: c_ast.Node, divisor: int, domain: isl.Set) -> isl.PwAff | None:
-    """The e of `(e % c) + c` with a signed e."""
-    if not isinstance(node, c_ast.BinaryOp) or node.op != "+":
+def _of_shifted_remainder(x: Extraction, whole: c_ast.BinaryOp, divisor: int, domain: isl.Set) -> isl.PwAff | None:
+    """The signed e of `((e % c) + c) % c`, the remainder of rounding down whatever the sign of e."""
+    node = whole.left
+    if divisor <= 0 or whole.op != "%" or not isinstance(node, c_ast.BinaryOp) or node.op != "+":
         return None
     for part, added in ((node.left, node.right), (node.right, node.left)):
         if (isinstance(part, c_ast.BinaryOp) and part.op == "%" and isinstance(added, c_ast.Constant)

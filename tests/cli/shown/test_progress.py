@@ -78,7 +78,7 @@ def test_results_go_where_they_went_on_a_terminal_too(tmp_path: Path) -> None:
     import os
     import subprocess
     import sys
-    program = ("import time\nfrom polysched.cli import progress as module\nmodule.PATIENCE_SECONDS = 0.05\n"
+    program = ("import time\nfrom polysched.cli.shown import progress as module\nmodule.PATIENCE_SECONDS = 0.05\n"
                "with module.progress(quiet=False) as shown:\n    shown.step('at work')\n    time.sleep(0.5)\n"
                "    print('a result', flush=True)\n    time.sleep(0.3)\n")
     main, other = pty.openpty()

@@ -95,7 +95,7 @@ def test_a_sum_in_a_variable_declared_ahead(tmp_path: Path) -> None:
 def test_no_instruction_leaves_the_region_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "chain.c"
     path.write_text(TWO_PRODUCTS)
-    plain = transform_file(path, PipelineOptions())
+    plain = transform_file(path, PipelineOptions(tensorize=None))
     floats = TensorizeOptions(intrinsic="fma_f64_avx512", sizes={"n": 37})
     none = transform_file(path, PipelineOptions(tensorize=floats))
     assert plain.text == none.text
