@@ -201,9 +201,9 @@ def operand_subscripts(match: Match, operand: str) -> list[tuple[str, int]] | No
     Subscripts that are another function of the dimensions, leave elements out or repeat a dimension have no dense copy,
     nor have operands with elements that several instances access.
     """
-    if is_shared(match.intrinsic, operand):
+    element, *others = places_of(match.intrinsic.contraction, operand)
+    if others or is_shared(match.intrinsic, operand):
         return None
-    element, = places_of(match.intrinsic.contraction, operand)
     shape = match.intrinsic.parsed.operand(operand).shape
     extents = {d.name: d.extent for d in match.intrinsic.contraction.dimensions}
     found: list[tuple[str, int]] = []

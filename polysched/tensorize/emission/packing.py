@@ -59,7 +59,7 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     if copy is not None:
         body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel,
                                value=value))
-    elif source is not None and separable(plan.match, source):
+    elif source is not None and separable(plan.match, source) and not _has_places(plan, operand):
         loaded = value(f"{arrays[0]}[ps_from_at]")
         copy_c = f"if (ps_inside) ps_to[ps_at] = {loaded};" if is_shared(plan.match.intrinsic, operand) else \
             f"ps_to[ps_at] = ps_inside ? {loaded} : 0;"
@@ -67,6 +67,11 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     else:
         body = [*_cleared(plan, operand), *_packed_by_element(plan, operand, once=once)]
     return "\n".join([f"static void {name}({', '.join(parameters)})", "{", *(f"    {x}" for x in body), "}", ""])
+
+
+def _has_places(plan: Plan, operand: str) -> bool:
+    """The instruction reads the operand in several places, of which one element of the program may fill each."""
+    return len(places_of(plan.match.intrinsic.contraction, operand)) > 1
 
 
 def _cleared(plan: Plan, operand: str) -> list[str]:
