@@ -4,8 +4,8 @@ A source reaches a later sink of the same element unless a certain write in betw
 touches one element in this order, without what is hidden; no parametric programming is asked.  That costs more than
 isl's analysis and gives less simple relations, so it only checks and mends.
 
-isl (of islpy 2026.2.2) loses pairs where a domain is a union whose parts differ in their strides: of tiles of 16 up to 48 and a
-shorter one at 64, the first element of the last tile read what the first tile wrote.
+isl (of islpy 2026.2.2) loses pairs where a domain is a union whose parts differ in their strides: of tiles of 16 up to
+48 and a shorter one at 64, the first element of the last tile read what the first tile wrote.
 """
 
 from __future__ import annotations
