@@ -20,12 +20,12 @@ from polysched.scop.scop import Scop, Statement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
+from polysched.tensorize.functions.described import described
 from polysched.tensorize.functions.function_match import (
     FunctionMatch,
     FunctionMatches,
     context_of,
     deepest,
-    described,
     match_part,
     part_of,
 )
