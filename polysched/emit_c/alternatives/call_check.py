@@ -28,6 +28,7 @@ from polysched.scop.points import box_size, fix_parameters
 from polysched.scop.scop import Array, Scop, Statement, Storage
 from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.description.intrinsic import Isa
+from polysched.tensorize.functions.tilings import with_counts
 from polysched.tensorize.program import part
 
 HEADERS = "#include <stdint.h>\n#include <math.h>\n"
@@ -84,12 +85,13 @@ def _placed(program: CalledProgram, scop: Scop) -> CalledProgram:
 def _in_place(program: CalledProgram, reference: Scop) -> CalledProgram:
     """The whole program with the arrays of the reference; the region's temporaries stay its own."""
     arrays = {a.name: a for a in reference.arrays if a.storage is not Storage.LOCAL}
+    known = {p.name for p in reference.parameters}
 
     def placed(scop: Scop | None) -> Scop | None:
         if scop is None:
             return None
-        return replace(scop, arrays=tuple(arrays.get(a.name, a) for a in scop.arrays),
-                       parameters=tuple(replace(p, c_name="", definition="") for p in scop.parameters))
+        own = tuple(replace(p, c_name="", definition="") if p.name in known else p for p in scop.parameters)
+        return replace(scop, arrays=tuple(arrays.get(a.name, a) for a in scop.arrays), parameters=own)
 
     whole = placed(program.match.scop)
     assert whole is not None
@@ -107,14 +109,15 @@ def call_sizes(program: CalledProgram, chosen: Mapping[str, int], *, most_work: 
                given: Scop | None = None) -> Iterator[dict[str, int]]:
     """Values of the parameters to run the calls with: those chosen, and some that the program allows."""
     scop = program.match.scop
-    run = [scop.statement(n) for n in program.match.statements] if given is None else given.statements
-    free = [p.name for p in scop.parameters if p.name not in chosen]
+    whole = scop if given is None else given
+    run = [scop.statement(n) for n in program.match.statements] if given is None else whole.statements
+    free = [p.name for p in whole.parameters if p.name not in chosen]
     for values in TRIED_SIZES if free else TRIED_SIZES[:1]:
-        sizes = {p.name: chosen[p.name] for p in scop.parameters if p.name in chosen}
+        sizes = {p.name: chosen[p.name] for p in whole.parameters if p.name in chosen}
         sizes |= {n: values[i % len(values)] for i, n in enumerate(free)}
-        allowed = not fix_parameters(program.match.context, sizes).is_empty()
+        allowed = not fix_parameters(program.match.context, with_counts(scop, sizes)).is_empty()
         work = sum(box_size(fix_parameters(s.domain, sizes)) for s in run)
-        if allowed and work <= most_work and _stays_inside(scop if given is None else given, run, sizes):
+        if allowed and work <= most_work and _stays_inside(whole, run, sizes):
             yield sizes
 
 

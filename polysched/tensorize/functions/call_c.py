@@ -33,8 +33,12 @@ class Calls:
     preamble: str
 
 
-def calls_c(found: FunctionMatch) -> Calls:
+def calls_c(found: FunctionMatch, *, called: str = "") -> Calls:
     """The loops around the call, and the call.
+
+    Parameters
+    ----------
+    called : another function of the same parameters, which somebody else defines; "" for the match's own.
 
     Raises
     ------
@@ -49,6 +53,8 @@ def calls_c(found: FunctionMatch) -> Calls:
         if len(p.c_extents) > 1 and p.name in words:
             words[p.name] = f"({'' if p.name in found.program_writes else 'const '}void *){words[p.name]}"
     call = re.sub(r"\{(\w+)\}", lambda m: words[m.group(1)], found.variant.template)
+    if called:
+        call = f"{called}{call.removeprefix(found.variant.name)}"
     lines = [call]
     if copied:
         lines = ["{", *(f"    {line}" for line in (
