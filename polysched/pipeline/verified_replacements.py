@@ -193,8 +193,11 @@ def _compared(found: Verdict, runs: Sequence[Run], parallel: bool, compiler: Com
 
 def _by_emulator(program: TensorizedProgram) -> TensorizedProgram:
     """The program with plain C in the place of the library function."""
-    own = program.match
-    return replace(program, match=replace(own, intrinsic=emulated_library(own.intrinsic)))
+    own, general = program.match, program.general
+    emulated = emulated_library(own.intrinsic)
+    if general is not None:
+        general = replace(general, match=replace(general.match, intrinsic=emulated))
+    return replace(program, match=replace(own, intrinsic=emulated), general=general)
 
 
 def _read(key: str, plain: Verdict) -> Verdict | None:
