@@ -11,6 +11,7 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, is_affordable
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guarded, original_when_small
+from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.scalar_code.work import loops_in_lanes
@@ -63,17 +64,23 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
         source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(
             begun.scop if begun is not None and not kept else _for_instructions(scop, expansion, options, kept), source,
             options, given=scop, begun=None if kept else begun))
+    source, pays = _with_original(scop, source, options)
+    return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
+                     source=source, options=options, seconds=seconds, expanded=expansion.arrays,
+                     unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
+                     pays=pays, moved=expansion.moved, collapsed=expansion.collapsed,
+                     last_values=expansion.last_values)
+
+
+def _with_original(scop: Scop, source: CSource, options: PipelineOptions) -> tuple[CSource, Crossover | None]:
+    """The code beside the original, where sizes are small or assumptions may not hold; and from where on it pays."""
     pays = None
     if options.safe and scop.source is not None:
         pays = crossover(source, options.target())
         source = original_when_small(source, pays)
     if options.guard or (options.is_guarded and scop.source is not None):
         source = guarded(source, scop)
-    return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
-                     source=source, options=options, seconds=seconds, expanded=expansion.arrays,
-                     unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
-                     pays=pays, moved=expansion.moved, collapsed=expansion.collapsed,
-                     last_values=expansion.last_values)
+    return source, pays
 
 
 @dataclass(frozen=True, eq=False)

@@ -246,7 +246,7 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
     try:
         for order in itertools.permutations(live):
             for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):
-                guard = _guard(variant, part, state, in_loops=function.packs and part.depth > 0)
+                guard = _guard(variant, part, state, packs=function.packs)
                 why = _refusal(variant, wanted, part.program, state)
                 if guard is not None and guard.is_empty():
                     told = variant.requires or "what its text takes for granted"
@@ -362,17 +362,17 @@ def _refusal(variant: Variant, described: Recurrences, program: Recurrences, sta
     return _overlap(described, program, state)
 
 
-def _guard(variant: Variant, part: _Part, state: State, *, in_loops: bool) -> isl.Set | None:
+def _guard(variant: Variant, part: _Part, state: State, *, packs: bool) -> isl.Set | None:
     """The values of the parameters for which every call has what the function needs; None for all that can occur.
 
     Parameters
     ----------
-    in_loops : the loops around the call have no iterations where there is nothing to compute.
+    packs : as of the function; the loops around it have no iterations where there is nothing to compute.
     """
     allowed = _without(state.context.intersect(_prefixed(variant.preconditions)), PREFIX)
     forbidden = _without(part.program.iterations.subtract(allowed), OUTER)
     reached = _without(part.program.iterations, OUTER)   # a call is made where the program computes something
-    if forbidden.is_empty() and (in_loops or part.context.is_subset(reached)):
+    if forbidden.is_empty() and ((packs and part.depth > 0) or part.context.is_subset(reached)):
         return None
     return part.context.intersect(reached).subtract(forbidden).coalesce()
 

@@ -9,7 +9,7 @@ one more parameter of the Scop.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -54,21 +54,31 @@ def tilings(dependences: Dependences, ours: Statement, variant: Variant, deepest
     own = _kept([p.relation for p in dependences.pairs if p.kind is DependenceKind.FLOW
                  and p.source == p.sink == ours.name], ours.depth)
     lengths = _lengths(ours.domain.intersect_params(dependences.scop.context), sizes)
-    orders = itertools.permutations(range(len(lengths)), len(extents))
-    for order in sorted(orders, key=lambda order: [-at for at in order]):
-        if any((number in kept) != (at in own) for number, at in enumerate(order)):
-            continue
+    for order in _orders(len(lengths), len(extents), kept, own):
         loops = [_Loop(at, ours.iterators[at], lengths[at], wanted, number in kept)
                  for number, (at, wanted) in enumerate(zip(order, extents, strict=True))]
         why = next(filter(None, (loop.refusal(variant.name) for loop in loops)), "")
         if why:
             yield why
         elif not any(loop.too_short for loop in loops):
-            tiles = [loop for loop in loops if loop.number is None or loop.number > loop.wanted]
-            yield Tiling(around=Around(tuple(at for at in range(len(lengths)) if at not in order),
-                                       tuple((loop.at, loop.wanted) for loop in tiles)),
-                         lengths={t: loop.length for t, loop in enumerate(tiles) if loop.length is not None
-                                  and (loop.number is None or loop.number % loop.wanted)})
+            yield _tiling(loops, len(lengths))
+
+
+def _orders(depth: int, wanted: int, kept: Collection[int], own: Collection[int]) -> Iterator[tuple[int, ...]]:
+    """Which loops of the program may be the unit's: sums for sums; the innermost ones first."""
+    orders = itertools.permutations(range(depth), wanted)
+    for order in sorted(orders, key=lambda order: [-at for at in order]):
+        if all((number in kept) == (at in own) for number, at in enumerate(order)):
+            yield order
+
+
+def _tiling(loops: Sequence[_Loop], depth: int) -> Tiling:
+    """The loops that are longer than the unit's run through tiles; all others but the unit's stand around them."""
+    tiles = [loop for loop in loops if loop.number is None or loop.number > loop.wanted]
+    chosen = {loop.at for loop in loops}
+    return Tiling(around=Around(tuple(at for at in range(depth) if at not in chosen),
+                                tuple((loop.at, loop.wanted) for loop in tiles)),
+                  lengths={t: loop.length for t, loop in enumerate(tiles) if loop.length is not None and loop.ragged})
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,11 @@ class _Loop:
     @property
     def too_short(self) -> bool:
         return self.number is not None and self.number < self.wanted
+
+    @property
+    def ragged(self) -> bool:
+        """Whether it may end within a tile."""
+        return self.number is None or self.number % self.wanted != 0
 
     def refusal(self, unit: str) -> str:
         """Why the loop cannot be the unit's; "" where it can, or is too short."""
