@@ -2,8 +2,8 @@
 
 Where it takes no longer than `MOST_WORK` iterations, the whole region runs as the user wrote it, beside the prepared
 program around the instruction: at the sizes asked for, or smaller ones, and at few iterations that leave remainders.
-A region of fixed extents that takes longer is compared statement by statement, some elements of the result or some
-iterations of its loops, and the report says so.
+Of a region of fixed extents that takes longer, the statement runs alone, for some elements of the result or some
+iterations of its loops, and what `tensorize.preparing` made of the region runs beside the region, for some elements.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polysched.emit_c.alternatives.plain_arrays import extents_can_be_said
+from polysched.emit_c.alternatives.preparation_check import preparation_check
 from polysched.emit_c.alternatives.replacement_check import (
     ReplacementCheck,
     at_other_sizes,
@@ -139,3 +140,16 @@ def checks_of(runs: Sequence[Run], *, parallel: bool, emulated: bool) -> list[Re
             made.append(replacement_check(run.program, entry=str(at), parallel=parallel, emulated=emulated,
                                           sizes=run.sizes, sampled=run.sampled))
     return made
+
+
+def preparation_of(program: TensorizedProgram, runs: Sequence[Run], given: Scop | None) -> list[ReplacementCheck]:
+    """The check of the prepared program against the region, for runs of a statement alone; none where it takes long.
+
+    Raises
+    ------
+    PolyschedError : it cannot be emitted.
+    """
+    if given is None or runs[0].given is not None or program.outside or program.general is not None:
+        return []
+    made = preparation_check(program.match, given, entry="prepared", most_work=MOST_WORK)
+    return [] if made is None else [made]

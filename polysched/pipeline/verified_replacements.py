@@ -25,7 +25,7 @@ from polysched.errors import (
 )
 from polysched.measure.bit_for_bit.check import CheckOutcome, Difference, run_checks
 from polysched.measure.processes.building import DEFAULT_FLAGS
-from polysched.pipeline.replacement_runs import Run, checks_of, runs_of
+from polysched.pipeline.replacement_runs import Run, checks_of, preparation_of, runs_of
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found
@@ -52,7 +52,7 @@ class Verdict:
     emulated : plain C stood for the instruction or the library.
     outcome : of the comparison.
     kept : it was found in the cache: nothing ran.
-    untouched : the whole region ran as the user wrote it; else the statement alone, as it was prepared.
+    untouched : the region ran as the user wrote it; else the statement alone, as it was prepared.
     """
 
     statement: str
@@ -111,10 +111,12 @@ def verdict_begun(decision: Decision, *, numerics: Numerics, parallel: bool, cc:
     try:
         runs = runs_of(program, given, numerics, emulated=decision.emulated)
         checks = checks_of(runs, parallel=parallel, emulated=decision.emulated)
+        prepared = preparation_of(program, runs, given)
     except PolyschedError as error:
         failed = replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
         return lambda: failed
-    plain = replace(plain, untouched=runs[0].given is not None)
+    plain = replace(plain, untouched=runs[0].given is not None or bool(prepared))
+    checks += prepared
     key = entry_key({"checks": repr(checks), "description": repr(own.intrinsic), "numerics": repr(numerics),
                      "flags": list(DEFAULT_FLAGS)}, compiler)
     known = None if again else _KNOWN.get(key) or _read(key, plain)

@@ -186,10 +186,25 @@ def test_code_for_all_sizes_is_compiled_once_for_all_of_them(known: Callable[[In
     assert len({c.parameters for c in ran}) == len(ran) >= 3
 
 
-def test_fixed_extents_that_take_long_leave_the_prepared_statement(known: Callable[[Intrinsic], None]) -> None:
+LONG = CLEARED.replace("24", "300")
+
+
+def test_fixed_extents_that_take_long_are_compared_in_slices(known: Callable[[Intrinsic], None],
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statement alone, and what was prepared of the region beside the region, for some elements."""
     known(RIGHT)
-    made = optimize(from_c_text(PRODUCT.replace("24", "300")), options())
-    assert "equals the prepared statement at i 300 x j 300 x k 300 (some elements)" in told(made)
+    words = told(optimize(from_c_text(LONG), options()))
+    assert "equals the statement at i 300 x j 300 x k 300 (some elements)" in words
+    assert "prepared from what the user wrote" in words
+    right = stages.canonical_form
+
+    def forgetful(dependences: Dependences) -> Dependences:
+        left = part(right(dependences).scop, ["S1"])
+        assert left is not None
+        return analyse(left)
+    monkeypatch.setattr(stages, "canonical_form", forgetful)
+    with pytest.raises(WrongResultError, match="prepared from what the user wrote"):
+        optimize(from_c_text(LONG), options())
 
 
 def test_other_regions_of_a_file_keep_their_instructions(known: Callable[[Intrinsic], None], tmp_path: Path,

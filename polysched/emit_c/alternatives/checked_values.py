@@ -43,6 +43,7 @@ class CheckedArray:
     dtype : the element type's name in `scop.dtypes`.
     most : largest magnitude of whole numbers; the bound of subscripts.
     compared : its values are of use behind the statement.
+    boxes : least and greatest subscripts of the elements that compare; all of them where there is none.
     """
 
     name: str
@@ -51,6 +52,7 @@ class CheckedArray:
     values: Values
     most: int = 0
     compared: bool = True
+    boxes: tuple[tuple[tuple[int, int], ...], ...] = ()
 
 
 def expressions_of(alone: Scop) -> list[tuple[Statement, Expr]]:
