@@ -101,7 +101,7 @@ def _slice(dependences: Dependences, boxes: Mapping[str, list[Box]], sizes: Mapp
     slicer = _Slicer(scop, dependences, sizes)
     slicer.start(boxes, sizes)
     kept = {n: d for n, d in slicer.needed.items() if not d.is_empty()} if slicer.closed() else {}
-    if not kept or sum(map(box_size, kept.values())) > most_work:
+    if not kept or sum(map(_instances, kept.values())) > most_work:
         return None
     statements = tuple(replace(s, domain=s.domain.intersect(kept[s.name].align_params(s.domain.get_space())))
                        for s in scop.statements if s.name in kept)
@@ -109,6 +109,11 @@ def _slice(dependences: Dependences, boxes: Mapping[str, list[Box]], sizes: Mapp
     used = {a.array for s in statements for a in s.accesses} | {a.name for a in scop.arrays if not a.is_temporary}
     return replace(scop, statements=statements, schedule=scop.schedule.intersect_domain(domain),
                    arrays=tuple(a for a in scop.arrays if a.name in used))
+
+
+def _instances(domain: isl.Set) -> int:
+    """Points of the boxes around the convex pieces of a set."""
+    return sum(box_size(isl.Set.from_basic_set(piece)) for piece in domain.make_disjoint().get_basic_sets())
 
 
 class _Slicer:
