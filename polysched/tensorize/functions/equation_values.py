@@ -182,11 +182,11 @@ class _Execution:
         if e.op in COMPARISON:
             common = usual_conversion(e.left.dtype, e.right.dtype)
             return int(COMPARISONS[e.op](convert(left, common), convert(right, common)))
-        left = convert(left, e.dtype)
-        right = right if e.op in ("<<", ">>") else convert(right, e.dtype)
+        first: Any = convert(left, e.dtype)
+        second: Any = right if e.op in ("<<", ">>") else convert(right, e.dtype)
         if e.dtype.is_float:
-            return float_operation(e.op, left, right, e.dtype)
-        return integer_operation(e.op, left, right, e.dtype, True)
+            return float_operation(e.op, first, second, e.dtype)
+        return integer_operation(e.op, first, second, e.dtype, True)
 
 
 def _negated(e: Unary, value: Any) -> Any:
