@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import islpy as isl
 from pycparser import c_ast
@@ -49,12 +50,16 @@ READING_OPERATIONS = 30_000_000
 READING_SECONDS = 10.0
 """Of processor time, whatever the operations."""
 
+OnRefusal: TypeAlias = Callable[[SourceLocation, PolyschedError], None]
+"""Is told where a marked region stands, and why it cannot be represented."""
+
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
                     cc: str | None = None, pure: Sequence[str] = (), autodetect: bool = False,
-                    judge: Callable[[Scop], PolyschedError | None] = lambda _: None) -> tuple[Scop, ...]:
+                    judge: Callable[[Scop], PolyschedError | None] = lambda _: None,
+                    refused: OnRefusal | None = None) -> tuple[Scop, ...]:
     """Every region of a C file, in textual order.
 
     Parameters
@@ -65,6 +70,8 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     pure : functions that only compute with their arguments.
     autodetect : take the largest regions that can be represented, whether marked by pragmas or not.
     judge : why there is no use for a region that was found, None where there is; smaller ones are found instead.
+    refused : told of every marked region that cannot be represented, which is left out then; without it, the first is
+        raised.
 
     Raises
     ------
@@ -72,7 +79,7 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     UnsupportedScopError : there is no region, or one cannot be represented soundly.
     """
     source = read_source(path, include_dirs=include_dirs, defines=defines, cc=cc)
-    return _all(source, frozenset(pure), autodetect=autodetect, judge=judge)
+    return _all(source, frozenset(pure), autodetect=autodetect, judge=judge, refused=refused)
 
 
 def from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
@@ -118,16 +125,17 @@ def _only(scops: tuple[Scop, ...], path: str, function: str | None) -> Scop:
 
 
 def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool,
-         judge: Callable[[Scop], PolyschedError | None] = lambda _: None) -> tuple[Scop, ...]:
+         judge: Callable[[Scop], PolyschedError | None] = lambda _: None,
+         refused: OnRefusal | None = None) -> tuple[Scop, ...]:
     """Every region, with its notes logged."""
-    scops = _regions(source, pure, judge, autodetect=autodetect)
+    scops = _regions(source, pure, judge, autodetect=autodetect, refused=refused)
     for note in dict.fromkeys(note for scop in scops for note in scop.notes):
         _LOG.warning("%s", note)
     return scops
 
 
 def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], PolyschedError | None], *,
-             autodetect: bool) -> tuple[Scop, ...]:
+             autodetect: bool, refused: OnRefusal | None = None) -> tuple[Scop, ...]:
     preprocessed = preprocess(source)
     regions = () if autodetect else find_regions(source.path, source.text, preprocessed)
     if not regions and not autodetect:
@@ -145,7 +153,20 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
             raise _nothing_detected(source, found.refusal)
         return found.scops
     located = find_syntax_regions(source, tree, regions)
-    return tuple(_extract(source, tree, region, pure=pure, identifiers=identifiers, reads=reads) for region in located)
+    read = partial(_extract, source, tree, pure=pure, identifiers=identifiers, reads=reads)
+    return tuple(read(region) for region in located) if refused is None else _accepted(source, located, read, refused)
+
+
+def _accepted(source: SourceFile, located: Sequence[SyntaxRegion], read: Callable[[SyntaxRegion], Scop],
+              refused: OnRefusal) -> tuple[Scop, ...]:
+    """The regions that can be represented."""
+    accepted = []
+    for region in located:
+        try:
+            accepted.append(read(region))
+        except (UnsupportedScopError, BudgetExceededError) as error:
+            refused(SourceLocation(source.path, region.text_region.first_line), error)
+    return tuple(accepted)
 
 
 def _nothing_detected(source: SourceFile, refusal: PolyschedError | None) -> PolyschedError:
