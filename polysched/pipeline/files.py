@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from polysched.emit_c import splice
@@ -16,6 +17,7 @@ from polysched.errors import (
     UsageError,
 )
 from polysched.pipeline.detected_regions import DetectedRegions
+from polysched.pipeline.file_budget import FileBudget
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.timing import timed
@@ -103,18 +105,21 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     """
     options = options or PipelineOptions()
     seconds: dict[str, float] = {}
-    detected = DetectedRegions(lambda scop: optimized_region(scop, options, {}), trusted=options.guard is not None)
+    budget = FileBudget()
+    detected = DetectedRegions(lambda scop: budget.run(scop, partial(optimized_region, scop, options)),
+                               trusted=options.guard is not None)
     refusals: list[tuple[SourceLocation, PolyschedError]] = []
     try:
         scops = timed(seconds, "scop", lambda: all_from_c_file(
             str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
-            pure=options.pure, autodetect=options.autodetect, judge=detected.judge,
+            pure=options.pure, autodetect=options.autodetect, judge=detected.judge, left=budget.left,
             refused=lambda where, error: refusals.append((where, error))))
     except UnsupportedScopError as error:
         raise detected.first_refusal or error from None
     seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
     check_packed(options, scops)
-    regions = tuple(detected.regions) if options.autodetect else tuple(_accepted(scops, options, refusals))
+    regions = tuple(detected.regions) if options.autodetect else tuple(
+        _accepted(scops, options, budget, refusals))
     if not regions:
         raise refusals[0][1]
     assert regions[0].scop.source is not None
@@ -123,18 +128,18 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     refused = tuple(left_line(where, "the region stays as it is", error)
                     for where, error in sorted(refusals, key=lambda r: r[0].line))
     for line in [*refused, *filter(None, map(told_unchanged, regions)),
-                 *(line for r in regions for line in told_coarse(r))]:
+                 *(line for r in regions for line in told_coarse(r)), *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
     result = timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
 
 
-def _accepted(scops: Sequence[Scop], options: PipelineOptions,
+def _accepted(scops: Sequence[Scop], options: PipelineOptions, budget: FileBudget,
               refusals: list[tuple[SourceLocation, PolyschedError]]) -> Iterator[Optimized]:
     """The marked regions that every stage accepts; the others are added to the refusals."""
     for scop in scops:
         try:
-            yield optimized_region(scop, options, {})
+            yield budget.run(scop, partial(optimized_region, scop, options))
         except (UnsupportedScopError, BudgetExceededError) as error:
             assert scop.source is not None
             line = scop.source.text.count("\n", 0, scop.source.start) + 1
