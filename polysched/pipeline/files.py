@@ -130,8 +130,15 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     for line in [*refused, *filter(None, map(told_unchanged, regions)),
                  *(line for r in regions for line in told_coarse(r)), *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
-    result = timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
+    result = timed(seconds, "splice", lambda: splice(
+        text, [r.source for r in regions if not _only_tested(r)]))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
+
+
+def _only_tested(made: Optimized) -> bool:
+    """Whether a detected region would be tested at run time for loops that stay as they are: then it is left alone."""
+    assumed = made.options.is_guarded and made.options.guard is None and made.scop.assumptions
+    return bool(assumed) and told_unchanged(made) is not None
 
 
 def _accepted(scops: Sequence[Scop], options: PipelineOptions, budget: FileBudget,

@@ -158,8 +158,13 @@ def _and(left: Expr, right: Expr) -> Expr:
 
 def _conditions_of(statement: Statement, reference: str) -> list[Expr]:
     """What has to be true where an access is evaluated; nothing where it stands in several places."""
-    found = [list(path) for path in _paths(statement, statement.body, reference)]
+    found = conditions_at(statement, reference)
     return found[0] if len(found) == 1 else []
+
+
+def conditions_at(statement: Statement, reference: str) -> list[list[Expr]]:
+    """The conditions under which an access is evaluated, for each place where it stands in the body."""
+    return [list(path) for path in _paths(statement, statement.body, reference)]
 
 
 def _paths(statement: Statement, body: tuple[BodyStatement, ...], reference: str) -> Iterator[list[Expr]]:

@@ -61,17 +61,12 @@ class Scanner:
             at = self.behind_statement(at)
         return first < behind and at == behind
 
-    def statement_at(self, line: int, keyword: str) -> tuple[int, int] | None:
-        """Start and end of the only statement of a line that begins with a keyword; None when there is not one."""
+    def statements_at(self, line: int, keyword: str) -> list[tuple[int, int]]:
+        """Start and end of every statement of a line that begins with a keyword."""
         first = bisect_left(self.lines, line)
         behind_line = bisect_left(self.lines, line + 1)
-        found = [k for k in range(first, behind_line) if self.tokens[k][0] == keyword]
-        if len(found) != 1:
-            return None
-        behind = self.behind_statement(found[0])
-        if behind is None:
-            return None
-        return self.tokens[found[0]][1], self.tokens[behind - 1][2]
+        found = [(k, self.behind_statement(k)) for k in range(first, behind_line) if self.tokens[k][0] == keyword]
+        return [(self.tokens[k][1], self.tokens[behind - 1][2]) for k, behind in found if behind is not None]
 
     def statement_beginning(self, line: int) -> tuple[int, int] | None:
         """Start and end of the statement that begins with the first token of a line; None when none does."""
