@@ -22,7 +22,7 @@ from polysched.scop.c_frontend.detection.left_loops import LOOPS, left_loops
 from polysched.scop.c_frontend.detection.macro_marks import MacroMarks
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, place
 from polysched.scop.c_frontend.rewrites.counted_while import keyword_of
-from polysched.scop.c_frontend.text.directives import goes_with_loop
+from polysched.scop.c_frontend.text.directives import goes_with_loop, with_conditional_pragmas
 from polysched.scop.c_frontend.text.preprocess import SourceFile
 from polysched.scop.c_frontend.text.regions import TextRegion
 from polysched.scop.c_frontend.text.text_scan import Scanner
@@ -173,6 +173,8 @@ class _Search:
 
     def text_region(self, items: list[c_ast.Node], first: int, behind: int) -> TextRegion | None:
         """Where the statements stand in the file; None when a macro or directive hides it."""
+        while first < behind - 1 and isinstance(items[first], c_ast.Pragma) and self._is_conditional(items[first]):
+            first += 1
         places = ((start, end) for (start, _), (_, end) in product(self._at(items, first), self._at(items, behind - 1))
                   if start < end and not self.scanner.has_directive(start, end)
                   and self.marks.are_all_of((start, end), items, first, behind))
@@ -180,8 +182,14 @@ class _Search:
             return None
         text = self.source.text
         before = text[text.rfind("\n", 0, found[0]) + 1:found[0]]
-        return TextRegion(*found, items[first].coord.line, text.count("\n", 0, found[1]) + 1,
+        start = with_conditional_pragmas(self.scanner, found[0])
+        return TextRegion(start, found[1], items[first].coord.line, text.count("\n", 0, found[1]) + 1,
                           before if not before.strip() else "")
+
+    def _is_conditional(self, pragma: c_ast.Pragma) -> bool:
+        """Whether a pragma goes with the loop behind it, but stands under conditional compilation of its own."""
+        place = self.scanner.directive_at(pragma.coord.line)
+        return place is not None and self.scanner.is_guarded_alone(place[0])
 
     def _at(self, items: list[c_ast.Node], at: int) -> list[tuple[int, int]]:
         """Where a statement may stand: found by its keyword, else it must have its lines to itself."""

@@ -97,6 +97,14 @@ class Scanner:
         return any(t[0] == "#" and start <= t[1] < end and not self.text[t[1]:t[2]].lstrip(" \t#").startswith("pragma")
                    for t in self.tokens)
 
+    def is_guarded_alone(self, start: int) -> bool:
+        """Whether the directive behind that of an offset ends or splits a conditional group: `#endif`, `#else`."""
+        at = bisect_left(self.tokens, start, key=lambda token: token[2]) + 1
+        follows = self.tokens[at] if at < len(self.tokens) else None
+        if follows is None or follows[0] != "#":
+            return False
+        return self.text[follows[1]:follows[2]].lstrip(" \t#").startswith(("endif", "else", "elif", "pragma"))
+
     def behind_statement(self, at: int) -> int | None:
         """The index of the token behind the statement that begins at a token."""
         while at < len(self.tokens) and self.tokens[at][0] == "#":
