@@ -126,24 +126,26 @@ class CFileFunction:
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by name, integers that were left out set from shapes."""
         names = [a.name for a in self._described.arguments]
-        open_names = [n for n in names if n not in kwargs]
-        needed = [n for n in open_names if n not in self._inferable]
-        with_sizes_first = bool(args) and open_names[:1] != needed[:1] and isinstance(args[0], int | float | np.generic)
-        positional = open_names if with_sizes_first or (len(args) != len(needed) and open_names[:1] == needed[:1]) \
-            else needed
-        unknown = sorted(set(kwargs) - set(names))
-        if unknown or len(args) > len(positional):
-            wrong = f"no parameter {unknown[0]}" if unknown else f"{len(args)} arguments are too many"
-            raise UsageError(f"{self.__name__}: {wrong}", hint=f"it takes {self.__signature__}")
+        positional = self._positional(args, [n for n in names if n not in kwargs])
         values = dict(kwargs) | dict(zip(positional, args, strict=False))
-        if missing := [n for n in needed if n not in values]:
-            raise UsageError(f"{self.__name__}: the argument {missing[0]} is missing",
-                             hint=f"it takes {self.__signature__}")
+        wrong = [f"no parameter {name}" for name in kwargs if name not in names]
+        if len(args) > len(positional):
+            wrong.append(f"{len(args)} arguments are too many")
+        wrong += [f"the argument {n} is missing" for n in names if n not in values and n not in self._inferable]
+        if wrong:
+            raise UsageError(f"{self.__name__}: {wrong[0]}", hint=f"it takes {self.__signature__}")
         values = as_numpy(self.__name__, values)
         for name in names:
             if name not in values:
                 values[name] = self._inferred(name, values)
         return {name: values[name] for name in names}
+
+    def _positional(self, args: tuple[Any, ...], names: list[str]) -> list[str]:
+        """The parameters that positional arguments stand for: all, or those that no shape gives."""
+        needed = [n for n in names if n not in self._inferable]
+        if names[:1] == needed[:1]:
+            return needed if len(args) == len(needed) else names
+        return names if args and isinstance(args[0], int | float | np.generic) else needed
 
     def _inferred(self, name: str, values: Mapping[str, Any]) -> int:
         """An integer from the first array that has it for an extent."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from polysched.errors import UsageError
 from polysched.kernel.c_function import CFileFunction
@@ -45,20 +45,27 @@ def compile(program: Scop | str | Path | Expression | Sequence[Expression] | Ker
     >>> product = polysched.compile(C)        # a tensor expression  # doctest: +SKIP
     >>> result = product(a, b)  # doctest: +SKIP
     """
-    if function is not None and not isinstance(program, str | Path):
-        raise UsageError("function= names a function of a C file", witness=f"the program is a {type(program).__name__}")
+    chosen = options or PipelineOptions()
     if isinstance(program, str | Path):
-        return CFileFunction(CProgram.of_file(program, options or PipelineOptions()), function)
-    if isinstance(program, EXPRESSIONS) or (
-            isinstance(program, list | tuple) and program and all(isinstance(p, EXPRESSIONS) for p in program)):
-        program = build(program)
-    if isinstance(program, Scop):
-        if program.source is not None:
-            return CFileFunction(CProgram.of_scop(program, options or PipelineOptions()), None)
-        return ScopFunction(program, options or PipelineOptions())
-    if isinstance(program, Kernel):
-        return program if options is None else Kernel(program.function, options=options, fallback=program.fallback)
+        return CFileFunction(CProgram.of_file(program, chosen), function)
+    if function is not None:
+        raise UsageError("function= names a function of a C file", witness=f"the program is a {type(program).__name__}")
+    if _is_expression(program):
+        return ScopFunction(build(program), chosen)
+    match program:
+        case Scop(source=None):
+            return ScopFunction(program, chosen)
+        case Scop():
+            return CFileFunction(CProgram.of_scop(program, chosen), None)
+        case Kernel():
+            return program if options is None else Kernel(program.function, options=options, fallback=program.fallback)
     if callable(program):
         return Kernel(program, options=options)
     raise UsageError(f"a {type(program).__name__} does not compile",
                      hint="give a Scop, the path of a C file, a tensor expression, or a Python function")
+
+
+def _is_expression(program: object) -> TypeGuard[Expression | Sequence[Expression]]:
+    """Whether a program is a tensor expression, or several."""
+    items = program if isinstance(program, list | tuple) else [program]
+    return bool(items) and all(isinstance(item, EXPRESSIONS) for item in items)

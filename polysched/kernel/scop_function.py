@@ -102,16 +102,21 @@ class ScopFunction:
         buffers = {a.name: buffer(made.get(a.name, values[a.name]))
                    for a in self._arrays if not passed_by_value(a)}
         self._subscripts.check(sizes, values)
-        if self.scop.statements and self._compiled.function(
-                *(sizes[p.name] for p in self.scop.parameters),
-                *(number_for(values[a.name], a.dtype) if passed_by_value(a) else buffers[a.name].ctypes.data
-                  for a in self._arrays)):
-            raise MemoryError(f"{self.scop.name}: no memory for the temporaries")
+        self._run(sizes, values, buffers)
         for name, used in buffers.items():
             if name not in made and used is not values[name] and name in self._written:
                 values[name][...] = used
         results = tuple(made.values())
         return results[0] if len(results) == 1 else results or None
+
+    def _run(self, sizes: Mapping[str, int], values: Mapping[str, Any], buffers: Mapping[str, np.ndarray]) -> None:
+        """Run the compiled code on the buffers."""
+        if not self.scop.statements:
+            return
+        passed = [number_for(values[a.name], a.dtype) if passed_by_value(a) else buffers[a.name].ctypes.data
+                  for a in self._arrays]
+        if self._compiled.function(*(sizes[p.name] for p in self.scop.parameters), *passed):
+            raise MemoryError(f"{self.scop.name}: no memory for the temporaries")
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
         """The arguments by name, None for arrays that are left out, and the sizes that are given."""
