@@ -105,7 +105,8 @@ class _Checks:
     def add(self, statement: Statement, access: Access) -> None:
         """Add the check of one access."""
         outside = self._outside(statement, access)
-        conditions = [c for c in _conditions_of(statement, access.reference) if self._is_known(statement, c)]
+        parts = [part for c in _conditions_of(statement, access.reference) for part in _conjuncts(c)]
+        conditions = [part for c in parts if self._is_known(statement, c) for part in (*self._safe(statement, c), c)]
         test = reduce(_and, [*conditions, outside])
         key = (access.array, expression_text(self.scop, statement, test), str(statement.domain.reset_tuple_id()))
         if key in self.known:
@@ -130,11 +131,13 @@ class _Checks:
             too_low = Binary("<", subscript, integer_literal(0, INT64), INT32)
             too_high = Binary(">=", subscript, self._extent(array, extent), INT32)
             outside = Binary("||", too_low, too_high, INT32)
-            inner = [statement.access(e.reference) for e in loads]
-            safe = [Unary("!", self._outside(statement, a), INT32)
-                    for a in inner if any(map(_loads, a.subscripts))]
-            found.append(reduce(_and, [*safe, outside]))
+            found.append(reduce(_and, [*self._safe(statement, subscript), outside]))
         return reduce(lambda a, b: Binary("||", a, b, INT32), found)
+
+    def _safe(self, statement: Statement, value: Expr) -> list[Expr]:
+        """What has to hold so that a value can be evaluated: its own subscripts that depend on data lie inside."""
+        inner = [statement.access(e.reference) for e in _loads(value)]
+        return [Unary("!", self._outside(statement, a), INT32) for a in inner if any(map(_loads, a.subscripts))]
 
     def _extent(self, array: Array, extent: isl.PwAff) -> Expr:
         sizes: dict[str, Expr] = {p.name: ParameterRef(p.name, p.dtype) for p in self.scop.parameters}
@@ -147,13 +150,22 @@ class _Checks:
         return linear
 
     def _is_known(self, statement: Statement, condition: Expr) -> bool:
-        """Whether a condition can be evaluated before the program runs, without a subscript that is to be checked."""
-        accesses = [statement.access(e.reference) for e in _loads(condition)]
-        return all(a.array in self.fixed and not any(map(_loads, a.subscripts)) for a in accesses)
+        """Whether a condition can be evaluated before the program runs."""
+        return all(a.array in self.fixed for a in _with_inner(statement, condition))
 
 
 def _and(left: Expr, right: Expr) -> Expr:
     return Binary("&&", left, right, INT32)
+
+
+def _conjuncts(condition: Expr) -> list[Expr]:
+    """The parts of a conjunction, in the order in which they are evaluated."""
+    match condition:
+        case Binary(op="&&"):
+            return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
+        case Cast(operand=Binary(op="&&") as inner):
+            return _conjuncts(inner)
+    return [condition]
 
 
 def _conditions_of(statement: Statement, reference: str) -> list[Expr]:
