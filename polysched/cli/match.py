@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.options import known_sizes, numerics, size
+from polysched.cli.conventions import STANDARD, add_json, add_size
+from polysched.cli.options import add_preprocessing, known_sizes, numerics
+from polysched.cli.shown.output import Output, prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
 from polysched.errors import UsageError
 
@@ -39,7 +40,7 @@ parameters.  Exit code 2 when nothing matches: the explanation names the conflic
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("what", metavar="WHAT", help="a C file, or MODULE:OPERATOR")
+    parser.add_argument("what", metavar="WHAT", help="a C file, - for standard input, or MODULE:OPERATOR")
     parser.add_argument("--intrinsic", metavar="NAME", required=True,
                         help="the instruction or library function; auto: every one that is described")
     parser.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
@@ -51,8 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush",
                         help="what may change in floating-point results, of reassociate, contract, flush, narrow, "
                              "with commas, or none (default: %(default)s)")
-    parser.add_argument("--size", type=size, nargs="+", action="extend", default=[], metavar="NAME=VALUE",
-                        help="a parameter of the program or an argument of the operator")
+    add_size(parser, "of the program, or an argument of the operator")
     parser.add_argument("--partial-sums", action="store_true",
                         help="let reductions fill lanes of the result, added up at the end")
     parser.add_argument("--split", action="store_true",
@@ -61,23 +61,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="let the last iterations of a reduction, which fill no whole execution, stay behind as a "
                              "statement of their own (exact rule)")
     parser.add_argument("--all", action="store_true", help="print every match, not only the cheapest")
-    parser.add_argument("--json", action="store_true", help="JSON with the count and every match")
-    parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
-                        help="folder for #include, may be repeated")
-    parser.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[],
-                        help="define a macro, may be repeated")
-    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler that preprocesses a C file")
+    add_json(parser, "the count and every match")
+    add_preprocessing(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the matches of every region."""
+    refuse_same_file(arguments.what, arguments.json)
+    with prepared(arguments.json) as report:
+        return _run(arguments, report)
+
+
+def _run(arguments: argparse.Namespace, report: Output | None) -> int:
     from polysched.pipeline import analysed
     from polysched.tensorize import INTRINSICS, Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
     from polysched.tensorize.decision import TensorizeOptions
     wanted = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics))
     function = wanted.function() or wanted.unit()
     if function is not None:
-        return _run_function(arguments, function)
+        return _run_function(arguments, function, report)
     also: dict[str, Any] = {}
     for path in arguments.intrinsics:
         also |= load_intrinsics(path)
@@ -100,19 +102,19 @@ def run(arguments: argparse.Namespace) -> int:
                          sizes={n: v for n, v in left.items() if n in known}) for i in intrinsics]
             found += sorted((f for f in own if f.count), key=lambda f: f.matches[0].cost_cycles) if every else own
             unmatched = len([f for f in own if not f.count])
-            if every and not arguments.json:
+            if every and arguments.json != STANDARD:
                 shown.hide()
                 print(f"{scop.name}: {len(own) - unmatched} of {len(own)} described instructions match, cheapest first")
-    if arguments.json:
+    if report is not None:
         values = [f.to_json() for f in found]
-        print(json.dumps(values[0] if len(values) == 1 and not every else values, indent=2))
-    else:
+        report.write_json(values[0] if len(values) == 1 and not every else values)
+    if arguments.json != STANDARD:
         for f in found:
             show(f, everything=arguments.all)
     return 0 if any(f.count for f in found) else 2
 
 
-def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic) -> int:
+def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic, report: Output | None) -> int:
     """Print the parts of every region that a described function, or a unit of several stages, computes."""
     from polysched.pipeline import analysed
     from polysched.tensorize.description.intrinsic import Intrinsic
@@ -131,10 +133,9 @@ def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Int
             dependences = analysed(scop, for_instructions=True).dependences
             found.append(match_unit(dependences, function, allowed, sizes=own) if isinstance(function, Intrinsic)
                          else match_function(dependences, function, allowed, sizes=own))
-    if arguments.json:
-        values = [f.to_json() for f in found]
-        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
-    else:
+    if report is not None:
+        report.write_json_of_regions([f.to_json() for f in found])
+    if arguments.json != STANDARD:
         for f in found:
             show_function(f)
     return 0 if any(f.count for f in found) else 2
