@@ -7,12 +7,13 @@ import importlib
 import inspect
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from polysched.cli.conventions import STANDARD, add_json, add_size
 from polysched.cli.options import add_preprocessing, known_sizes, numerics
 from polysched.cli.shown.output import Output, prepared, refuse_same_file
-from polysched.cli.shown.progress import progress
+from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,45 +74,61 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, report: Output | None) -> int:
-    from polysched.pipeline import analysed
-    from polysched.tensorize import INTRINSICS, Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
     from polysched.tensorize.decision import TensorizeOptions
     wanted = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics))
     function = wanted.function() or wanted.unit()
     if function is not None:
         return _run_function(arguments, function, report)
-    also: dict[str, Any] = {}
+    every = arguments.intrinsic == AUTO
+    intrinsics, found = _intrinsics(arguments), []
+    with progress(quiet=bool(arguments.quiet)) as shown:
+        for scop, own in _matches(arguments, intrinsics, shown):
+            found += _cheapest_first(scop, own, arguments, shown) if every else own
+    if report is not None and every:
+        report.write_json([f.to_json() for f in found])
+    elif report is not None:
+        report.write_json_of_regions([f.to_json() for f in found])
+    for f in found if arguments.json != STANDARD else ():
+        show(f, everything=arguments.all)
+    return 0 if any(f.count for f in found) else 2
+
+
+def _cheapest_first(scop: Scop, found: list[Matches], arguments: argparse.Namespace, shown: Progress) -> list[Matches]:
+    """What matches a region, and a line that says how many do."""
+    matching = sorted((f for f in found if f.count), key=lambda f: f.matches[0].cost_cycles)
+    if arguments.json != STANDARD:
+        shown.hide()
+        print(f"{scop.name}: {len(matching)} of {len(found)} described instructions match, cheapest first")
+    return matching
+
+
+def _intrinsics(arguments: argparse.Namespace) -> list[Intrinsic]:
+    """The instructions to look for: one by its name, or all that are described."""
+    from polysched.tensorize import INTRINSICS, find_intrinsic, load_intrinsics
+    also: dict[str, Intrinsic] = {}
     for path in arguments.intrinsics:
         also |= load_intrinsics(path)
-    every = arguments.intrinsic == AUTO
-    intrinsics = list((INTRINSICS | also).values()) if every else [find_intrinsic(arguments.intrinsic, also=also)]
+    if arguments.intrinsic == AUTO:
+        return list((INTRINSICS | also).values())
+    return [find_intrinsic(arguments.intrinsic, also=also)]
+
+
+def _matches(arguments: argparse.Namespace, intrinsics: list[Intrinsic],
+             shown: Progress) -> Iterator[tuple[Scop, list[Matches]]]:
+    """Every region with what each instruction can do for it."""
+    from polysched.pipeline import analysed
+    from polysched.tensorize import Extents, MatchOptions, Rule, match
     options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
                            numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums,
                            split=arguments.split, remainder=arguments.remainder)
-    sizes = dict(arguments.size)
-    found = []
-    with progress(quiet=bool(arguments.quiet)) as shown:
-        shown.step(f"reading {arguments.what}")
-        scops, left = programs(arguments, sizes)
-        left = known_sizes(tuple(left.items()), scops, arguments.what)
-        for scop in scops:
-            shown.step(f"matching {scop.name}")
-            known = {p.name for p in scop.parameters}
-            dependences = analysed(scop, for_instructions=True).dependences   # of the program that c2c looks at
-            own = [match(dependences.scop, i, options, dependences=dependences,
-                         sizes={n: v for n, v in left.items() if n in known}) for i in intrinsics]
-            found += sorted((f for f in own if f.count), key=lambda f: f.matches[0].cost_cycles) if every else own
-            unmatched = len([f for f in own if not f.count])
-            if every and arguments.json != STANDARD:
-                shown.hide()
-                print(f"{scop.name}: {len(own) - unmatched} of {len(own)} described instructions match, cheapest first")
-    if report is not None:
-        values = [f.to_json() for f in found]
-        report.write_json(values[0] if len(values) == 1 and not every else values)
-    if arguments.json != STANDARD:
-        for f in found:
-            show(f, everything=arguments.all)
-    return 0 if any(f.count for f in found) else 2
+    shown.step(f"reading {arguments.what}")
+    scops, left = programs(arguments, dict(arguments.size))
+    left = known_sizes(tuple(left.items()), scops, arguments.what)
+    for scop in scops:
+        shown.step(f"matching {scop.name}")
+        sizes = {n: v for n, v in left.items() if n in {p.name for p in scop.parameters}}
+        dependences = analysed(scop, for_instructions=True).dependences   # of the program that c2c looks at
+        yield scop, [match(dependences.scop, i, options, dependences=dependences, sizes=sizes) for i in intrinsics]
 
 
 def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic, report: Output | None) -> int:

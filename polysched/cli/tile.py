@@ -99,10 +99,15 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.tree:
             print(_tree(region.tiled), end="")
     if arguments.explain:
-        copied = {array for region in regions for buffer in region.packed for array in buffer.arrays}
-        print(*(f"not packed: {array}, of which no loop reads the same often enough in whole register blocks\n"
-                for array in arguments.pack or () if array not in copied), sep="", end="")
+        print(*_not_packed(regions, arguments.pack or ()), sep="", end="")
     return 0
+
+
+def _not_packed(regions: list[_Region], wanted: tuple[str, ...]) -> Iterator[str]:
+    """The arrays to pack of which no copy was made, a line each."""
+    copied = {array for region in regions for buffer in region.packed for array in buffer.arrays}
+    yield from (f"not packed: {array}, of which no loop reads the same often enough in whole register blocks\n"
+                for array in wanted if array not in copied)
 
 
 def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Region], list[str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from polysched.dependence import analyse
 from polysched.emit_c import emit
 from polysched.errors import UsageError
-from polysched.scheduling import original
+from polysched.scheduling import Schedule, SchedulerOptions, pluto
 from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
 from polysched.scop import from_c_text
@@ -43,7 +45,13 @@ void sweep(int n, double a[n][n]) {
 
 def tiled(text: str = TWO, **options: object) -> TiledSchedule:
     given = {"target": TARGET, "sizes": 32, **options}
-    return tile(original(analyse(from_c_text(text))), TilingOptions(**given))   # type: ignore[arg-type]
+    return tile(separate(text), TilingOptions(**given))   # type: ignore[arg-type]
+
+
+@cache
+def separate(text: str) -> Schedule:
+    """A schedule with a band per loop nest of the source."""
+    return pluto(analyse(from_c_text(text)), options=SchedulerOptions(fusion="none"))
 
 
 def marks(done: TiledSchedule, band: int) -> list[LoopMark]:
@@ -113,13 +121,19 @@ def test_bands_have_register_blocks_and_copies_of_their_own():
     assert emit(tiled(sizes="auto", target=VECTORS, packed=(), bands={1: BandOptions(packed="auto")})).packed
 
 
+def test_tiles_are_skewed_along_a_chosen_loop_that_is_not_free():
+    done = tiled(bands={1: BandOptions(parallel_loop=2)})   # the loop of the sum, whose tiles follow each other
+    assert done.bands[1].wavefront
+    assert done.bands[1].parallel_member == 2
+
+
 @pytest.mark.parametrize(("options", "problem", "witness"), [
     ({"bands": {5: BandOptions(sizes=8)}}, "there is no band 5", "bands are 0, 1"),
     ({"bands": {0: BandOptions(order=(2, 0, 1))}}, "band 0: no band has a loop of this order of tiles",
      "2,0,1: the deepest band has loops 0 to 1"),
     ({"bands": {0: BandOptions(parallel_loop=4)}}, "band 0: no band can run this loop on threads",
      "loop 4: the deepest band has 2 loops"),
-    ({"bands": {1: BandOptions(parallel_loop=2)}}, "band 1: no band can run this loop on threads",
+    ({"bands": {1: BandOptions(sizes="off", parallel_loop=2)}}, "band 1: no band can run this loop on threads",
      "loop 2: it carries a dependence, or stands inside another loop"),
     ({"bands": {1: BandOptions(register=(4, 8))}, "target": VECTORS, "sizes": (2, 2)},
      "band 1: the register block is larger than the tiles around it",

@@ -143,22 +143,29 @@ class Decided:
 
 def unused_choices(bands: tuple[Decided, ...], options: TilingOptions) -> tuple[Unused, ...]:
     """The choices by hand that no band of a region can use; what is given for one band counts for that one alone."""
-    found: list[Unused] = []
+    return (*_unused_by_all(bands, options), *(
+        unused for number in options.bands for unused in _unused_by_one(number, bands, options)))
+
+
+def _unused_by_all(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
+    """Single values, each judged by the bands for which nothing else is given."""
     for name in (each.name for each in fields(BandOptions)):
         left = tuple(band for band in bands if getattr(options.bands.get(band.number), name, None) is None)
         if left or not bands:
-            found += (unused for unused in _unused(left, options) if unused.choice.split()[0] == name)
-    for number, own in options.bands.items():
-        of_band = tuple(band for band in bands if band.number == number)
-        if not of_band:
-            known = ", ".join(str(band.number) for band in bands)
-            found.append(Unused(choice=f"band {number}", problem=f"there is no band {number}",
-                                witness=f"bands are {known}" if known else NO_BANDS,
-                                hint="`polysched tile` lists the bands of a file"))
-            continue
-        found += (replace(unused, choice=f"band {number} {unused.choice}", problem=f"band {number}: {unused.problem}")
-                  for unused in _unused(of_band, options.for_band(number)) if unused.choice.split()[0] in own.given())
-    return tuple(found)
+            yield from (unused for unused in _unused(left, options) if unused.choice.split()[0] == name)
+
+
+def _unused_by_one(number: int, bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
+    """What is given for one band."""
+    of_band = tuple(band for band in bands if band.number == number)
+    if not of_band:
+        known = ", ".join(str(band.number) for band in bands)
+        yield Unused(choice=f"band {number}", problem=f"there is no band {number}",
+                     witness=f"bands are {known}" if known else NO_BANDS,
+                     hint="`polysched tile` lists the bands of a file")
+    for unused in _unused(of_band, options.for_band(number)) if of_band else ():
+        if unused.choice.split()[0] in options.bands[number].given():
+            yield replace(unused, choice=f"band {number} {unused.choice}", problem=f"band {number}: {unused.problem}")
 
 
 def _unused(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:

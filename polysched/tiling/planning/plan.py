@@ -91,18 +91,21 @@ class _Planner:
                     self.descend(child, branch(position, keep), plans, tiled=tiled, threads=threads)
             case Band():
                 plan: BandPlan | Untiled = Untiled(reason="it stands inside a tiled band")
-                own = self.options.for_band(self.numbers[id(node)])
+                own = replace(self, options=self.options.for_band(self.numbers[id(node)]))
                 if node.mark is not None or not node.permutable:
                     plan = Untiled(reason="its loops cannot be interchanged" if node.mark is None else
                                    "its loops were made by hand")
-                elif own.nested or not tiled:
-                    plan = replace(self, options=own).plan(node, position, threads=threads and own.parallel)
+                elif self.options.nested or not tiled:
+                    plan = own.plan(node, position, threads=threads and own.options.parallel)
                 plans[self.numbers[id(node)]] = plan
-                threads = threads and not (own.parallel and any(
-                    is_independent(position, member) for member in node.members))
+                threads = threads and not own.runs_on_threads(node, position)
                 for member in node.members:
                     position = inside(position, member)
                 self.descend(node.child, position, plans, tiled=tiled or isinstance(plan, BandPlan), threads=threads)
+
+    def runs_on_threads(self, band: Band, position: Position) -> bool:
+        """Whether a loop of the band can run on threads as it is, and may."""
+        return self.options.parallel and any(is_independent(position, member) for member in band.members)
 
     def plan(self, band: Band, position: Position, *, threads: bool) -> BandPlan | Untiled:
         options = self.options

@@ -61,10 +61,8 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
-    around_pieces = any(isinstance(n, Band) and n.mark is not None and n.mark.pieces for n in walk(band.child))
-    own = options.for_band(mark.band)
-    chosen = parallel > 0 and own.parallel and own.parallel_loop in (None, mark.member) and independent and (
-        not innermost or depth == 0) and not around_pieces
+    chosen = parallel > 0 and independent and (not innermost or depth == 0) and _may_run_on_threads(
+        band, mark, options)
     light = times_as_many(scop, statement_names(position.domain)) if chosen and innermost and options.simd else 1
     new = replace(mark, parallel=mark.parallel or chosen,
                   least_iterations=(
@@ -77,6 +75,13 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + 1,
                   parallel=parallel - new.parallel if parallel else 0)
     return replace(band, coincident=(independent,), child=child, mark=new)
+
+
+def _may_run_on_threads(band: Band, mark: LoopMark, options: TilingOptions) -> bool:
+    """Whether the options leave a loop to threads; never around the pieces of split tiles."""
+    own = options.for_band(mark.band)
+    return own.parallel and own.parallel_loop in (None, mark.member) and not any(
+        isinstance(n, Band) and n.mark is not None and n.mark.pieces for n in walk(band.child))
 
 
 def _least_iterations(band: Band, mark: LoopMark, light: float, *, depth: int) -> int:

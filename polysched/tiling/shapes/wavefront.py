@@ -39,12 +39,9 @@ def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: 
     if 0 < len(single) < len(tiles):
         several = tuple(t for t in tiles if t not in single)
         return (*expose_parallelism(position, several, degrees=degrees, member=member), *single)
-    free = [i for i, tile in enumerate(tiles)
-            if member in (None, tile.mark.member) and is_independent(position, tile.function)][:degrees]
+    free = _free(position, tiles, member)[:degrees]
     if member is not None and not free:
-        wanted = [tile for tile in tiles if tile.mark.member == member]
-        others = [tile for tile in tiles if tile.mark.member != member]
-        tiles = (*others[:1], *wanted, *others[1:])
+        tiles = _with_member_second(tiles, member)
     first = tuple(tiles[i] for i in free)
     rest = tuple(tile for i, tile in enumerate(tiles) if i not in free)
     missing = min(degrees - len(free), len(rest) - 1)
@@ -55,6 +52,19 @@ def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: 
     if not position.unordered.is_empty() and not is_independent(below, skewed[1].function):
         return (*first, *rest)   # updates of a relaxed reduction may have any distance
     return (*first, *skewed)
+
+
+def _free(position: Position, tiles: tuple[Loop, ...], member: int | None) -> list[int]:
+    """The tile loops that carry no dependence, of one member where that is named."""
+    return [i for i, tile in enumerate(tiles)
+            if member in (None, tile.mark.member) and is_independent(position, tile.function)]
+
+
+def _with_member_second(tiles: tuple[Loop, ...], member: int) -> tuple[Loop, ...]:
+    """Rewrite:  [a, b, c]  ->  [a, c, b]      where c is the tile loop of the member, so that `skew` frees it"""
+    wanted = [tile for tile in tiles if tile.mark.member == member]
+    others = [tile for tile in tiles if tile.mark.member != member]
+    return (*others[:1], *wanted, *others[1:])
 
 
 def _has_one_iteration(position: Position, loop: Loop) -> bool:
