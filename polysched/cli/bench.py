@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from polysched.cli.conventions import STANDARD, add_json
+from polysched.cli.conventions import STANDARD, Parser, add_json
 from polysched.cli.shown.output import prepared
 
 NAME = "bench"
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.experiment.folders import list_experiments
     if arguments.name is not None:
         loudness = ["--verbose"] * bool(arguments.verbose) + ["--quiet"] * bool(arguments.quiet)
-        return run_experiment(arguments.name, [*arguments.options, *loudness])
+        return run_experiment(arguments.name, [*arguments.options, *loudness], parser_class=Parser)
     if arguments.names:
         print("\n".join(found.name for found in list_experiments()))
         return 0

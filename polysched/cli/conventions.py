@@ -105,6 +105,13 @@ def separate_sizes(argv: Sequence[str]) -> list[str]:
 class Parser(argparse.ArgumentParser):
     """A parser whose refusals are two lines: what is wrong and what may have been meant, and the command's usage."""
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The arguments; what nothing takes is refused in two lines, too."""
+        arguments, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.refuse_unknown(unknown)
+        return arguments
+
     def error(self, message: str) -> NoReturn:
         """End with the two lines and exit code 2."""
         self.exit(USAGE_ERROR, f"{self.prog}: {message}\n{self.one_line_usage()}\n")

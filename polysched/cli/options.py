@@ -220,14 +220,17 @@ def known_sizes(sizes: Sequence[tuple[str, int]], scops: Iterable[Scop], where: 
 def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
     """The pipeline's options from the command line's."""
     from dataclasses import replace
-    return replace(
-        tiled_options(arguments), math=arguments.math,
-        reassociate=arguments.reassociate, guard=arguments.guard, safe=arguments.safe,
-        autodetect=arguments.autodetect, verify_passes=arguments.verify_passes,
-        pure=tuple(arguments.pure),
-        include_dirs=tuple(arguments.include_dirs), defines=tuple(arguments.defines), cc=arguments.cc,
-        tensorize=tensorize_options(arguments),
-        verify_instructions=getattr(arguments, "verify_instructions", "auto"))
+
+    from polysched.pipeline.source_options import SourceOptions
+    options = tiled_options(arguments)
+    emission = replace(options.emission, math=arguments.math, reassociate=arguments.reassociate,
+                       verify_passes=arguments.verify_passes)
+    source = SourceOptions(
+        autodetect=arguments.autodetect, pure=tuple(arguments.pure), include_dirs=tuple(arguments.include_dirs),
+        defines=tuple(arguments.defines), cc=arguments.cc)
+    return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
+                   tensorize=tensorize_options(arguments),
+                   verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 
 def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
@@ -244,7 +247,7 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
         split=arguments.split_tiles, target=find_target(arguments.target),
         bands={band: BandOptions(**given) for band, given in arguments.bands.items()})
     return replace(scheduling_options(arguments), tiling=tiling, collapse=arguments.collapse,
-                   vector_bits=arguments.vector_bits, assumed=tuple(arguments.assume))
+                   assumed=tuple(arguments.assume)).but(vector_bits=arguments.vector_bits)
 
 
 def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:

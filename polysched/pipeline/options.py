@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from polysched.emit_c import EmitOptions
 from polysched.errors import UsageError
@@ -132,6 +132,11 @@ class PipelineOptions:
             raise UsageError(f"instructions cannot be verified {self.verify_instructions!r}",
                              hint=f"one of {', '.join(VERIFY)}")
 
+    def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
+        """These options with some fields of their parts changed, in the short form that type checkers know."""
+        changed: dict[str, Any] = dict(short)
+        return replace(self, **changed)
+
     @property
     def register_block(self) -> tuple[int, int] | None:
         """Rows and columns of the only register block that may be used; None where the model chooses, or none may."""
@@ -139,7 +144,8 @@ class PipelineOptions:
 
     def differences(self) -> dict[str, str]:
         """What was chosen otherwise than by default, as text: by the short name where there is one."""
-        plain, found = PipelineOptions(), {}
+        plain = PipelineOptions()
+        found: dict[str, str] = {}
         names = {place: name for name, place in SHORT.items()}
         for own in fields(self):
             value, default = getattr(self, own.name), getattr(plain, own.name)

@@ -43,6 +43,12 @@ void two(int n, double a[n][n], double b[n][n], double c[n][n])
 """
 
 
+EXPERIMENT = """\
+from polysched.experiment import Case, Experiment
+EXPERIMENT = Experiment(cases=lambda settings: [], measure=lambda case, settings, report: {}, table=lambda records: "")
+"""
+
+
 def option(command: str, spelling: str) -> argparse.Action | None:
     return next((a for a in PARSERS[command]._actions if spelling in a.option_strings), None)
 
@@ -124,6 +130,18 @@ def test_usage_errors_say_what_was_meant(words, first, tmp_path):
     assert done.returncode == 2
     assert done.stderr.splitlines()[0] == first
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_the_options_of_an_experiment_are_refused_in_the_same_way(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "experiment.toml").write_text('question = "Why?"\nexpected_time = "no time"\n')
+    (folder / "run.py").write_text(EXPERIMENT)
+    done = polysched("bench", str(folder), "--result", "x", "--lits", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "polysched bench mine: no option --lits; did you mean --list?",
+        "usage: polysched bench mine [OPTIONS]   (polysched bench mine --help lists the options)"]
 
 
 def test_nothing_is_suggested_where_nothing_is_close():

@@ -56,6 +56,7 @@ def test_replacing_a_short_form_keeps_all_else():
     assert (changed.tile, changed.outer_tiles, changed.cc, changed.safe) == (16, (64,), "clang", True)
     assert changed.vector_bits == PipelineOptions().vector_bits
     assert changed.register_block is None
+    assert given.but(tile=16, vector_bits=None, register_block=None) == changed
     assert replace(changed, tile="auto", outer_tiles=(), cc=None, safe=False) == PipelineOptions()
 
 
