@@ -90,6 +90,7 @@ class PipelineOptions:
     vector_bits = Short[int]()
     math = Short[Literal["vector", "libm"]]()
     reassociate = Short[bool]()
+    simd = Short[bool]()
     verify_passes = Short[bool]()
     autodetect = Short[bool]()
     pure = Short[tuple[str, ...]]()
