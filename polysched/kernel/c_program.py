@@ -13,7 +13,7 @@ from pathlib import Path
 from polysched.emit_c import splice
 from polysched.errors import UsageError
 from polysched.kernel.c_callable import CCallable, callable_of
-from polysched.kernel.compiled_scop import LIBRARY, RECORD, loaded_entry, texts_of
+from polysched.kernel.compiled_scop import LIBRARY, RECORD, loaded_entry
 from polysched.measure.processes.building import compile_shared, compiles
 from polysched.measure.processes.call_interface import Origin, Slot, probe, wrapper
 from polysched.pipeline import optimize, transform_file
@@ -98,7 +98,7 @@ class CProgram:
         read = compiler.run(["-E", "-P", "-x", "c", *self.preprocessor, "-"], source=self.original)
         place = None if self.region is None or self.region.source is None else self.region.source.start
         return {"c": _digest(self.original), "included": _digest(read.stdout), "path": self.path, "region": place,
-                "preprocessor": list(self.preprocessor), "options": texts_of(self.options)}
+                "preprocessor": list(self.preprocessor), "options": self.options.differences()}
 
     def _build(self, folder: Path, compiler: Compiler) -> None:
         text, scops = self._transformed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -108,11 +107,6 @@ def loaded_entry(key: str, build: Callable[[Path], None]) -> tuple[ctypes.CDLL, 
         build_cache.forget(key)
         raise CompileError("the compiled code cannot be loaded", witness=str(error).partition(": ")[2] or str(error),
                            hint="define the functions that the file calls in the file itself") from None
-
-
-def texts_of(options: PipelineOptions) -> dict[str, str]:
-    """Options as plain values, for the key of an entry."""
-    return {k: repr(v) for k, v in asdict(options).items()}
 
 
 def passed_by_value(array: Array) -> bool:

@@ -16,7 +16,7 @@ from polysched.errors import BudgetExceededError, NoCompilerError, UnsupportedSc
 from polysched.kernel import arguments as checks
 from polysched.kernel.call_checks import SharedMemoryError
 from polysched.kernel.choosing import Choice, Code, measured_choice
-from polysched.kernel.compiled_scop import FLAGS, texts_of
+from polysched.kernel.compiled_scop import FLAGS
 from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.specialisation import Specialisation, array_arguments
 from polysched.kernel.timing import KernelTiming, time_call
@@ -203,7 +203,7 @@ class Kernel:
                 while len(self._sized) >= MOST_VARIANTS:
                     del self._sized[next(iter(self._sized))]
                 options = replace(self.options, tensorize=replace(wanted, sizes=dict(sizes)))
-                parts = self._key_parts(found.python, found.types, found.same) | {"options": texts_of(options)}
+                parts = self._key_parts(found.python, found.types, found.same) | {"options": options.differences()}
                 self._sized[key] = Specialisation(found.python, options, parts, found.types, found.same)
             return self._sized[key]
 
@@ -218,7 +218,7 @@ class Kernel:
                 "types": {name: _type_text(kind) for name, kind in types.items()}, "same": [list(p) for p in same],
                 "context": str(python.scop.context),
                 "captured": {k: repr(v) for k, v in python.captured.items()},
-                "options": texts_of(self.options)}
+                "options": self.options.differences()}
 
     def specialise(self, *args: Any, **kwargs: Any) -> Specialisation:
         """The kernel for the types of these arguments, without running it; for annotated functions none are needed.

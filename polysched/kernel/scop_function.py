@@ -14,7 +14,7 @@ from polysched.errors import UsageError
 from polysched.kernel.arguments import buffer, empty_result
 from polysched.kernel.call_checks import check_apart, check_array, check_number
 from polysched.kernel.checked_subscripts import CheckedSubscripts
-from polysched.kernel.compiled_scop import FLAGS, CompiledScop, number_for, passed_by_value, texts_of
+from polysched.kernel.compiled_scop import FLAGS, CompiledScop, number_for, passed_by_value
 from polysched.kernel.given_arrays import as_numpy
 from polysched.kernel.sizes_from_shapes import sizes_of_shapes
 from polysched.pipeline import Optimized
@@ -160,4 +160,4 @@ def _key_parts(scop: Scop, options: PipelineOptions) -> dict[str, object]:
             "arrays": [(a.c_element, a.c_extents, a.constant, a.restrict, a.dead_after) for a in scop.arrays],
             "bodies": [repr(s.body) for s in scop.statements],
             "accesses": [(str(a.relation), repr(a.subscripts), a.exact) for s in scop.statements for a in s.accesses],
-            "flags": list(FLAGS), "options": texts_of(options)}
+            "flags": list(FLAGS), "options": options.differences()}
