@@ -7,15 +7,18 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from polysched.errors import BudgetExceededError, NoCompilerError, UnsupportedScopError, UsageError
 from polysched.kernel import arguments as checks
+from polysched.kernel.call_checks import SharedMemoryError
 from polysched.kernel.choosing import Choice, Code, measured_choice
-from polysched.kernel.specialisation import FLAGS, Specialisation, array_arguments
+from polysched.kernel.compiled_scop import FLAGS
+from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.specialisation import Specialisation, array_arguments
 from polysched.kernel.timing import KernelTiming, time_call
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
@@ -78,11 +81,12 @@ class Kernel:
         UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
         UnsupportedScopError : the function cannot be a kernel, and there is no fallback.
         """
-        values = bound_arguments(self._source, args, kwargs)
+        values = self._bound(args, kwargs)
         try:
             found, sizes = self._checked(self._fitting(values), values)
             if sizes is not None:
                 found.function  # noqa: B018 - compiled before anything runs, so a refusal leaves the arrays alone
+                found.check_subscripts(values, sizes)
         except REASONS_TO_FALL_BACK as reason:
             if not self.fallback:
                 raise
@@ -99,6 +103,10 @@ class Kernel:
         call.run()
         call.copy_back()
         return call.returned()
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name, arrays of other libraries as NumPy arrays on the same memory."""
+        return as_numpy(self.function.__name__, bound_arguments(self._source, args, kwargs))
 
     def _chosen(self, found: Specialisation, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Choice:
         """What a call runs: measured when sizes between the same powers of two come for the first time."""
@@ -195,7 +203,7 @@ class Kernel:
                 while len(self._sized) >= MOST_VARIANTS:
                     del self._sized[next(iter(self._sized))]
                 options = replace(self.options, tensorize=replace(wanted, sizes=dict(sizes)))
-                parts = self._key_parts(found.python, found.types, found.same) | {"options": _texts(options)}
+                parts = self._key_parts(found.python, found.types, found.same) | {"options": options.differences()}
                 self._sized[key] = Specialisation(found.python, options, parts, found.types, found.same)
             return self._sized[key]
 
@@ -210,7 +218,7 @@ class Kernel:
                 "types": {name: _type_text(kind) for name, kind in types.items()}, "same": [list(p) for p in same],
                 "context": str(python.scop.context),
                 "captured": {k: repr(v) for k, v in python.captured.items()},
-                "options": _texts(self.options)}
+                "options": self.options.differences()}
 
     def specialise(self, *args: Any, **kwargs: Any) -> Specialisation:
         """The kernel for the types of these arguments, without running it; for annotated functions none are needed.
@@ -220,7 +228,7 @@ class Kernel:
         UnsupportedScopError : the function cannot be a kernel.
         """
         if args or kwargs:
-            return self._fitting(bound_arguments(self._source, args, kwargs))
+            return self._fitting(self._bound(args, kwargs))
         if self._last is None:
             self._last = self._specialised(argument_types(self._source, None), (), None)
         return self._last
@@ -258,19 +266,12 @@ class Kernel:
         ------
         WrongResultError : the kernel and `against` compute different things.
         """
-        values = bound_arguments(self._source, args, kwargs)
+        values = self._bound(args, kwargs)
         found, sizes = self._checked(self._fitting(values), values)
         if sizes is None:
             raise UsageError(f"{self.function.__name__}: there is nothing to time for empty arrays or loops")
+        found.check_subscripts(values, sizes)
         return time_call(found, values, sizes, repeats=repeats, against=against)
-
-
-class SharedMemoryError(UnsupportedScopError):
-    """Two arguments share some of their elements, and the kernel writes one of them."""
-
-
-def _texts(options: PipelineOptions) -> dict[str, str]:
-    return {k: repr(v) for k, v in asdict(options).items()}
 
 
 def _type_text(kind: ArgumentType) -> str:

@@ -92,13 +92,14 @@ class _FunctionEmulator(Emulator):
         first = None if node.init is None else self.converted(node.init, self.types[name])
 
         def start(m: Memory) -> None:
-            count = math.prod(code(m) if code is not None else 0 for code in extents)
+            count = math.prod(int(code(m)) if code is not None else 0 for code in extents)
             m[name] = [None] * count if first is None else [first(m)]
 
         return start
 
     def place(self, node: c_ast.Node) -> tuple[str, Callable[[Memory], int]]:
-        whole, subscripts = node, []
+        whole = node
+        subscripts: list[Code] = []
         while isinstance(node, c_ast.ArrayRef):
             subscripts.insert(0, self.value(node.subscript)[1])
             node = node.name
