@@ -204,29 +204,36 @@ def _schedule_panel(dependences: Dependences, tree: isl.Schedule, names: Sequenc
                     times: Mapping[str, Mapping[Point, Point]], parameters: Mapping[str, int]) -> Panel:
     depth = max((len(t) for found in times.values() for t in found.values()), default=0)
     padded = {(n, p): (*t, *(0,) * (depth - len(t))) for n, found in times.items() for p, t in found.items()}
-    horizontal, vertical = (1, 0) if depth > 1 else (0, None)
     every = sorted(padded.values())
     middle = every[len(every) // 2] if every else ()
     cut = {d: middle[d] for d in range(2, depth)}
-    shown = {i: t for i, t in padded.items() if in_slice(t, cut)}
-    places: dict[Instance, Place] = {}
-    for (name, point), t in shown.items():
-        aside = _aside(names.index(name), len(names))
-        places[name, point] = (t[horizontal] + aside if depth else aside,
-                               (t[vertical] if vertical is not None else 0) - aside)
+    places = _places({i: t for i, t in padded.items() if in_slice(t, cut)}, names)
     pairs = dependent_instances((d for d in dependences.pairs if d.kind in ORDERING), parameters, set(places))
     tiles = {(n, p): tile for n in names for p, tile in _tile_of(
         tree, dependences.scop.statement(n).domain, parameters).items() if (n, p) in places}
     numbers = {tile: k for k, tile in enumerate(sorted(set(tiles.values())))}
-    inks = {name: INKS[n % len(INKS)] for n, name in enumerate(names)}
+    inks = {name: INKS[n % len(INKS)] for n, name in enumerate(names)} if len(names) > 1 else {}
     fixed = ", ".join(f"loop {d + 1} at {value}" for d, value in cut.items())
     return Panel(
         title=f"order of {', '.join(names)}" + (f" ({fixed})" if fixed else ""),
         axes=("loop 2", "loop 1") if depth > 1 else ("loop 1", ""), points=tuple(places.values()),
         arrows=tuple(sorted({(places[a], places[b]) for a, b in pairs if places[a] != places[b]})),
         colours={(round(places[i][0]), round(places[i][1])): numbers[tile] for i, tile in tiles.items()},
-        inks={place: inks[i[0]] for i, place in places.items()} if len(names) > 1 else {},
-        legend=tuple((inks[n], n) for n in names) if len(names) > 1 else ())
+        inks={place: inks[name] for (name, _), place in places.items() if inks},
+        legend=tuple((ink, name) for name, ink in inks.items()))
+
+
+def _places(times: Mapping[Instance, Point], names: Sequence_[str]) -> dict[Instance, Place]:
+    """Where instances are drawn: the first loop runs downwards, the second to the right; statements beside each other.
+
+    Of one loop alone the iterations run to the right.
+    """
+    places: dict[Instance, Place] = {}
+    for (name, point), time in times.items():
+        aside = _aside(names.index(name), len(names))
+        down, right = time[:2] if len(time) > 1 else (0, *time, 0)[:2]
+        places[name, point] = (right + aside, down - aside)
+    return places
 
 
 def _aside(number: int, count: int) -> float:
