@@ -208,18 +208,25 @@ def _schedule_panel(dependences: Dependences, tree: isl.Schedule, names: Sequenc
     cut = {d: value for d, value in enumerate(middle) if d >= 2}
     places = _places({i: t for i, t in padded.items() if in_slice(t, cut)}, names)
     pairs = dependent_instances((d for d in dependences.pairs if d.kind in ORDERING), parameters, set(places))
-    tiles = {(n, p): tile for n in names for p, tile in _tile_of(
-        tree, dependences.scop.statement(n).domain, parameters).items() if (n, p) in places}
-    numbers = {tile: k for k, tile in enumerate(sorted(set(tiles.values())))}
     inks = {name: INKS[n % len(INKS)] for n, name in enumerate(names)} if len(names) > 1 else {}
     fixed = ", ".join(f"loop {d + 1} at {value}" for d, value in cut.items())
     return Panel(
         title=f"order of {', '.join(names)}" + (f" ({fixed})" if fixed else ""),
         axes=("loop 2", "loop 1") if len(middle) > 1 else ("loop 1", ""), points=tuple(places.values()),
         arrows=tuple(sorted({(places[a], places[b]) for a, b in pairs if places[a] != places[b]})),
-        colours={(round(places[i][0]), round(places[i][1])): numbers[tile] for i, tile in tiles.items()},
+        colours=_colours(dependences, tree, names, places, parameters),
         inks={place: inks[name] for (name, _), place in places.items() if inks},
         legend=tuple((ink, name) for name, ink in inks.items()))
+
+
+def _colours(dependences: Dependences, tree: isl.Schedule, names: Sequence_[str], places: Mapping[Instance, Place],
+             parameters: Mapping[str, int]) -> dict[tuple[int, int], int]:
+    """The number of the tile around each place."""
+    tiles = {(n, p): tile for n in names for p, tile in _tile_of(
+        tree, dependences.scop.statement(n).domain, parameters).items()
+             if (n, p) in places}
+    numbers = {tile: k for k, tile in enumerate(sorted(set(tiles.values())))}
+    return {(round(places[i][0]), round(places[i][1])): numbers[tile] for i, tile in tiles.items()}
 
 
 def _of_one_length(times: Mapping[str, Mapping[Point, Point]]) -> dict[Instance, Point]:

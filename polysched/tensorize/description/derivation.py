@@ -153,7 +153,8 @@ class _Sum:
 def _of_sum(semantics: Semantics, blocks: Blocks, rest: tuple[Block, ...]) -> Contraction | None:
     """The contraction of a text that adds up in locals; None where it is another one."""
     nests = [b for b in rest if not b.starts]
-    core = _core_of(semantics, blocks, nests)
+    plain = len(nests) >= 2 and all(len(b.results) == 1 for b in nests)
+    core = _core_of(semantics, blocks, nests) if plain else None
     if core is None:
         return None
     last = nests[-1].results[0]
@@ -165,17 +166,14 @@ def _of_sum(semantics: Semantics, blocks: Blocks, rest: tuple[Block, ...]) -> Co
 
 
 def _core_of(semantics: Semantics, blocks: Blocks, nests: list[Block]) -> Block | None:
-    """The nest that reads the operands: all others add up locals, the last one into the result."""
-    if any(len(b.results) != 1 for b in nests) or len(nests) < 2:
-        return None
+    """Of nests of one result each, the one that reads the operands: others add up locals, the last into the result."""
     constant = {o.name for o in semantics.operands if not o.written}
     cores = [b for b in nests if any(e.array in constant for e in b.results[0].reads)]
     if len(cores) != 1 or cores[0] is nests[-1] or not _only_the_last_is_kept(nests, blocks):
         return None
-    (core,) = cores
+    (core,), others = cores, [b.results[0] for b in nests if b is not cores[0]]
     named = {loop.name for loop in core.loops}
-    added = all(_adds_up(b.results[0], blocks) for b in nests if b is not core)
-    return core if added and nests[-1].results[0].output.names <= named else None
+    return core if all(_adds_up(r, blocks) for r in others) and others[-1].output.names <= named else None
 
 
 def _only_the_last_is_kept(nests: list[Block], blocks: Blocks) -> bool:

@@ -147,12 +147,17 @@ def _expanded(fragment: Fragment) -> tuple[Part, Part] | None:
     if len(products) != 1:
         return None
     first, second = products[0]
-    terms = [_factors_of(other, added, but=one) for one, other in ((first, second), (second, first))]
-    if any(abs(c) >= 1 << 31 or summed & set(atoms) for part in terms for atoms, c in part):
+    of_first, of_second = _factors_of(second, added, but=first), _factors_of(first, added, but=second)
+    if not all(_is_small(term, summed) for term in (*of_first, *of_second)):
         return None
-    left, right = ((_typed(loads[n], fragment), _sum(fragment, loads, part))
-                   for n, part in zip(products[0], terms, strict=True))
-    return left, right
+    return ((_typed(loads[first], fragment), _sum(fragment, loads, of_first)),
+            (_typed(loads[second], fragment), _sum(fragment, loads, of_second)))
+
+
+def _is_small(term: _Term, summed: set[str]) -> bool:
+    """Whether a term fits the accumulator and moves with no loop of the sum."""
+    atoms, coefficient = term
+    return abs(coefficient) < 1 << 31 and summed.isdisjoint(atoms)
 
 
 def _factors_of(atom: str, added: Sequence[_Term], *, but: str) -> list[_Term]:
