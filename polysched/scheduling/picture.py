@@ -222,8 +222,8 @@ def _schedule_panel(dependences: Dependences, tree: isl.Schedule, names: Sequenc
 def _colours(dependences: Dependences, tree: isl.Schedule, names: Sequence_[str], places: Mapping[Instance, Place],
              parameters: Mapping[str, int]) -> dict[tuple[int, int], int]:
     """The number of the tile around each place."""
-    tiles = {(n, p): tile for n in names for p, tile in _tile_of(
-        tree, dependences.scop.statement(n).domain, parameters).items()
+    scop = dependences.scop
+    tiles = {(n, p): tile for n in names for p, tile in _tile_of(tree, scop.statement(n).domain, parameters).items()
              if (n, p) in places}
     numbers = {tile: k for k, tile in enumerate(sorted(set(tiles.values())))}
     return {(round(places[i][0]), round(places[i][1])): numbers[tile] for i, tile in tiles.items()}
