@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from polysched.emit_c import EmitOptions
-from polysched.pipeline.options import PipelineOptions
 from tests.tiers import RECORD, function_of, recorded, slow_functions
 
 
@@ -52,8 +51,7 @@ class TierRecorder:
 @pytest.fixture(autouse=True, scope="session")
 def passes_are_verified() -> None:
     """Whatever a test emits in this process is emitted with the loop IR verified behind every pass."""
-    for options in (EmitOptions, PipelineOptions):
-        options.__init__.__kwdefaults__["verify_passes"] = True   # type: ignore[misc]
+    EmitOptions.__init__.__kwdefaults__["verify_passes"] = True   # type: ignore[misc]
 
 
 @pytest.fixture
