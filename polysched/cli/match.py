@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_function(arguments, function)
     also: dict[str, Any] = {}
     for path in arguments.intrinsics:
-        also |= load_intrinsics(path)
+        also |= load_intrinsics(path, wanted=arguments.intrinsic)
     every = arguments.intrinsic == AUTO
     intrinsics = list((INTRINSICS | also).values()) if every else [find_intrinsic(arguments.intrinsic, also=also)]
     options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),

@@ -92,14 +92,14 @@ def _packed_by_element(plan: Plan, operand: str, *, once: bool) -> list[str]:
     return lines
 
 
-def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
-    """A function that writes the result's buffer back to its array.
+def unpack_c(plan: Plan, operand: str, name: str, *, zero: bool) -> str:
+    """A function that writes a result's buffer back to its array.
 
     Parameters
     ----------
     zero : what the array held does not count.
     """
-    output = plan.match.intrinsic.output
+    output = plan.match.intrinsic.parsed.operand(operand)
     c_type = C_NAMES[output.dtype.name]
     held = content_of(plan.match, output.name)
     assert isinstance(held, Load)
@@ -111,7 +111,7 @@ def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
         copy = f"if (ps_inside) {array}[ps_from_at] = ps_from[ps_at];"
         body = list(gather(plan, output.name, held, copy=copy))
     else:
-        body = _stored_c(plan, held, zero=zero)
+        body = _stored_c(plan, operand, held, zero=zero)
     buffer = "" if is_shared(plan.match.intrinsic, output.name) else "const "
     parameters = [f"{_c(plan.match, array)} *restrict {array}", f"{buffer}{c_type} *restrict ps_from",
                   *kept_parameters(plan.match)]
@@ -119,9 +119,10 @@ def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
     return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
 
 
-def _stored_c(plan: Plan, held: Load, *, zero: bool) -> list[str]:
-    """Loops that store every element of the result's buffer, or add it where several belong to one element."""
-    output, spelt = plan.match.intrinsic.output, plan.match.intrinsic.contraction.output
+def _stored_c(plan: Plan, operand: str, held: Load, *, zero: bool) -> list[str]:
+    """Loops that store every element of a result's buffer, or add it where several belong to one element."""
+    output = plan.match.intrinsic.parsed.operand(operand)
+    spelt = next(r.output for r in plan.match.intrinsic.contraction.results if r.output.array == operand)
     element, partial = element_c(plan.match, held), _partial_groups(plan.match, output.name)
     c_type = C_NAMES[output.dtype.name]
     through = f"uint{output.dtype.bits}_t" if output.dtype.is_integer else c_type

@@ -12,6 +12,7 @@ from typing import TypeGuard
 
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Unary, rebuild, walk
 from polysched.scop.dtypes import DType
+from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.exact_arithmetic import FUSED
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.equality import Outcome, Verdict
@@ -176,8 +177,17 @@ class Candidate:
         if outcome.verdict is not Verdict.EQUAL:
             facts.append(Fact("arithmetic", f"the program's update is not {self.intrinsic.name}'s in its own arithmetic"
                               f" ({witness_text(self.fragment, outcome.witness) or outcome.verdict.value})",
-                              "compute the product in the accumulator's type"))
+                              self._same_arithmetic(mine)))
         return facts, assumptions
+
+    def _same_arithmetic(self, mine: Expr) -> str:
+        """What would have the same bits: wider products, where these are too narrow, else the instruction's update."""
+        narrow = [e for e in walk(self.update) if isinstance(e, Binary) and e.op == "*" and e.dtype.is_integer
+                  and e.dtype.bits < self.dtype.bits]
+        if multiplies(self.intrinsic) and narrow:
+            return "compute the product in the accumulator's type"
+        words = expression_text(self.fragment.scop, self.fragment.statement, mine)
+        return f"compute {words}, which is what {self.intrinsic.name} does, if that is meant"
 
     def _theirs(self) -> Expr:
         """The instruction's update with the program's expressions."""

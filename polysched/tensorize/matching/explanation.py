@@ -147,6 +147,12 @@ def _other_form(encoding: Encoding) -> Explanation:
     old = expression_text(fragment.scop, statement, fragment.result)
     mine = expression_text(fragment.scop, statement, fragment.update)
     contraction = intrinsic.contraction
+    if contraction.others:
+        have = "; ".join(f"{expression_text(fragment.scop, statement, Load(r.target, r.update.dtype))} = "
+                         f"{expression_text(fragment.scop, statement, r.update)}" for r in fragment.results)
+        theirs = "; ".join(f"{r.output} = {_plain_text(r.update)}" for r in contraction.results)
+        return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(
+            f"the results are not those that {intrinsic.name} computes of one set of operands: {have} against {theirs}",))
     ideal = ideal_form(contraction.update, {})
     terms = [_term(m, c) for m, c in ideal.terms] if ideal is not None else []
     theirs = f"{contraction.output} = {' + '.join(sorted(terms, key=len))}".replace("+ -", "- ")

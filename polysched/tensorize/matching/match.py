@@ -23,8 +23,10 @@ from polysched.tensorize.matching.bodies import assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
 from polysched.tensorize.matching.explanation import Explanation, explain, not_handled, unread
 from polysched.tensorize.matching.facts import Fact, Numerics
+from polysched.tensorize.matching.grouping import groups_of_statements
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
+from polysched.tensorize.matching.scaling import keeps_old_value
 from polysched.tensorize.matching.splitting import split_fragments, whole_fragments
 from polysched.tensorize.matching.symmetry import Images, mirror_images, up_to_symmetry, with_images
 from polysched.tensorize.preparing.ordering import (
@@ -36,17 +38,30 @@ from polysched.tensorize.preparing.ordering import (
 from polysched.tensorize.preparing.separating import separated
 from polysched.tensorize.proofs.contents import is_one
 from polysched.tensorize.proofs.correspondence import Correspondence, is_shared
-from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, vanishes
+from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, sums_from_zero, vanishes
+from polysched.tensorize.proofs.instances import missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
 
 MOST_MAPPINGS = 5000   # per statement and instruction; convolutions of three dimensions have some hundred
-MATCHED_KINDS = frozenset({Kind.READ_TWICE})
+MATCHED_KINDS = frozenset({Kind.READ_TWICE, Kind.TRIANGLE})
 """Kinds of contractions that are compared with programs beside one sum of products; the others are refused.
 
-Assignments are compared where each element is assigned once; what sums up and then replaces its result is not.
+Assignments are compared where each element is assigned once, or is a sum that starts from zero; several results where
+the same loops choose their elements.
 """
+
+
+def unhandled_kinds(intrinsic: Intrinsic) -> frozenset[Kind]:
+    """What an instruction does that no program is compared with."""
+    results = intrinsic.contraction.results
+    found = set(MATCHED_KINDS)
+    if overwrites(intrinsic) or (sums_from_zero(intrinsic) and len(results) == 1):
+        found.add(Kind.OVERWRITES)
+    if all(r.output.names == results[0].output.names for r in results):
+        found.add(Kind.SEVERAL_RESULTS)
+    return intrinsic.contraction.kinds - found
 
 
 @dataclass(frozen=True)
@@ -141,8 +156,11 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
     known = {f.statement.name for f in read}
     explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
-    if strange := intrinsic.contraction.kinds - MATCHED_KINDS - ({Kind.OVERWRITES} if overwrites(intrinsic) else set()):
+    if strange := unhandled_kinds(intrinsic):
         explanations += [not_handled(f.statement.name, intrinsic, strange) for f in read]
+        read = ()
+    elif intrinsic.contraction.others:
+        explanations = _together(scop, intrinsic, chosen, found, refused, sizes=sizes or {}, kept=kept)
         read = ()
     for fragment in read:
         mine: list[Match] = []
@@ -159,6 +177,27 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
                    explanations=tuple(explanations), refused=tuple(refused),
                    milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _together(scop: Scop, intrinsic: Intrinsic, options: MatchOptions, found: list[Match], refused: list[str], *,
+              sizes: Mapping[str, int], kept: int) -> list[Explanation]:
+    """Add the matches of statements that an instruction with several results computes at once; why others are none."""
+    explanations: list[Explanation] = []
+    count = len(intrinsic.contraction.results)
+    try:
+        for group in groups_of_statements(scop, intrinsic, sizes=sizes, kept=kept):
+            if isinstance(group, str):
+                explanations.append(Explanation(statement="statements", intrinsic=intrinsic.name, conflicts=(group,)))
+            else:
+                found += _of_fragment(group.fragment, intrinsic, options, group.dependences, refused, explanations)
+    except BudgetExceededError as error:
+        explanations.append(Explanation(statement="statements", intrinsic=intrinsic.name, conflicts=(
+            f"{error.problem}; {error.hint}",)))
+    matched = {m.fragment.statement.name for m in found}
+    none = Explanation(statement="statements", intrinsic=intrinsic.name, conflicts=(
+        f"{intrinsic.name} writes {count} elements at once, and no {count} statements of {scop.name} have the same "
+        "loops and results of these widths",))
+    return [e for e in explanations if e.statement not in matched] or ([] if matched else [none])
 
 
 def _ways(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
@@ -240,7 +279,7 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     problem = _problem(fragment, intrinsic, options, dependences, apart=apart)
     images = mirror_images(problem.table, intrinsic)
     encoding = Encoding(problem.fragment, intrinsic, problem.table, options.rule, options.extents, problem.outside,
-                        partial_sums=options.partial_sums and accumulates_sum(intrinsic) and (
+                        partial_sums=options.partial_sums and accumulates_sum(intrinsic) and not fragment.others and (
                             fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves,
                         mirrored=frozenset(at for found in images.values() for at, _ in found))
     before, count = len(refused), 0
@@ -293,13 +332,13 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
     if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
         fragment = fragment.inside(len(fragment.kept) + len(outside))
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
-    elements = (intrinsic.contraction.output, *intrinsic.contraction.inputs)
+    elements = (*(r.output for r in intrinsic.contraction.results), *intrinsic.contraction.inputs)
     checker = IslCheck(fragment, shared=frozenset(e.array for e in elements if is_shared(intrinsic, e.array)))
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
     impossible = impossible or _shape_forbids(fragment, intrinsic, checker)
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
-    if overlapping and ordered:
+    if overlapping and (ordered or fragment.others):
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
     return _Problem(fragment=fragment, intrinsic=intrinsic, table=table, outside=outside, impossible=impossible,
@@ -309,8 +348,9 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
 def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:
     """Why the shape of the statement's iterations, or of the operands, suits no mapping; "" where it may."""
     name, contraction = fragment.statement.name, intrinsic.contraction
-    if own := next((e for e in contraction.inputs if e.array == contraction.output.array), None):
-        return (f"{intrinsic.name} reads {own} while it writes {contraction.output}, and no program is compared with "
+    written = {r.output.array: r.output for r in contraction.results}
+    if own := next((e for e in contraction.inputs if e.array in written), None):
+        return (f"{intrinsic.name} reads {own} while it writes {written[own.array]}, and no program is compared with "
                 "that")
     if intrinsic.library and checker.shared:
         return (f"several iterations of {intrinsic.name} read one element of its operand {min(checker.shared)}, and "
@@ -336,8 +376,9 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
     extents, indexes = [g.extent for g in encoding.groups], [g.indexes for g in encoding.groups]
     layouts = LayoutTable(fragment, intrinsic, encoding.groups)
     own = own_dependences(fragment, dependences, ordered=problem.ordered)
-    relations = Correspondence(fragment, intrinsic, grouped(intrinsic, encoding.groups), adds_up=problem.overlapping) \
-        if checker.shared else None
+    cut = Kind.TRIANGLE in intrinsic.contraction.kinds
+    parts = grouped(intrinsic, encoding.groups) if checker.shared or cut else ()
+    relations = Correspondence(fragment, intrinsic, parts, adds_up=problem.overlapping) if checker.shared else None
     output = intrinsic.output.name
     for number, choice in enumerate(with_images(encoding.solutions(), images)):
         if number >= MOST_MAPPINGS:
@@ -351,6 +392,7 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
         def asked(held: Mapping[str, Expr] = held, choice: Choice = choice) -> tuple[Refusal | None]:
             return (checker.refusal(held, output, indexes, choice.loops)
                     or (relations.refusal(held, choice.loops) if relations is not None else None)
+                    or (missing_instances(fragment, intrinsic, parts, choice.loops) if cut else None)
                     or same_tile_dependence(fragment, own, extents, choice.loops)
                     or (checker.written_while_read(held, choice.loops) if intrinsic.library else None),)
 
@@ -362,7 +404,7 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops, refusal.groups)
-        elif why := candidate.counts_padding() or candidate.cannot_be_called():
+        elif why := candidate.counts_padding() or candidate.cannot_be_called() or keeps_old_value(candidate):
             refused.append(f"{candidate}: {why}")
         else:
             yield candidate

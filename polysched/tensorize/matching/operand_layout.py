@@ -88,7 +88,8 @@ class LayoutTable:
     @cached_property
     def operands(self) -> tuple[DescribedOperand, ...]:
         """The operands of the instruction that lie in memory, the result first."""
-        elements = {e.array: e for e in (self.intrinsic.contraction.output, *self.intrinsic.contraction.inputs)}
+        contraction = self.intrinsic.contraction
+        elements = {e.array: e for e in (*(r.output for r in contraction.results), *contraction.inputs)}
         return tuple(DescribedOperand(self, v, elements[v.name]) for v in self.intrinsic.parsed.operands
                      if self.intrinsic.operand(v.name).mode is not LoadMode.VALUE)
 

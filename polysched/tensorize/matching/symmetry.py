@@ -52,12 +52,13 @@ def automorphisms(intrinsic: Intrinsic) -> list[tuple[dict[str, str], tuple[int,
     """Exchanges of input operands, with the exchange of groups they force, that leave the instruction as it is.
 
     Where instances share elements of an operand, only the one that exchanges nothing: groups index the same operands
-    there without being alike.  So it is with many operands, whose exchanges are not looked through.
+    there without being alike.  So it is with many operands or several results, whose exchanges are not looked through.
     """
     contraction, parts = intrinsic.contraction, groups(intrinsic)
     names = list(dict.fromkeys(e.array for e in contraction.inputs))
-    if len(names) > MOST_EXCHANGED or any(is_shared(intrinsic, n) for n in (contraction.output.array, *names)):
-        return [({n: n for n in names}, tuple(range(len(parts))))]
+    if contraction.others or len(names) > MOST_EXCHANGED or any(is_shared(intrinsic, n) for n in (contraction.output.array, *names)):
+        held = [*names, *(r.output.array for r in contraction.others)]
+        return [({n: n for n in held}, tuple(range(len(parts))))]
     dtypes = dict(zip(names, contraction.input_dtypes, strict=True))
     found = []
     for image in itertools.permutations(names):

@@ -116,10 +116,10 @@ def shared_depth(fragment: Fragment) -> int:
 
 
 def updates(fragment: Fragment) -> frozenset[str]:
-    """The accesses to the element that the statement writes."""
-    target = fragment.statement.access(fragment.target)
+    """The accesses to the elements that the statement writes."""
+    targets = [fragment.statement.access(r.target) for r in fragment.results]
     return frozenset(a.reference for a in fragment.statement.accesses
-                     if a.array == target.array and a.relation.is_equal(target.relation))
+                     if any(a.array == t.array and a.relation.is_equal(t.relation) for t in targets))
 
 
 def order_that_is_lost(fragment: Fragment, dependences: Dependences) -> str:

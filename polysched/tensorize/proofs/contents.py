@@ -25,7 +25,7 @@ def parts_of(content: Expr) -> tuple[Expr, ...]:
 def places_of(contraction: Contraction, operand: str) -> tuple[Element, ...]:
     """The elements of an operand that the update reads, or the one that it writes."""
     read = tuple(e for e in contraction.inputs if e.array == operand)
-    return read or (contraction.output,)
+    return read or tuple(r.output for r in contraction.results if r.output.array == operand)
 
 
 def by_operand(contraction: Contraction, chosen: Mapping[str, Expr]) -> dict[str, Expr]:

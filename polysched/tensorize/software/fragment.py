@@ -7,7 +7,7 @@ reach the instruction's, and every check by isl, does.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -53,6 +53,14 @@ class Index:
         return frozenset(name for name, _ in self.coefficients)
 
 
+@dataclass(frozen=True)
+class Assigned:
+    """One element that a statement writes, and its new value in terms of the values before the statement."""
+
+    target: str
+    update: Expr
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fragment:
     """A statement as the matcher sees it.
@@ -65,6 +73,8 @@ class Fragment:
     loops : every loop, outermost first, those of extent 1 included.
     target : reference of the written access.
     update : new value of the target; the old value is `Load(target)`.
+    others : what else the statement writes, in the same pattern: two iterations that differ write different elements of
+        one result where they do of every other.
     kept : the outermost loops that run around the instruction's nest, as code of the program's; here each stands at its
         least value, and what is computed is one iteration of them.
     """
@@ -76,6 +86,7 @@ class Fragment:
     loops: tuple[SoftwareLoop, ...]
     target: str
     update: Expr
+    others: tuple[Assigned, ...] = ()
     kept: tuple[str, ...] = ()
 
     def inside(self, depth: int) -> Fragment:
@@ -173,6 +184,15 @@ class Fragment:
     def result(self) -> Load:
         """The element that the statement writes, as an expression."""
         return Load(self.target, self.update.dtype)
+
+    @property
+    def results(self) -> tuple[Assigned, ...]:
+        """All that the statement writes."""
+        return (Assigned(self.target, self.update), *self.others)
+
+    def of_results(self, results: Sequence[Assigned]) -> Fragment:
+        """The fragment with these of its results, in this order."""
+        return replace(self, target=results[0].target, update=results[0].update, others=tuple(results[1:]))
 
     @cached_property
     def work(self) -> int:
@@ -309,33 +329,96 @@ def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int
     """One statement at these sizes; None when it is no assignment of known elements at known places, or never runs."""
     if len(statement.body) != 1 or not isinstance(assign := statement.body[0], Assign):
         return None
+    domain = known_domain(scop, statement, sizes)
+    if domain is None:
+        return None
+    target = statement.access(assign.target)
+    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=_loops_of(statement, domain),
+                    target=assign.target, update=one_name_per_element(new_value(assign, statement), statement, target))
+
+
+def known_domain(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> isl.Set | None:
+    """The domain at these sizes; None where it is empty, or accesses reach elements that are not known or scattered."""
     if not all(a.exact and scattered(scop.array(a.array), statement.accesses) is None for a in statement.accesses):
         return None
     domain = fix_parameters(statement.domain, sizes)
     if domain.is_empty() or None in [subscripts_per_dimension(a, domain, sizes) for a in statement.accesses]:
         return None
+    return domain
+
+
+def _loops_of(statement: Statement, domain: isl.Set) -> tuple[SoftwareLoop, ...]:
     loops = []
     for position, name in enumerate(statement.iterators):
         lower, upper = (int(v.get_num_si()) for v in (domain.dim_min_val(position), domain.dim_max_val(position)))
         loops.append(SoftwareLoop(name, lower, upper - lower + 1))
-    old = Load(assign.target, assign.dtype)
-    value = assign.value
+    return tuple(loops)
+
+
+def new_value(assign: Assign, statement: Statement) -> Expr:
+    """What an assignment writes, in its target's type; the old value is a load of the target."""
+    old, value = Load(assign.target, assign.dtype), assign.value
     if assign.op is not None:
         value = Binary(assign.op, old, value, usual_conversion(assign.dtype, value.dtype))
-    target = statement.access(assign.target)
-    same = {a.reference for a in statement.accesses
-            if a.array == target.array and a.relation.is_equal(target.relation)}
+    same = same_element(statement, statement.access(assign.target))
     value = rebuild(value, lambda e: old if isinstance(e, Load) and e.reference in same else e)
-    if value.dtype != assign.dtype:
-        value = Cast(value, assign.dtype)
-    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=tuple(loops),
-                    target=assign.target, update=one_name_per_element(value, statement, target))
+    return value if value.dtype == assign.dtype else Cast(value, assign.dtype)
 
 
-def one_name_per_element(value: Expr, statement: Statement, target: Access) -> Expr:
+def same_element(statement: Statement, access: Access) -> frozenset[str]:
+    """The accesses of a statement that reach the element of one of them, itself included."""
+    return frozenset(a.reference for a in statement.accesses
+                     if a.array == access.array and a.relation.is_equal(access.relation))
+
+
+def fragment_of_several(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
+    """A statement of several assignments, one after the other, as what it writes at once.
+
+    Arrays of its own that no other statement accesses are none of its results.  None where it is no such statement, an
+    assignment reads an element that may or may not have been written just before, or results lie in other patterns.
+    """
+    if len(statement.body) < 2 or not all(isinstance(b, Assign) for b in statement.body):
+        return None
+    domain = known_domain(scop, statement, sizes)
+    if domain is None:
+        return None
+    values: dict[str, Expr] = {}   # by the access that wrote last
+    for assign in statement.body:
+        assert isinstance(assign, Assign)
+        value = _behind(new_value(assign, statement), statement, values)
+        if value is None:
+            return None
+        again = [t for t in values if t in same_element(statement, statement.access(assign.target))]
+        values = {t: v for t, v in values.items() if t not in again} | {assign.target: value}
+    own = {a.name for a in scop.arrays if a.is_temporary and not any(
+        x.array == a.name for s in scop.statements if s.name != statement.name for x in s.accesses)}
+    shown = [t for t in values if statement.access(t).array not in own]
+    patterns = [fix_parameters(statement.access(t).relation, sizes).intersect_domain(domain) for t in shown]
+    pairs = [p.apply_range(p.reverse()) for p in patterns]
+    if not pairs or not all(p.is_equal(pairs[0]) for p in pairs):
+        return None
+    results = [Assigned(t, one_name_per_element(values[t], statement, *map(statement.access, shown))) for t in shown]
+    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=_loops_of(statement, domain),
+                    target=results[0].target, update=results[0].update, others=tuple(results[1:]))
+
+
+def _behind(value: Expr, statement: Statement, values: Mapping[str, Expr]) -> Expr | None:
+    """A value in terms of those before the statement; None where it may read what was written in another spelling."""
+    written = {r: t for t in values for r in same_element(statement, statement.access(t))}
+    for e in walk(value):
+        if isinstance(e, Load) and e.reference not in written:
+            mine = statement.access(e.reference)
+            if any(mine.array == (other := statement.access(t)).array and not mine.relation.intersect(
+                    other.relation).is_empty() for t in values):
+                return None
+    return rebuild(value, lambda e: values[written[e.reference]] if isinstance(e, Load) and e.reference in written
+                   else e)
+
+
+def one_name_per_element(value: Expr, statement: Statement, *targets: Access) -> Expr:
     """Loads of the same element get the same reference, so that equal subexpressions are equal."""
     first: dict[str, str] = {}
-    for access in (target, *statement.accesses):
+    for access in (*targets, *statement.accesses):
         twin = next((r for r in first if statement.access(r).array == access.array
                      and statement.access(r).relation.is_equal(access.relation)), None)
         first[access.reference] = first[twin] if twin else access.reference
