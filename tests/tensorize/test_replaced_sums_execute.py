@@ -1,4 +1,4 @@
-"""Instructions that replace their result by a sum from zero, that leave out instances, and programs of one iteration."""
+"""Instructions that replace their result by a sum from zero, or leave out instances; programs of one iteration."""
 
 from pathlib import Path
 

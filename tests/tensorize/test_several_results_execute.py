@@ -21,12 +21,16 @@ UNITS = {u.name: u for u in (
          f"{LOOP} {{ X[i] = a[i] * c[i] - b[i] * d[i]; Y[i] = a[i] * d[i] + b[i] * c[i]; }}"),
     unit("moments", "int32_t S[4], int64_t Q[4], const int16_t A[4][2]",
          "for (int i = 0; i < 4; i++) for (int k = 0; k < 2; k++) { S[i] += A[i][k]; Q[i] += A[i][k] * A[i][k]; }"),
+    unit("pairs", "int32_t O[4][2], const int16_t A[4][2], const int16_t B[4][2]",
+         "for (int i = 0; i < 4; i++) { O[i][0] += A[i][0] * B[i][0] - A[i][1] * B[i][1]; "
+         "O[i][1] += A[i][0] * B[i][1] + A[i][1] * B[i][0]; }"),
     unit("three", "int16_t X[8], int32_t Y[8], uint8_t Z[8], const uint8_t A[8], const uint8_t B[8]",
          f"{LOOP} {{ X[i] = A[i] - B[i]; Y[i] = A[i] * B[i]; Z[i] = (A[i] + B[i] + 1) >> 1; }}"),
 )}
 ARRAYS = ("uint8_t A[19], uint8_t B[19], uint8_t L[19], uint8_t H[19], int32_t P[5][19], int32_t Q[5][19], "
-          "int16_t a[5][19], int16_t b[5][19], int16_t c[19], int16_t d[19], int32_t S[7], int64_t T[7], int16_t M[7][9], "
-          "int16_t X[19], int32_t Y[19], float F[19], float G[19], float f[19], float g[19], float p[19], float q[19]")
+          "int16_t a[5][19], int16_t b[5][19], int16_t c[19], int16_t d[19], int32_t S[7], int64_t T[7], "
+          "int16_t M[7][9], int16_t X[19], int32_t Y[19], int32_t V[19][2], int16_t v[19][2], int16_t w[19][2], "
+          "float F[19], float G[19], float f[19], float g[19], float p[19], float q[19]")
 EACH = "for (int i = 0; i < 19; i++) "
 NEST = "for (int i = 0; i < 5; i++) for (int j = 0; j < 19; j++) "
 MINIMUM, MAXIMUM = "L[i] = A[i] < B[i] ? A[i] : B[i];", "H[i] = B[i] < A[i] ? A[i] : B[i];"
@@ -49,6 +53,10 @@ MATCHED = {   # body, unit
     "conjugate": (NEST + "{ Q[i][j] += a[i][j] * c[j] - b[i][j] * d[j]; P[i][j] += c[j] * b[i][j] + d[j] * a[i][j]; }",
                   "complex"),
     "floats": (EACH + "{ F[i] = f[i] * p[i] - g[i] * q[i]; G[i] = f[i] * q[i] + g[i] * p[i]; }", "complex_floats"),
+    "pairs": (EACH + "{ V[i][0] += v[i][0] * w[i][0] - v[i][1] * w[i][1]; "
+              "V[i][1] += v[i][1] * w[i][0] + v[i][0] * w[i][1]; }", "pairs"),
+    "pairs from apart": (EACH + "{ P[0][i] += a[0][i] * c[i] - b[0][i] * d[i]; "
+                         "Q[1][i] += a[0][i] * d[i] + b[0][i] * c[i]; }", "pairs"),
     "sums": ("for (int i = 0; i < 7; i++) for (int k = 0; k < 9; k++) { T[i] += M[i][k] * M[i][k]; S[i] += M[i][k]; }",
              "moments"),
     "three results": (EACH + "{ L[i] = (A[i] + B[i] + 1) / 2; Y[i] = B[i] * A[i]; X[i] = A[i] - B[i]; }", "three"),
@@ -71,6 +79,10 @@ REFUSED = {   # body, unit, words
                            "no match"),
     "narrower": (NEST + "{ int t = P[i][j]; P[i][j] = (int16_t)(t + Q[i][j]); Q[i][j] = t - Q[i][j]; }", "butterfly",
                  "no match"),
+    "pairs with one part twice": (EACH + "{ V[i][0] += v[i][0] * w[i][0] - v[i][1] * w[i][1]; "
+                                  "V[i][1] += v[i][1] * w[i][1] + v[i][0] * w[i][1]; }", "pairs", "no match"),
+    "pairs that overlap": ("for (int i = 0; i < 18; i++) { V[i][0] += v[i][0] * w[i][0] - v[i][1] * w[i][1]; "
+                           "V[i + 1][0] += v[i][1] * w[i][0] + v[i][0] * w[i][1]; }", "pairs", ""),
     "one sign": (NEST + f"{{ {REAL.replace('-', '+')} {IMAGINARY} }}", "complex", "no match"),
     "one wrap": (NEST + f"{{ P[i][j] += (int16_t)(a[i][j] * c[j]) - b[i][j] * d[j]; {IMAGINARY} }}", "complex",
                  "no match"),

@@ -26,6 +26,7 @@ from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, stateme
 from polysched.scop.dtypes import Kind
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Array, Scop, Statement, Storage
+from polysched.tensorize.equality.normal_form import Normaliser
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
@@ -401,9 +402,15 @@ def subscripted_below(array: Array, alone: Scop) -> int | None:
             extents = [int(e) for e in alone.array(access.array).c_extents if e is not None]
             for position, subscript in enumerate(access.subscripts):
                 loads = [statement.access(e.reference).array for e in walk(subscript) if isinstance(e, Load)]
-                if array.name in loads:
+                if array.name in loads and not _stays_below(subscript, extents[position]):
                     bounds.append(extents[position])
     return min(bounds, default=None)
+
+
+def _stays_below(subscript: Expr, extent: int) -> bool:
+    """Whether a subscript is one of an array whatever the elements are that it is computed from (`I[i] & 15`)."""
+    form = Normaliser({}).form(subscript)
+    return form.low is not None and form.high is not None and form.low >= 0 and form.high < extent
 
 
 def limits_values(array: Array, alone: Scop) -> bool:

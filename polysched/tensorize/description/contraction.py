@@ -193,6 +193,11 @@ class Contraction:
         return replace(self, output=mine.output, output_dtype=mine.output_dtype, update=mine.update, inputs=inputs,
                        input_dtypes=tuple(types[e] for e in inputs), accumulates=mine.reads_itself, others=())
 
+    @property
+    def written(self) -> dict[str, Element]:
+        """Per written operand one of the elements."""
+        return {r.output.array: r.output for r in self.results}
+
     @cached_property
     def tables(self) -> tuple[str, ...]:
         """Names of the operands that are read at computed subscripts."""

@@ -212,7 +212,8 @@ class Intrinsic:
     @cached_property
     def outputs(self) -> tuple[Variable, ...]:
         """All written operands, in the order of the results."""
-        return tuple(self.parsed.operand(r.output.array) for r in self.contraction.results)
+        names = dict.fromkeys(r.output.array for r in self.contraction.results)
+        return tuple(map(self.parsed.operand, names))
 
     @cached_property
     def one_by_one(self) -> tuple[Intrinsic, ...]:

@@ -31,8 +31,7 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
     zero : results start at zero; what memory holds does not count.
     """
     intrinsic = plan.match.intrinsic
-    operands = [f"{'' if p.operand in plan.match.written else 'const '}{operand_type(plan, p.operand)} "
-                f"*{'' if _shares_memory(plan, p) else 'restrict '}{p.operand}" for p in plan.places]
+    operands = [_parameter(plan, p) for p in plan.places]
     sizes = [f"long {argument} __attribute__((unused))" for argument in size_arguments(plan.match)]
     operands += sizes
     heads = [*_tile_heads(plan), *_spatial_heads(plan)]
@@ -67,6 +66,13 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
                     *part.lines, "}", ""]
     return "\n".join([*ragged, *helpers, f"static void {name}_nest({parameters})", "{", *writer.lines, "}",
                       ""]).replace("{function}", name)
+
+
+def _parameter(plan: Plan, place: Place) -> str:
+    """The declaration of an operand's address."""
+    constant = "" if place.operand in plan.match.written else "const "
+    restrict = "" if _shares_memory(plan, place) else "restrict "
+    return f"{constant}{operand_type(plan, place.operand)} *{restrict}{place.operand}"
 
 
 def _shares_memory(plan: Plan, place: Place) -> bool:
@@ -202,21 +208,10 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
     """Loads of the accumulators, the unrolled executions, stores."""
     intrinsic, outputs = plan.match.intrinsic, [v.name for v in plan.match.intrinsic.outputs]
     names = _Registers(plan)
-    before, after = [], []
+    before, after = _accumulators(plan, names, zero=zero)
     body = [*_announced_results(plan, names), *_streamed_panels(plan)]
     points = list(_visited(plan, turning=bool(names.numbers)))
     needed = pressure(plan.match, plan.unrolled)[0]
-    first = _first_block(plan)
-    for output, at in ((o, at) for o in outputs for at in names.points(o)):
-        register = names.name(output, at)
-        before += names.declare(output, register)
-        load, store = _accumulator(plan, output, register, at)
-        clear = fill_in(intrinsic.operand(output).register.zero, register=register)
-        if zero and clear:
-            before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
-        elif intrinsic.contraction.accumulates:
-            before.append(load)
-        after.append(store)
     held: dict[str, tuple[str, str]] = {}   # what each register holds
     inputs = [o.name for o in intrinsic.operands if o.name not in outputs]
     for at in points:
@@ -235,6 +230,23 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
                     body.append(fill_in(kind.hold, register=register))
         body.append(fill_in(intrinsic.template, **registers))
     return before, body, after
+
+
+def _accumulators(plan: Plan, names: _Registers, *, zero: bool) -> tuple[list[str], list[str]]:
+    """What makes the accumulators of all results ready, and what stores them."""
+    intrinsic, first = plan.match.intrinsic, _first_block(plan)
+    before, after = [], []
+    for output, at in ((v.name, at) for v in intrinsic.outputs for at in names.points(v.name)):
+        register = names.name(output, at)
+        before += names.declare(output, register)
+        load, store = _accumulator(plan, output, register, at)
+        clear = fill_in(intrinsic.operand(output).register.zero, register=register)
+        if zero and clear:
+            before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
+        elif intrinsic.contraction.accumulates:
+            before.append(load)
+        after.append(store)
+    return before, after
 
 
 def _visited(plan: Plan, *, turning: bool) -> Iterator[dict[str, int]]:
@@ -349,8 +361,9 @@ def _ragged_helper(plan: Plan, output: Variable, name: str) -> list[str]:
     counts += "".join(f"long {argument} __attribute__((unused)), " for argument in size_arguments(plan.match))
     # gcc 12 makes masked loads of it; those whose mask it knows become blends, which read past the array
     unknown = ", ".join(f'"+r"(n{i})' for i in range(len(shape)))
-    lines = [f"static void {name}{_edge(plan, output.name)}({kind} *restrict tile, {kind} *restrict array, int exists, {counts}int back)",
-             "{", "#if defined(__AVX512VL__) && !defined(__clang__)", f'    __asm__("" : {unknown});', "#endif"]
+    lines = [f"static void {name}{_edge(plan, output.name)}({kind} *restrict tile, {kind} *restrict array, int exists, "
+             f"{counts}int back)", "{",
+             "#if defined(__AVX512VL__) && !defined(__clang__)", f'    __asm__("" : {unknown});', "#endif"]
     for i, extent in enumerate(shape):
         lines.append("    " * (i + 1) + f"for (long i{i} = 0; i{i} < {extent}; i{i}++)")
     at = " + ".join(f"i{i} * {math.prod(shape[i + 1:])}" for i in range(len(shape))) or "0"

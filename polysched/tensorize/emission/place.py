@@ -60,7 +60,7 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     emulated : the emulator reads operands in their natural layout only.
     """
     mine = [loop for loop in loops if uses(match, operand, loop)]
-    if not match.fragment.is_box:   # memory holds other values than zero where the domain ends
+    if _is_cut_out(match, operand):   # memory holds other values than zero where the domain ends
         return _packed(match, operand, mine, None)
     output = operand in match.written
     partial = output and match.adds_at_the_end
@@ -79,6 +79,11 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
         if window is not None:
             return window
     return _packed(match, operand, mine, blocks)
+
+
+def _is_cut_out(match: Match, operand: str) -> bool:
+    """Whether a buffer is filled element by element in any case: of a domain that is no box, and a table."""
+    return operand in match.intrinsic.contraction.tables or not match.fragment.is_box
 
 
 def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool) -> Place | None:

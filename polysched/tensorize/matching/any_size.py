@@ -122,6 +122,7 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
             (match.adds_at_the_end, "lanes hold partial sums"),
             (match.ordered, "sums keep their order"),
             (bool(fragment.others), "several results are computed at once"),
+            (bool(match.intrinsic.contraction.tables), "tables are copied whole"),
             (sums_from_zero(match.intrinsic), "one execution holds a whole sum"),
             (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
             (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),

@@ -5,7 +5,7 @@ What is cheap is asked first; the bodies are compared, with every type and wrap,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
@@ -58,6 +58,10 @@ class Assignment:
     def held(self) -> dict[str, Expr]:
         """Per operand what the program puts into it."""
         return dict(self.operands)
+
+    def without(self, operands: Collection[str]) -> dict[str, Expr]:
+        """Per operand what the program puts into it, apart from some: tables are copied whole."""
+        return {name: e for name, e in self.operands if name not in operands}
 
     def expression(self, operand: str) -> Expr:
         """What the program puts into an operand."""

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from polysched.errors import BudgetExceededError
-from polysched.scop.body import Expr, IteratorRef, Load, ParameterRef, walk
-from polysched.scop.dtypes import DType
+from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
+from polysched.scop.dtypes import INT32, UINT32, DType
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.description.semantics import TABLE
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.proofs.body_proofs import references
@@ -21,6 +22,7 @@ from polysched.tensorize.software.fragment import Assigned
 
 SAMPLES = 48          # points, every one a number per load
 LARGEST = 12          # of these numbers
+SCATTER = 2654435761  # 2^32 over the golden ratio, a prime
 MOST_VALUES = 1 << 23   # combinations times points: an array of so many numbers per node of the update
 MOST_TRIED = 256      # combinations that go on to a proof, where nothing can be evaluated here
 
@@ -80,10 +82,25 @@ def _agreeing(intrinsic: Intrinsic, results: Sequence[Assigned], pool: Sequence[
     shape = [len(pool)] * count + [SAMPLES]
     agree = np.ones(shape[:-1], dtype=bool)
     for wanted, mine in zip(contraction.results, results, strict=True):
-        theirs, ours = evaluate(in_operators(wanted.update), given), evaluate(in_operators(mine.update), values)
+        theirs, ours = evaluate(_scattered(in_operators(wanted.update)), given), evaluate(
+            _scattered(in_operators(mine.update)), values)
         theirs = np.broadcast_to(theirs.astype(numpy_dtype(mine.update.dtype)) if large else theirs, shape)
         agree &= np.all(theirs == ours, axis=-1)
     return agree
+
+
+def _scattered(e: Expr) -> Expr:
+    """Elements of tables as numbers that their subscripts alone decide (Knuth, TAOCP vol. 3, section 6.4)."""
+    def change(x: Expr) -> Expr:
+        if not isinstance(x, Call) or not x.function.endswith(TABLE):
+            return x
+        total: Expr = Literal(str(len(x.function)), len(x.function), UINT32)
+        for argument in x.arguments:
+            moved = Binary("+", total, Cast(argument, UINT32), UINT32)
+            total = Binary("*", moved, Literal(str(SCATTER), SCATTER, UINT32), UINT32)
+        return Cast(Binary(">>", total, Literal("16", 16, INT32), UINT32), x.dtype)
+
+    return rebuild(e, change)
 
 
 def _points(results: Sequence[Assigned], outputs: Sequence[DType], *, large: bool) -> dict[str, Vector]:

@@ -22,8 +22,9 @@ from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement, union_set
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.software.conflicts import conflicts
-from polysched.tensorize.software.fragment import Fragment, fragment_of_several, sample_sizes
+from polysched.tensorize.software.fragment import Fragment, sample_sizes
 from polysched.tensorize.software.renaming import fresh_name, renamed_statement
+from polysched.tensorize.software.several import fragment_of_several
 
 MOST_GROUPS = 64   # sets of statements that are looked at for one instruction
 
@@ -63,8 +64,8 @@ def groups_of_statements(scop: Scop, intrinsic: Intrinsic, *, sizes: Mapping[str
     found = _Groups(scop, values)
     for number, names in enumerate(found.alike(len(wanted), wanted)):
         if number >= MOST_GROUPS:
-            raise BudgetExceededError(f"{scop.name} has more than {MOST_GROUPS} groups of {len(wanted)} statements with "
-                                      "the same loops", hint="leave fewer statements in the region")
+            raise BudgetExceededError(f"{scop.name} has more than {MOST_GROUPS} groups of {len(wanted)} statements "
+                                      "with the same loops", hint="leave fewer statements in the region")
         made = found.merged(names)
         if isinstance(made, str):
             yield made
@@ -190,7 +191,8 @@ def _over_iterators(statement: Statement, mine: Sequence[str], theirs: Sequence[
 def _moved(scop: Scop, members: Sequence[Statement], one: Statement, anchor: str) -> Scop:
     """The program with the group where one of its members stood."""
     gone = {s.name for s in members}
-    statements = tuple(one if s.name == anchor else s for s in scop.statements if s.name == anchor or s.name not in gone)
+    statements = tuple(one if s.name == anchor else s for s in scop.statements
+                       if s.name == anchor or s.name not in gone)
     back = isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, "{ }")
     for s in statements:
         same = isl.Map.identity(s.domain.get_space().map_from_set())

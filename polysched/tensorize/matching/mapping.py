@@ -83,7 +83,7 @@ class Match:
     @cached_property
     def contents(self) -> dict[str, Expr]:
         """What every operand of the instruction holds."""
-        return {**self.assignment.held, self.intrinsic.output.name: self.fragment.result}
+        return {self.intrinsic.output.name: self.fragment.result, **self.assignment.held}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ class Match:
     def to_json(self) -> dict[str, Any]:
         """The match as plain values."""
         mapping = {g.name: list(m) for g, m in zip(self.groups, self.loops, strict=True)}
-        operands = {name: self._words(e) for name, e in self.contents.items()}
+        operands = {name: self._held(name, e) for name, e in self.contents.items()}
         return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
                 "kept": list(self.fragment.kept),
                 "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
@@ -202,11 +202,17 @@ class Match:
     def __str__(self) -> str:
         parts = [f"{g.name} <- {' '.join(m) or 'padding'}" for g, m in zip(self.groups, self.loops, strict=True)]
         shown = self.assignment.held if len(self.written) == 1 else self.contents
-        operands = [f"{n} = {self._words(e)}" for n, e in shown.items()]
+        operands = [f"{n} = {self._held(n, e)}" for n, e in shown.items()]
         behind = "; zero points are added behind the product" if self.assignment.correction is not None else ""
         behind += f"; the last iterations are {self.rest}" if self.rest else ""
         behind += f"; in every iteration of {' and '.join(self.fragment.kept)}" if self.fragment.kept else ""
         return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}{behind}"
+
+    def _held(self, operand: str, e: Expr) -> str:
+        """What an operand holds, in words; of a table the array."""
+        if operand in self.intrinsic.contraction.tables and isinstance(e, Load):
+            return self.fragment.statement.access(e.reference).array
+        return self._words(e)
 
     def _words(self, e: Expr) -> str:
         return expression_text(self.fragment.scop, self.fragment.statement, e)

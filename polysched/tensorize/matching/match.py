@@ -37,7 +37,7 @@ from polysched.tensorize.preparing.ordering import (
 )
 from polysched.tensorize.preparing.separating import separated
 from polysched.tensorize.proofs.contents import is_one
-from polysched.tensorize.proofs.correspondence import Correspondence, is_shared
+from polysched.tensorize.proofs.correspondence import Correspondence, shared_operands
 from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, sums_from_zero, vanishes
 from polysched.tensorize.proofs.instances import missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
@@ -45,7 +45,7 @@ from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
 
 MOST_MAPPINGS = 5000   # per statement and instruction; convolutions of three dimensions have some hundred
-MATCHED_KINDS = frozenset({Kind.READ_TWICE, Kind.TRIANGLE})
+MATCHED_KINDS = frozenset({Kind.READ_TWICE, Kind.TABLE, Kind.TRIANGLE})
 """Kinds of contractions that are compared with programs beside one sum of products; the others are refused.
 
 Assignments are compared where each element is assigned once, or is a sum that starts from zero; several results where
@@ -59,7 +59,7 @@ def unhandled_kinds(intrinsic: Intrinsic) -> frozenset[Kind]:
     found = set(MATCHED_KINDS)
     if overwrites(intrinsic) or (sums_from_zero(intrinsic) and len(results) == 1):
         found.add(Kind.OVERWRITES)
-    if all(r.output.names == results[0].output.names for r in results):
+    if all(r.output.names == results[0].output.names for r in results) and not intrinsic.contraction.tables:
         found.add(Kind.SEVERAL_RESULTS)
     return intrinsic.contraction.kinds - found
 
@@ -153,12 +153,10 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     started = time.perf_counter()
     found: list[Match] = []
     refused: list[str] = []
-    read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
-    known = {f.statement.name for f in read}
-    explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
+    read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes, tables=bool(intrinsic.contraction.tables)))
+    explanations = _unread(scop, intrinsic, read)
     if strange := unhandled_kinds(intrinsic):
-        explanations += [not_handled(f.statement.name, intrinsic, strange) for f in read]
-        read = ()
+        explanations, read = explanations + [not_handled(f.statement.name, intrinsic, strange) for f in read], ()
     elif intrinsic.contraction.others:
         explanations = _together(scop, intrinsic, chosen, found, refused, sizes=sizes or {}, kept=kept)
         read = ()
@@ -177,6 +175,12 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     return Matches(scop=scop, intrinsic=intrinsic, options=chosen, matches=tuple(ranked), with_mirrors=tuple(found),
                    explanations=tuple(explanations), refused=tuple(refused),
                    milliseconds=1000 * (time.perf_counter() - started))
+
+
+def _unread(scop: Scop, intrinsic: Intrinsic, read: Iterable[Fragment]) -> list[Explanation]:
+    """Why the other statements are no fragments."""
+    known = {f.statement.name for f in read}
+    return [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
 
 
 def _together(scop: Scop, intrinsic: Intrinsic, options: MatchOptions, found: list[Match], refused: list[str], *,
@@ -327,31 +331,38 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
         fragment.update.dtype.is_float and not options.numerics.reassociate)
     outside, impossible = loops_kept_outside(fragment, dependences, ahead=not intrinsic.library, sums=not ordered) \
         if table else ({}, "")
+    outside |= _moving_tables(fragment, intrinsic, table)
     apart = apart or (bool(table) and not ordered and fragment.update.dtype.is_float and (outside, impossible) != \
         loops_kept_outside(fragment, dependences, ahead=not intrinsic.library))
     if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
         fragment = fragment.inside(len(fragment.kept) + len(outside))
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
-    elements = (*(r.output for r in intrinsic.contraction.results), *intrinsic.contraction.inputs)
-    checker = IslCheck(fragment, shared=frozenset(e.array for e in elements if is_shared(intrinsic, e.array)))
+    checker = IslCheck(fragment, shared=shared_operands(intrinsic))
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
     impossible = impossible or _shape_forbids(fragment, intrinsic, checker)
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
-    if overlapping and (ordered or fragment.others):
+    if overlapping and (ordered | bool(fragment.others)):
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
     return _Problem(fragment=fragment, intrinsic=intrinsic, table=table, outside=outside, impossible=impossible,
                     ordered=ordered, apart=apart, overlapping=overlapping, checker=checker)
 
 
+def _moving_tables(fragment: Fragment, intrinsic: Intrinsic, table: tuple[Assignment, ...]) -> dict[str, str]:
+    """The outermost loops that stay outside since a table changes with the last of them."""
+    tables = [table[0].expression(t) for t in intrinsic.contraction.tables] if table else []
+    names = frozenset().union(*map(fragment.loops_of, tables))
+    deep = max((at + 1 for at, p in enumerate(fragment.loops) if p.name in names and p.extent > 1), default=0)
+    return dict.fromkeys(fragment.statement.iterators[len(fragment.kept):deep], "a table changes with it")
+
+
 def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:
     """Why the shape of the statement's iterations, or of the operands, suits no mapping; "" where it may."""
     name, contraction = fragment.statement.name, intrinsic.contraction
-    written = {r.output.array: r.output for r in contraction.results}
-    if own := next((e for e in contraction.inputs if e.array in written), None):
-        return (f"{intrinsic.name} reads {own} while it writes {written[own.array]}, and no program is compared with "
-                "that")
+    if own := next((e for e in contraction.inputs if e.array in contraction.written), None):
+        return (f"{intrinsic.name} reads {own} while it writes {contraction.written[own.array]}, and no program is "
+                "compared with that")
     if intrinsic.library and checker.shared:
         return (f"several iterations of {intrinsic.name} read one element of its operand {min(checker.shared)}, and "
                 "functions read arrays in place")
@@ -369,6 +380,11 @@ def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) 
             "what padding would add")
 
 
+def _cannot_be_emitted(candidate: Match) -> str:
+    """Why the instruction would not compute the statement although operands correspond; "" where it does."""
+    return candidate.counts_padding() or candidate.cannot_be_called() or keeps_old_value(candidate)
+
+
 def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences: Dependences,
              refused: list[str]) -> Iterator[Match]:
     """The solutions of an encoding that isl and the instruction's shape admit; what isl refuses is learned."""
@@ -376,10 +392,10 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
     extents, indexes = [g.extent for g in encoding.groups], [g.indexes for g in encoding.groups]
     layouts = LayoutTable(fragment, intrinsic, encoding.groups)
     own = own_dependences(fragment, dependences, ordered=problem.ordered)
-    cut = Kind.TRIANGLE in intrinsic.contraction.kinds
-    parts = grouped(intrinsic, encoding.groups) if checker.shared or cut else ()
-    relations = Correspondence(fragment, intrinsic, parts, adds_up=problem.overlapping) if checker.shared else None
-    output = intrinsic.output.name
+    relations = Correspondence(fragment, intrinsic, grouped(intrinsic, encoding.groups), adds_up=problem.overlapping) \
+        if checker.shared else None
+    cut = grouped(intrinsic, encoding.groups) if Kind.TRIANGLE in intrinsic.contraction.kinds else None
+    output, compared = intrinsic.output.name, [a.without(intrinsic.contraction.tables) for a in problem.table]
     for number, choice in enumerate(with_images(encoding.solutions(), images)):
         if number >= MOST_MAPPINGS:
             raise BudgetExceededError(f"{fragment.statement.name} has more than {MOST_MAPPINGS} mappings of loops to "
@@ -387,12 +403,12 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
                           assignment=problem.table[choice.assignment], table=layouts, overlapping=problem.overlapping,
                           ordered=problem.ordered, apart=problem.apart)
-        held = candidate.assignment.held
+        held = compared[choice.assignment]
 
         def asked(held: Mapping[str, Expr] = held, choice: Choice = choice) -> tuple[Refusal | None]:
             return (checker.refusal(held, output, indexes, choice.loops)
                     or (relations.refusal(held, choice.loops) if relations is not None else None)
-                    or (missing_instances(fragment, intrinsic, parts, choice.loops) if cut else None)
+                    or missing_instances(fragment, intrinsic, cut, choice.loops)
                     or same_tile_dependence(fragment, own, extents, choice.loops)
                     or (checker.written_while_read(held, choice.loops) if intrinsic.library else None),)
 
@@ -404,7 +420,7 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops, refusal.groups)
-        elif why := candidate.counts_padding() or candidate.cannot_be_called() or keeps_old_value(candidate):
+        elif why := _cannot_be_emitted(candidate):
             refused.append(f"{candidate}: {why}")
         else:
             yield candidate

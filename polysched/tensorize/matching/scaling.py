@@ -67,7 +67,8 @@ def keeps_old_value(match: Match) -> str:
     if not sums_from_zero(match.intrinsic):
         return ""
     fragment, name = match.fragment, match.intrinsic.name
-    added = [loop.name for loop in fragment.loops if loop.extent > 1 and loop.name not in fragment.loops_of(match.result)]
+    chosen = fragment.loops_of(match.result)
+    added = [loop.name for loop in fragment.loops if loop.extent > 1 and loop.name not in chosen]
     longer = [n for n in added if n in match.outer]
     longer += [n for g, members in enumerate(match.loops) if match.table.tiles(g, members)[1] > 1
                for n in members if n in added]

@@ -16,7 +16,7 @@ from polysched.tensorize.matching.candidates import candidate_operands
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.functions import functions
 from polysched.tensorize.proofs.body_proofs import references
-from polysched.tensorize.proofs.contents import by_operand
+from polysched.tensorize.proofs.contents import by_operand, by_result, places_of
 from polysched.tensorize.proofs.ideal import overwrites
 from polysched.tensorize.software.fragment import Assigned, Fragment
 from polysched.tensorize.software.fused_calls import Fusion
@@ -64,7 +64,7 @@ def _pools(results: Sequence[Assigned]) -> Iterator[list[Expr]]:
 def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, given: Mapping[str, Expr]) -> Assignment:
     """The assignment with all that hinders any of the results."""
     contraction = intrinsic.contraction
-    written = {str(r.output): Load(mine.target, mine.update.dtype)
+    written: dict[str, Expr] = {str(r.output): Load(mine.target, mine.update.dtype)
                for r, mine in zip(contraction.results, fragment.results, strict=True)}
     known, held, made = {**given, **written}, dict(given), []
     for one, mine in zip(intrinsic.one_by_one, fragment.results, strict=True):
@@ -73,7 +73,9 @@ def _assignment(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics, gi
             chosen={str(e): known[str(e)] for e in one.contraction.inputs}, fusion=Fusion.NONE)
         held |= {name: e for name, e in candidate.held.items() if name in given}
         made.append(candidate.assignment())
-    others = [(r.output.array, written[str(r.output)]) for r in contraction.others]
-    return Assignment(operands=(*by_operand(contraction, held).items(), *others),
+    results = by_result(contraction, written)
+    if len(places_of(contraction, contraction.output.array)) == 1:   # the fragment's own result
+        del results[contraction.output.array]
+    return Assignment(operands=(*by_operand(contraction, held).items(), *results.items()),
                       facts=tuple(dict.fromkeys(f for a in made for f in a.facts)),
                       assumptions=tuple(dict.fromkeys(x for a in made for x in a.assumptions)))

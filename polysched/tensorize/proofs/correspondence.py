@@ -81,6 +81,13 @@ def is_shared(intrinsic: Intrinsic, operand: str) -> bool:
     return len(places) > 1 or bool(blurred(intrinsic, operand))
 
 
+def shared_operands(intrinsic: Intrinsic) -> frozenset[str]:
+    """The operands with elements that several instances or places access, results among them."""
+    contraction = intrinsic.contraction
+    names = {*contraction.written, *(e.array for e in contraction.inputs)}
+    return frozenset(n for n in names if is_shared(intrinsic, n))
+
+
 @dataclass(eq=False)
 class Correspondence:
     """The relations of one fragment and instruction; mappings that share an operand's loops share the answer.

@@ -16,15 +16,17 @@ from polysched.tensorize.proofs.isl_check import Refusal, fused_index
 from polysched.tensorize.software.fragment import Fragment
 
 
-def missing_instances(fragment: Fragment, intrinsic: Intrinsic, groups: Sequence[Grouped],
+def missing_instances(fragment: Fragment, intrinsic: Intrinsic, groups: Sequence[Grouped] | None,
                       loops: Sequence[tuple[str, ...]]) -> Refusal | None:
     """Refuse a mapping that puts iterations of the program where the instruction computes nothing.
 
     Parameters
     ----------
-    groups : of dimensions, in the matcher's order.
+    groups : of dimensions, in the matcher's order; None for an instruction that leaves out nothing.
     loops : per group its loops, outermost first.
     """
+    if groups is None:
+        return None
     names = [d.name for d in intrinsic.contraction.dimensions]
     missing = places(fragment, names, groups, loops).range().subtract(instances(intrinsic))
     if missing.is_empty():

@@ -6,6 +6,7 @@ reach the instruction's, and every check by isl, does.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from polysched.errors import UsageError
 from polysched.scop.body import (
     Assign,
     Binary,
+    Call,
     Cast,
     Expr,
     IteratorRef,
@@ -26,7 +28,8 @@ from polysched.scop.body import (
 )
 from polysched.scop.dtypes import usual_conversion
 from polysched.scop.points import fix_parameters
-from polysched.scop.scop import Access, Scop, Statement
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
+from polysched.tensorize.description.semantics import TABLE
 from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
 
 SAMPLE_SIZES = (19, 23, 29, 31, 37, 41, 43, 47)
@@ -243,6 +246,14 @@ class Fragment:
                     if r.dim(isl.dim_type.out)), default=1)
         return rows * math.prod(sizes[outermost:])
 
+    def extents(self, name: str) -> list[int] | None:
+        """All extents of an array at these sizes; None where one is not known."""
+        inner, first = self._extents(name), self.scop.array(name).extents[:1]
+        if inner is None or first == () or first[0] is None:
+            return None
+        values = fix_parameters(isl.Set.from_pw_aff(first[0]), self.sizes)
+        return [int(values.dim_max_val(0).get_num_si()), *inner]
+
     def _extents(self, name: str) -> list[int] | None:
         """Extents of an array at these sizes, without the outermost; 1 for what only ever is the first."""
         sizes: list[int] = []
@@ -296,19 +307,28 @@ class Fragment:
         return Index(tuple((n, 1) for n in names), affine=False)
 
 
-def fragments(scop: Scop, *, sizes: Mapping[str, int] | None = None) -> tuple[Fragment, ...]:
+def is_table(scop: Scop, statement: Statement, access: Access) -> bool:
+    """Whether data choose the element that an access reads, of an array that the statement does not write."""
+    chosen = access.subscripts[len(leading_subscripts(access)):]
+    return access.kind is AccessKind.READ and len(access.subscripts) == len(scop.array(access.array).extents) and bool(
+        chosen) and all(any(isinstance(x, Load) for x in walk(s)) for s in chosen) and not any(
+        w.array == access.array for w in statement.writes)
+
+
+def fragments(scop: Scop, *, sizes: Mapping[str, int] | None = None, tables: bool = False) -> tuple[Fragment, ...]:
     """Every statement of a Scop that is one assignment with exact accesses, in textual order.
 
     Parameters
     ----------
     sizes : values of parameters; a parameter without one gets a sample size, a prime from 19 on.
+    tables : as for `statement_fragment`.
 
     Raises
     ------
     UsageError : a size names no parameter, or the context forbids the sizes.
     """
     values = sample_sizes(scop, sizes or {})
-    found = [statement_fragment(scop, statement, values) for statement in scop.statements]
+    found = [statement_fragment(scop, statement, values, tables=tables) for statement in scop.statements]
     return tuple(f for f in found if f is not None)
 
 
@@ -325,21 +345,50 @@ def sample_sizes(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
     return values
 
 
-def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
-    """One statement at these sizes; None when it is no assignment of known elements at known places, or never runs."""
+def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int], *,
+                       tables: bool = False) -> Fragment | None:
+    """One statement at these sizes; None when it is no assignment of known elements at known places, or never runs.
+
+    Parameters
+    ----------
+    tables : reads at subscripts that data choose are calls of tables, named by the access that reads first.
+    """
     if len(statement.body) != 1 or not isinstance(assign := statement.body[0], Assign):
         return None
-    domain = known_domain(scop, statement, sizes)
+    domain = known_domain(scop, statement, sizes, tables=tables)
     if domain is None:
         return None
     target = statement.access(assign.target)
-    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=_loops_of(statement, domain),
-                    target=assign.target, update=one_name_per_element(new_value(assign, statement), statement, target))
+    update = one_name_per_element(new_value(assign, statement), statement, target)
+    loops = loops_of_domain(statement, domain)
+    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=loops,
+                    target=assign.target, update=_with_tables(update, statement, target) if tables else update)
 
 
-def known_domain(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> isl.Set | None:
+def _with_tables(update: Expr, statement: Statement, target: Access) -> Expr:
+    """Reads at computed subscripts as calls: `X[p][I[i] & 15]` is `r[](I[i] & 15)`, r being the access to X[p]."""
+    first: dict[object, str] = {}
+
+    def change(e: Expr) -> Expr:
+        if not isinstance(e, Load) or (access := statement.access(e.reference)).exact:
+            return e
+        leading = leading_subscripts(access)
+        name = first.setdefault((access.array, leading), e.reference)
+        chosen = [rebuild(s, change) for s in access.subscripts[len(leading):]]
+        return Call(f"{name}{TABLE}", tuple(one_name_per_element(s, statement, target) for s in chosen), e.dtype)
+
+    return rebuild(update, change)
+
+
+def leading_subscripts(access: Access) -> tuple[Expr, ...]:
+    """The subscripts ahead of those that data choose."""
+    return tuple(itertools.takewhile(lambda s: not any(isinstance(x, Load) for x in walk(s)), access.subscripts))
+
+
+def known_domain(scop: Scop, statement: Statement, sizes: Mapping[str, int], *, tables: bool = False) -> isl.Set | None:
     """The domain at these sizes; None where it is empty, or accesses reach elements that are not known or scattered."""
-    if not all(a.exact and scattered(scop.array(a.array), statement.accesses) is None for a in statement.accesses):
+    if not all((a.exact or (tables and is_table(scop, statement, a)))
+               and scattered(scop.array(a.array), statement.accesses) is None for a in statement.accesses):
         return None
     domain = fix_parameters(statement.domain, sizes)
     if domain.is_empty() or None in [subscripts_per_dimension(a, domain, sizes) for a in statement.accesses]:
@@ -347,7 +396,7 @@ def known_domain(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> 
     return domain
 
 
-def _loops_of(statement: Statement, domain: isl.Set) -> tuple[SoftwareLoop, ...]:
+def loops_of_domain(statement: Statement, domain: isl.Set) -> tuple[SoftwareLoop, ...]:
     loops = []
     for position, name in enumerate(statement.iterators):
         lower, upper = (int(v.get_num_si()) for v in (domain.dim_min_val(position), domain.dim_max_val(position)))
@@ -369,50 +418,6 @@ def same_element(statement: Statement, access: Access) -> frozenset[str]:
     """The accesses of a statement that reach the element of one of them, itself included."""
     return frozenset(a.reference for a in statement.accesses
                      if a.array == access.array and a.relation.is_equal(access.relation))
-
-
-def fragment_of_several(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
-    """A statement of several assignments, one after the other, as what it writes at once.
-
-    Arrays of its own that no other statement accesses are none of its results.  None where it is no such statement, an
-    assignment reads an element that may or may not have been written just before, or results lie in other patterns.
-    """
-    if len(statement.body) < 2 or not all(isinstance(b, Assign) for b in statement.body):
-        return None
-    domain = known_domain(scop, statement, sizes)
-    if domain is None:
-        return None
-    values: dict[str, Expr] = {}   # by the access that wrote last
-    for assign in statement.body:
-        assert isinstance(assign, Assign)
-        value = _behind(new_value(assign, statement), statement, values)
-        if value is None:
-            return None
-        again = [t for t in values if t in same_element(statement, statement.access(assign.target))]
-        values = {t: v for t, v in values.items() if t not in again} | {assign.target: value}
-    own = {a.name for a in scop.arrays if a.is_temporary and not any(
-        x.array == a.name for s in scop.statements if s.name != statement.name for x in s.accesses)}
-    shown = [t for t in values if statement.access(t).array not in own]
-    patterns = [fix_parameters(statement.access(t).relation, sizes).intersect_domain(domain) for t in shown]
-    pairs = [p.apply_range(p.reverse()) for p in patterns]
-    if not pairs or not all(p.is_equal(pairs[0]) for p in pairs):
-        return None
-    results = [Assigned(t, one_name_per_element(values[t], statement, *map(statement.access, shown))) for t in shown]
-    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=_loops_of(statement, domain),
-                    target=results[0].target, update=results[0].update, others=tuple(results[1:]))
-
-
-def _behind(value: Expr, statement: Statement, values: Mapping[str, Expr]) -> Expr | None:
-    """A value in terms of those before the statement; None where it may read what was written in another spelling."""
-    written = {r: t for t in values for r in same_element(statement, statement.access(t))}
-    for e in walk(value):
-        if isinstance(e, Load) and e.reference not in written:
-            mine = statement.access(e.reference)
-            if any(mine.array == (other := statement.access(t)).array and not mine.relation.intersect(
-                    other.relation).is_empty() for t in values):
-                return None
-    return rebuild(value, lambda e: values[written[e.reference]] if isinstance(e, Load) and e.reference in written
-                   else e)
 
 
 def one_name_per_element(value: Expr, statement: Statement, *targets: Access) -> Expr:
