@@ -205,7 +205,7 @@ class Encoding:
 
     def _used(self) -> Iterator[list[int]]:
         """Some loop is inside; a statement with one iteration is one execution, with padding everywhere."""
-        if self.loops:
+        if self.loops or self.intrinsic.library:
             yield list(self.x.values())
 
     def _clauses_of(self, variable: int, assignment: Assignment) -> Iterator[list[int]]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import islpy as isl
 
-from polysched.dependence.dependences import Dependences
+from polysched.dependence.dependences import Dependence, Dependences
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Assign, IteratorRef, rebuild
 from polysched.scop.points import fix_parameters
@@ -61,7 +62,7 @@ def groups_of_statements(scop: Scop, intrinsic: Intrinsic, *, sizes: Mapping[str
     for statement in scop.statements:
         if (fragment := fragment_of_several(scop, statement, values)) is not None:
             yield from _ordered(fragment.inside(kept), (statement.name,), wanted, conflicts(scop))
-    found = _Groups(scop, values)
+    found = _groups(scop, tuple(values.items()))
     for number, names in enumerate(found.alike(len(wanted), wanted)):
         if number >= MOST_GROUPS:
             raise BudgetExceededError(f"{scop.name} has more than {MOST_GROUPS} groups of {len(wanted)} statements "
@@ -85,6 +86,11 @@ def _ordered(fragment: Fragment, names: tuple[str, ...], wanted: list[int],
             yield Together(statements=names, fragment=fragment.of_results(order), dependences=known)
 
 
+@lru_cache(maxsize=4)
+def _groups(scop: Scop, sizes: tuple[tuple[str, int], ...]) -> _Groups:
+    return _Groups(scop, dict(sizes))
+
+
 class _Groups:
     """The statements of one program at its sizes, and what ties them."""
 
@@ -92,7 +98,12 @@ class _Groups:
         self.scop, self.sizes = scop, sizes
         self.single = [s for s in scop.statements if len(s.body) == 1 and isinstance(s.body[0], Assign)]
         self.domains = {s.name: fix_parameters(s.domain, sizes).set_tuple_name("S") for s in self.single}
-        self.pairs = conflicts(scop).pairs if len(self.single) > 1 else ()
+        self.known: dict[tuple[str, ...], Together | str] = {}
+
+    @cached_property
+    def pairs(self) -> tuple[Dependence, ...]:
+        """All that conflicts."""
+        return conflicts(self.scop).pairs
 
     def alike(self, count: int, wanted: list[int]) -> Iterator[tuple[str, ...]]:
         """Sets of statements with the same iterations that write elements of these widths."""
@@ -126,8 +137,13 @@ class _Groups:
                 return [s for s in self.scop.statements if s.name in mine]
             mine |= more
 
-    def merged(self, names: Sequence[str]) -> Together | str:
-        """The group as one statement, or why it cannot be."""
+    def merged(self, names: tuple[str, ...]) -> Together | str:
+        """The group as one statement, or why it cannot be; asked for by every instruction."""
+        if names not in self.known:
+            self.known[names] = self._merged(names)
+        return self.known[names]
+
+    def _merged(self, names: tuple[str, ...]) -> Together | str:
         members = self.with_locals(names)
         words = " and ".join(s.name for s in members)
         name = fresh_name("_".join(s.name for s in members), {s.name for s in self.scop.statements})
