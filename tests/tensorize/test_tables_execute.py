@@ -31,7 +31,6 @@ MATCHED = {   # body, unit
     "upper half": (EACH + "A[i] = X[B[i] >> 4];", "lookup"),
     "a smaller table": (EACH + "A[i] = Z[B[i] & 7];", "lookup"),
     "a row": (EACH + "A[i] = Y[3][B[i] & 15];", "lookup"),
-    "rows": ("for (int p = 0; p < 5; p++) " + EACH + "R[p][i] = Y[p][Q[p][i] & 15];", "lookup"),
     "without zeros": (EACH + "A[i] = X[B[i] & 15];", "shuffle"),
     "with zeros": (EACH + "A[i] = B[i] & 128 ? 0 : X[B[i] & 15];", "shuffle"),
     "halves": (EACH + "A[i] = X[B[i] & 15];", "by_halves"),
@@ -40,6 +39,7 @@ MATCHED = {   # body, unit
     "two tables, exchanged": (EACH + "P[i] = T[B[i] % 4] - S[B[i] / 64];", "two_tables"),
     "grid": (EACH + "K[i] = G[A[i] & 3][B[i] & 1];", "grid"),
 }
+ROWS = "for (int p = 0; p < 5; p++) " + EACH + "R[p][i] = Y[p][Q[p][i] & 15];"
 REFUSED = {   # body, unit, words
     "a larger table": (EACH + "A[i] = L[B[i] & 63];", "lookup", "no match"),
     "zeros": (EACH + "A[i] = B[i] & 64 ? 0 : X[B[i] & 15];", "shuffle", "no match"),
@@ -55,7 +55,7 @@ REFUSED = {   # body, unit, words
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scop]:
-    texts = {name: (ARRAYS, case[0]) for name, case in (*MATCHED.items(), *REFUSED.items())}
+    texts = {name: (ARRAYS, case[0]) for name, case in (*MATCHED.items(), *REFUSED.items(), ("rows", (ROWS,)))}
     return programs_of(texts, tmp_path_factory.mktemp("tables"))
 
 
@@ -70,3 +70,9 @@ def test_other_programs_are_refused(name: str, programs: dict[str, Scop]) -> Non
     found = matched(programs[name], UNITS[by])
     assert found.count == 0, str(found.matches[0])
     assert words in "\n".join(map(str, found.explanations))
+
+
+def test_a_loop_that_changes_the_table_stays_outside(programs: dict[str, Scop]) -> None:
+    found = matched(programs["rows"], UNITS["lookup"])
+    assert [m.fragment.kept for m in found.matches] == [("p",)]
+    assert "T = Y; in every iteration of p" in str(found.matches[0])

@@ -382,7 +382,8 @@ def expressions_of(alone: Scop) -> list[tuple[Statement, Expr]]:
 def _checked(array: Array, found: Match, alone: Scop) -> CheckedArray:
     """An array with the values that suit the statement."""
     shape = tuple(map(int, filter(None, array.c_extents)))
-    made = CheckedArray(name=array.name, dtype=array.dtype.name, shape=shape, values=Values.ANY)
+    made = CheckedArray(name=array.name, dtype=array.dtype.name, shape=shape, values=Values.ANY,
+                        compared=array.name not in _locals_of(found.fragment))
     below = subscripted_below(array, alone)
     if below is not None:
         return replace(made, values=Values.INDEX, most=below)
@@ -392,6 +393,13 @@ def _checked(array: Array, found: Match, alone: Scop) -> CheckedArray:
     if rounds or (array.dtype.is_float and any(cuts(e) for _, e in expressions_of(alone))):
         return replace(made, values=Values.WHOLE, most=_magnitude(found))
     return made
+
+
+def _locals_of(fragment: Fragment) -> set[str]:
+    """What several assignments that stay together write beside their results: temporaries that only they use."""
+    statement = fragment.statement
+    shown = {statement.access(r.target).array for r in fragment.results}
+    return {a.array for a in statement.writes} - shown
 
 
 def subscripted_below(array: Array, alone: Scop) -> int | None:

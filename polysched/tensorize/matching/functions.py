@@ -95,7 +95,7 @@ def _scattered(e: Expr) -> Expr:
         if not isinstance(x, Call) or not x.function.endswith(TABLE):
             return x
         total: Expr = Literal(str(len(x.function)), len(x.function), UINT32)
-        for argument in x.arguments:
+        for argument in (a for a in x.arguments if references(a)):   # others choose among equal tables
             moved = Binary("+", total, Cast(argument, UINT32), UINT32)
             total = Binary("*", moved, Literal(str(SCATTER), SCATTER, UINT32), UINT32)
         return Cast(Binary(">>", total, Literal("16", 16, INT32), UINT32), x.dtype)

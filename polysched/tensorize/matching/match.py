@@ -213,7 +213,7 @@ def _ways(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, depen
     found : the matches so far, which the caller adds to.
     """
     yield _of_fragment(fragment, intrinsic, options, dependences, refused, explanations)
-    exact = options.rule is Rule.EXACT
+    exact = options.rule is Rule.EXACT and not intrinsic.contraction.tables
     if options.split and exact:
         yield _of_halves(fragment, intrinsic, options, dependences, refused)
     if options.remainder and exact and not intrinsic.library:
