@@ -18,7 +18,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependence, Dependences
 from polysched.errors import BudgetExceededError
-from polysched.scop.body import Assign, IteratorRef, rebuild
+from polysched.scop.body import Assign, Expr, IteratorRef, rebuild
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement, union_set
 from polysched.tensorize.description.intrinsic import Intrinsic
@@ -192,7 +192,7 @@ def _over_iterators(statement: Statement, mine: Sequence[str], theirs: Sequence[
     """The statement with other names for its iterators."""
     names = dict(zip(mine, theirs, strict=True))
 
-    def renamed(e: object) -> object:
+    def renamed(e: Expr) -> Expr:
         return IteratorRef(names[e.name], e.dtype) if isinstance(e, IteratorRef) else e
 
     body = tuple(replace(b, value=rebuild(b.value, renamed)) if isinstance(b, Assign) else b for b in statement.body)
