@@ -33,6 +33,40 @@ PROGRAMS = {   # instruction: parameters, body
     "vpmaxsd": ("int32_t A[1], int32_t B[1]", "A[0] = A[0] > B[0] ? A[0] : B[0];"),
 }
 
+USERS = """
+from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
+
+REGISTER = Register(c_type="int", load="", store="", zero="")
+
+
+def unit(name, parameters, body):
+    return Intrinsic(
+        name=name, section="imagined", cost=Cost(issue_cycles=1, latency_cycles=2), template="-",
+        isa=Isa(name="imagined", machine="none", manual="none"), semantics=f"void {name}({parameters}) {{ {body} }}",
+        operands=tuple(Operand(name=p.split("[")[0].split()[-1], register=REGISTER) for p in parameters.split(",")))
+
+
+DOTS = unit("dots", "int32_t C[8], const int8_t A[8], const int8_t B[8][8]",
+            "for (int i = 0; i < 8; i++) { int32_t t = 0; for (int k = 0; k < 8; k++) t += A[k] * B[i][k]; C[i] = t; }")
+LOWER = unit("lower", "int32_t C[8], const int8_t A[8][8], const int8_t B[8]",
+             "for (int i = 0; i < 8; i++) for (int k = 0; k <= i; k++) C[i] += A[i][k] * B[k];")
+PAIRS = unit("pairs", "int32_t O[4][2], const int16_t A[4][2], const int16_t B[4][2]",
+             "for (int i = 0; i < 4; i++) { O[i][0] += A[i][0] * B[i][0] - A[i][1] * B[i][1]; "
+             "O[i][1] += A[i][0] * B[i][1] + A[i][1] * B[i][0]; }")
+WRONG = unit("wrong", "int32_t C[8], const int32_t A[8]", "for (int i = 0; i < 8; i++) C[i] += A[i] / (A[i] - 1);")
+"""
+PROGRAMS |= {
+    "dots": ("int32_t A[23][11], int8_t B[23][8], int8_t C[11][8]",
+             "for (int i = 0; i < 23; i++) for (int j = 0; j < 11; j++) { A[i][j] = 0; "
+             "for (int k = 0; k < 8; k++) A[i][j] += B[i][k] * C[j][k]; }"),
+    "lower": ("int32_t A[23][8], int8_t B[8][8], int8_t C[23][8]",
+              "for (int i = 0; i < 23; i++) for (int j = 0; j < 8; j++) for (int k = 0; k <= j; k++) "
+              "A[i][j] += B[j][k] * C[i][k];"),
+    "pairs": ("int32_t A[23][2], int16_t B[23][2], int16_t C[23][2]",
+              "for (int i = 0; i < 23; i++) { A[i][1] += B[i][1] * C[i][0] + B[i][0] * C[i][1]; "
+              "A[i][0] += B[i][0] * C[i][0] - B[i][1] * C[i][1]; }"),
+}
+
 
 def _built(text: str, folder: Path, name: str) -> ctypes.CDLL:
     source, library = folder / f"{name}.c", folder / f"{name}.so"
@@ -48,8 +82,10 @@ def test_the_file_computes_what_it_did(unit: str, tmp_path: Path) -> None:
     text = f"#include <stdint.h>\nvoid f({parameters}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     path = tmp_path / "program.c"
     path.write_text(text)
+    users = tmp_path / "units.py"
+    users.write_text(USERS)
     done = transform_file(path, PipelineOptions(scheduler="original", tile="off",
-                                                tensorize=TensorizeOptions(intrinsic=unit)))
+                                                tensorize=TensorizeOptions(intrinsic=unit, files=(str(users),))))
     assert f" by {unit} */" in done.text
     libraries = [_built(text, tmp_path, "before"), _built(done.text, tmp_path, "after")]
     chooser = np.random.default_rng(5)
