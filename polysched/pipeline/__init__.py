@@ -9,7 +9,7 @@ from polysched.pipeline.files import TransformedFile, check_packed, optimize, so
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
-from polysched.pipeline.way import emit_blocks
+from polysched.pipeline.way import emit_blocks, scanned_with_fallbacks
 
 __all__ = ["Optimized", "PipelineOptions", "TransformedFile", "analysed", "check_packed", "emit_blocks", "optimize",
-           "scheduled", "source_to_source", "transform_file"]
+           "scanned_with_fallbacks", "scheduled", "source_to_source", "transform_file"]

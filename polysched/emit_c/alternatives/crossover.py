@@ -17,9 +17,8 @@ from math import ceil, log2
 
 import islpy as isl
 
-from polysched.emit_c.blocks_with_code import statements_in_blocks
 from polysched.emit_c.c_source import CSource
-from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes
+from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes, statements_in_blocks
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scheduling.marks import Gaps, LoopMark, Role
@@ -144,7 +143,7 @@ def _product(scop: Scop, extents: tuple[isl.PwAff, ...]) -> str:
 def _fewest(source: CSource) -> Iterator[tuple[str, int]]:
     """Lengths of loops in C, and how long these have to be for a register block."""
     scop, schedule = source.scop, source.tiled.schedule
-    made = statements_in_blocks(source)
+    made = statements_in_blocks(source.loops)
     bands = [node for node in walk(from_isl(schedule.tree).root) if isinstance(node, Band)]
     reads = FEWEST_PANEL_READS if shared_panels(source.loops) else 1
     for tiling in source.tiled.bands:
