@@ -31,8 +31,8 @@ from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import TYPICAL_SIZE
 from polysched.tiling.footprints.point_count import point_count
-from polysched.tiling.planning.plan import FEWEST_PANEL_READS
 from polysched.tiling.planning.predict import predict
+from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 from polysched.tiling.planning.tile_problem import ROW_CYCLES
 from polysched.tiling.tree.distribute import sets_of
 from polysched.tiling.tree.loops import loops_below
