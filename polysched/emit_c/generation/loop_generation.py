@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import islpy as isl
 
 from polysched.emit_c.generation.ast_build import build_ast
@@ -11,6 +13,7 @@ from polysched.emit_c.generation.piece_loops import ends_of_pieces, with_width
 from polysched.emit_c.generation.scan_check import visits_every_instance
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.errors import NoLoopsError
+from polysched.tiling.shapes.split_tiles import Pieces
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -27,7 +30,8 @@ def generate_loops(tiled: TiledSchedule, *, context: isl.Set, max_operations: in
     """
     scop, dependences = tiled.schedule.scop, tiled.schedule.dependences
     one = tiled.one_at_a_time
-    tree, pieces = (tiled.tree, {}) if one is None else (one.tree, one.pieces)
+    tree = tiled.tree if one is None else one.tree
+    pieces: Mapping[int, Pieces] = {} if one is None else one.pieces
     built = build_ast(tree, context=ends_of_pieces(context, pieces.values()) if pieces else context,
                       max_operations=max_operations)
     loops = read_ast(built.root)
