@@ -54,16 +54,10 @@ class RecurrentRows:
     has_form: Callable[[RegisterTile, Facts], bool]
     promotes: Callable[[RegisterTile, Facts], bool]
 
-
     def jam(self, site: Site) -> Node | None:
         """The loop over blocks of rows and the one over the last rows, around plain loops with recurrences."""
-        loop = site.loop
-        parts = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
-        rows = [part for part in parts if isinstance(part, For)]
-        if not _may_go_apart(loop) or not rows or not all(
-                isinstance(part, StatementInstance) or _is_row(part, loop) for part in parts):
-            return None
-        if any(i.temporaries for i in instances(loop.body)) or not all(self._waits(row, site) for row in rows):
+        loop, parts = site.loop, _parts(site.loop)
+        if not parts or not all(self._waits(row, site) for row in parts if isinstance(row, For)):
             return None
         if not loop.mark.parallel and any(True for _ in carried_pairs(
                 site.leaves(loop.body), site.depth, self.dependences)):
@@ -80,8 +74,13 @@ class RecurrentRows:
                 and not self.promotes(_tile(row, None), site.inside))
 
 
-def _may_go_apart(loop: For) -> bool:
-    return loop.step == 1 and loop.is_canonical and not loop.mark.simd
+def _parts(loop: For) -> tuple[Node, ...]:
+    """The plain loops over rows, and the statements beside them, that a loop has inside; none where it has others."""
+    parts = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
+    if loop.step != 1 or not loop.is_canonical or loop.mark.simd or any(i.temporaries for i in instances(loop.body)):
+        return ()
+    known = all(isinstance(part, StatementInstance) or _is_row(part, loop) for part in parts)
+    return parts if known and any(isinstance(part, For) for part in parts) else ()
 
 
 def _is_row(part: Node, loop: For) -> bool:
