@@ -33,8 +33,7 @@ from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.program import LoopAround, TensorizedProgram, part, tensorize
 from polysched.tensorize.software.fragment import Fragment, statement_fragment
 from polysched.tensorize.software.zero_points import reduction_loops
-from polysched.tiling import tile
-from polysched.tiling.options import TilingOptions
+from polysched.tiling.tiled_schedule import TiledSchedule
 
 EXPORTED = "#pragma GCC visibility push(default)\n"
 MOST_WORK = 1 << 24          # iterations of one run of the original statement, some 20 ms
@@ -322,8 +321,7 @@ def _params_like(fixed: isl.Set, like: isl.Set) -> isl.Set:
 def as_written_function(alone: Scop, name: str) -> CFunction:
     """The statements as a C function, in the order of the program, without threads or vectors."""
     schedule = original(analyse(alone))
-    tiled = tile(schedule, TilingOptions(sizes="off", parallel=False))
-    return emit_function(tiled, name=name, options=EmitOptions(
+    return emit_function(TiledSchedule(schedule=schedule, tree=schedule.tree), name=name, options=EmitOptions(
         openmp=False, simd=False, vector_bits=0, math="libm", packing=False, comments=False))
 
 
