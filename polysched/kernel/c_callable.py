@@ -139,7 +139,7 @@ def callable_of(scops: Sequence[Scop], signature: FunctionSignature, is_global: 
 
 
 def _limits(scop: Scop, arguments: set[str]) -> RegionLimits:
-    reaches = []
+    reaches: list[Reach] = []
     for array in scop.arrays:
         name = base_name(array)
         plain = array.c_element.replace("{}", "").replace("[]", "") == name

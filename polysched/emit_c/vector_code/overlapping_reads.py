@@ -85,7 +85,7 @@ def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: 
     if not _is_row_of_vectors(tile, lanes):
         return ()
     written = {a.generic.array for a in accesses if a.writes}
-    ends = [a.generic.subscripts[-1] for a in accesses if a.writes and _is_along_a_row(a)]
+    ends = [_last(a.generic) for a in accesses if a.writes and _is_along_a_row(a)]
     reads = list(dict.fromkeys(a.generic for a in accesses if not a.writes and a.generic.array not in written
                                and _is_a_line_per_vector(a, lanes, scop)))
     loads = {read: 1 if any(distance(end, _last(read)) == 0 for end in ends) else 2 for read in reads}

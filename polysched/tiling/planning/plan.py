@@ -125,13 +125,13 @@ class _Planner:
         if options.sizes == "off":
             return _without_tiles(nest, shape, options) or Untiled(
                 reason="tiles were not asked for, and no register block pays", nest=nest)
-        return self.by_hand(nest, shape, band, position, threads=threads)
+        return self.by_hand(options.sizes, nest, shape, band, position, threads=threads)
 
-    def by_hand(self, nest: Nest, shape: RegisterShape | None, band: Band, position: Position, *,
-                threads: bool) -> BandPlan:
+    def by_hand(self, sizes: int | tuple[int, ...], nest: Nest, shape: RegisterShape | None, band: Band,
+                position: Position, *, threads: bool) -> BandPlan:
         """Tiles of the edges that the user gives."""
         options, count = self.options, len(band.members)
-        given, edges = outer_levels(options, count), stretched(options.sizes, count)
+        given, edges = outer_levels(options, count), stretched(sizes, count)
         splits = options.split and not given and shape is None and threads
         return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
                                      pieces=self.pieces(band, nest, position, edges[0]) if splits else None,
