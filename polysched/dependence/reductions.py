@@ -15,7 +15,7 @@ Benaissa, "Polly's polyhedral scheduling in the presence of reductions", IMPACT 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependence, Dependences
@@ -264,7 +264,7 @@ def _overwrites_only(statement: Statement, updates: tuple[tuple[Assign, Expr], .
         statement.access(r).array in arrays for _, value in updates for r in _loads(value))
 
 
-def _compared_update(test: Expr, updates: tuple[tuple[Assign, Expr], ...], canonical: Mapping[str, str]
+def _compared_update(test: Expr, updates: tuple[tuple[Assign, Expr], ...], canonical: dict[str, str]
                      ) -> tuple[Assign, str, bool] | None:
     """The update whose value the test compares with what it replaces; with the operator, and whether it is strict."""
     for item, value in updates:

@@ -78,7 +78,7 @@ class CFileFunction:
             dtype = to_numpy(BY_NAME[variable.dtype])
             size = prod(variable.shape) * dtype.itemsize
             memory = (ctypes.c_char * size).from_address(self._address(number))
-            made[variable.name] = np.frombuffer(memoryview(memory), dtype=dtype).reshape(variable.shape)
+            made[variable.name] = np.frombuffer(memoryview(memory), dtype).reshape(variable.shape)
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
