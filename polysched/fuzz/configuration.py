@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import expand_temporaries
-from polysched.emit_c import EmitOptions, emit, guarded, splice
+from polysched.emit_c import EmitOptions, Scan, emit, guarded, splice
 from polysched.errors import BudgetExceededError
 from polysched.fuzz.hand_steps import random_steps
 from polysched.fuzz.random_strategy import random_strategy
@@ -166,7 +166,7 @@ class Configuration:
         if self.intrinsic or self.safe:
             optimized = optimize(scop, self.pipeline_options(), alone=False)
             tiled, source = optimized.tiled, optimized.source
-            scanned = None
+            scanned: Scan | None = None
             instructions = tuple(COMPUTED.findall(source.text))
         else:
             tiled, scanned = scanned_with_fallbacks(self.transform(scop, analyses))

@@ -264,7 +264,7 @@ class _Contraction:
             if not all(form == first for form, _ in forms) or variables(first) & loop_names(node):
                 spans[dimension] = _span(forms, fixed) or _whole(self.array.extents[dimension])
         along = {dimension for forms, inside in reached for dimension in _in_lanes(forms, inside)}
-        last = along if len(along) == 1 else frozenset()
+        last = along if len(along) == 1 else set()
         return {dimension: spans[dimension] for dimension in sorted(spans, key=lambda d: (d in last, d))}
 
     def _subscripts(self, node: Node) -> Iterator[tuple[tuple[Linear, ...] | None, tuple[For | Let, ...]]]:
