@@ -51,8 +51,7 @@ def load_intrinsics(path: str, *, wanted: str = "") -> dict[str, Intrinsic]:
 
     Parameters
     ----------
-    wanted : the one that was asked for by its name. Where the file has it, another one that is refused is left out,
-        with a warning.
+    wanted : the one that was asked for by its name; another one that is refused is left out then, with a warning.
 
     Raises
     ------
@@ -69,7 +68,7 @@ def load_intrinsics(path: str, *, wanted: str = "") -> dict[str, Intrinsic]:
         try:
             _require_description(intrinsic)
         except PolyschedError as refusal:
-            if wanted not in found or name == wanted:
+            if wanted in ("", name):
                 raise
             logger.warning("%s of %s is left out: %s", name, path, refusal)
         else:

@@ -363,9 +363,10 @@ def test_a_wrong_description_leaves_others_of_its_file_alone(tmp_path: Path, cap
     wrong = page_recipe().split("MY_DOT = ")[1].replace('"my_dot"', '"my_wrong"').replace(
         "C[i] += A[k] * B[i][k];", "C[i] = A[k] * B[i][k] + 2 * C[i];")
     file.write_text(f"{page_recipe()}\nMY_WRONG = {wrong}")
-    assert [*load_intrinsics(str(file), wanted="my_dot")] == ["my_dot"]
+    assert [*load_intrinsics(str(file), wanted="my_dot")] == [*load_intrinsics(str(file), wanted="vpdpbusd")] == [
+        "my_dot"]
     assert "my_wrong of" in caplog.text
     assert "no sum, and updates one element several times" in caplog.text
-    for asked in ("my_wrong", "", "vpdpbusd"):
+    for asked in ("my_wrong", ""):
         with pytest.raises(SourceSyntaxError, match="no sum, and updates one element several times"):
             load_intrinsics(str(file), wanted=asked)
