@@ -311,7 +311,7 @@ def _canonical(statement: Statement) -> dict[str, str]:
     return found
 
 
-def _renamed(value: Expr, canonical: Mapping[str, str]) -> Expr:
+def _renamed(value: Expr, canonical: dict[str, str]) -> Expr:
     """The expression with canonical references, so that equal operands compare equal."""
     def change(e: Expr) -> Expr:
         return replace(e, reference=canonical[e.reference]) if isinstance(e, Load) else e
