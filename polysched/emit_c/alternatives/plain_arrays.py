@@ -17,8 +17,6 @@ from polysched.scheduling.original import original
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.tensorize.functions.polynomials import of_affine, polynomial_c
-from polysched.tiling import tile
-from polysched.tiling.options import TilingOptions
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 MOST_BYTES = 1 << 30   # of all arrays of a check together
@@ -38,7 +36,8 @@ def as_written(alone: Scop) -> CSource:
 
 
 def _in_order(alone: Scop) -> TiledSchedule:
-    return tile(original(analyse(alone)), TilingOptions(sizes="off", parallel=False))
+    schedule = original(analyse(alone))
+    return TiledSchedule(schedule=schedule, tree=schedule.tree)
 
 
 def with_plain_arrays(scop: Scop, sizes: Mapping[str, int], *, temporaries: bool = False,

@@ -133,7 +133,7 @@ def can_be_sampled(program: TensorizedProgram) -> bool:
     fragment = program.match.fragment
     result = fragment.statement.access(fragment.target)
     others = [a for a in fragment.statement.reads if a.array == result.array]
-    return program.general is None and all(a.relation.is_equal(result.relation) for a in others)
+    return program.general is None and not fragment.others and all(a.relation.is_equal(result.relation) for a in others)
 
 
 def some_elements(alone: Scop, found: Match) -> Scop:
