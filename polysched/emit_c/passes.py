@@ -246,7 +246,8 @@ CODE: tuple[LoopPass, ...] = (
              lambda loops, context: store_past_caches(loops, PastCaches(
                  context.code.scop, context.options.last_cache_bytes)), (VECTORS,)),
     LoopPass("prefetch_rows", "Rows that vectors will read are fetched ahead.",
-             lambda loops, context: fetch_rows(loops, context.code.scop, context.options.vector_bits), (VECTORS,)),
+             lambda loops, context: fetch_rows(loops, context.code.scop, whole_lines=(
+                 context.options.vector_bits >= 8 * context.options.line_bytes)), (VECTORS,)),
     LoopPass("turned_rows", "Rows across memory are computed on a transposed copy.",
              lambda loops, context: turn_rows(loops, TurnedRows(
                  scop=context.code.scop, lanes_of=context.code.lanes_of)), (VECTORS,)),

@@ -53,7 +53,6 @@ from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
-from polysched.tiling.footprints.streams import LINE_BYTES
 
 LEAST_ROWS_IN_LANES = 8
 """Rows side by side: as many sums as hide the time that an addition takes."""
@@ -266,7 +265,7 @@ class RegionPrinter:
         elements in wide arithmetic are better left to the compiler, unless there is such a function.  So are copies,
         for which it calls the C library, unless vectors fill lines (durbin on a Zen 4, by hand: 0.96 of the time).
         """
-        if self.options.vector_bits < 8 * LINE_BYTES and only_copies(loop, self.scop):
+        if self.options.vector_bits < 8 * self.options.line_bytes and only_copies(loop, self.scop):
             return 0
         calls = self.has_vector_calls(loop.body)
         code = self._tile_code(one_vector(loop, 2), facts)
@@ -324,7 +323,8 @@ class RegionPrinter:
             return replace(bodies._printer(instance, point), packed=packed_at(tile, instance.statement, point))
 
         return TileCode(tile=tile, scop=bodies.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
-                        facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits, index=self.index,
+                        facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits,
+                        vector_registers=self.options.registers, line_bytes=self.options.line_bytes, index=self.index,
                         local_names=self.local_names, math=self.math)
 
     def _packed(self, node: Packed, place: Place) -> list[str]:

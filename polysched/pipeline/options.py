@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from polysched.emit_c import EmitOptions
@@ -154,11 +154,13 @@ class PipelineOptions:
         target = self.target()
         return EmitOptions(openmp=self.parallel, vector_bits=target.vector_bits, math=self.math,
                            reassociate=self.reassociate, packing=True if self.packed is None else self.packed,
-                           last_cache_bytes=target.caches[-1].size_bytes, verify_passes=self.verify_passes)
+                           last_cache_bytes=target.caches[-1].size_bytes,
+                           vector_registers=target.vector_registers, line_bytes=target.line_bytes,
+                           verify_passes=self.verify_passes)
 
     def target(self) -> Target:
         """The machine that code is made for: this one, with the vectors that were asked for."""
-        return host() if self.vector_bits is None else replace(host(), vector_bits=self.vector_bits)
+        return host() if self.vector_bits is None else host().with_vectors(self.vector_bits)
 
     def chosen(self) -> dict[str, object]:
         """What shapes the result, for the record."""

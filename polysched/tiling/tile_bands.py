@@ -258,7 +258,7 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
         time_first = tuple(sorted(tiles, key=lambda tile: tile.mark.member != 0))
         in_pieces = split(position, loops, time_first, plan.pieces, plan.edges,
                           lambda below: _order(loops, band, below, replace(place, parallel=True)),
-                          partial(order_cost, place.scop))
+                          partial(order_cost, place.scop, target=place.options.target))
         if in_pieces is not None:
             return in_pieces
     if tiles and place.options.parallel and not place.parallel:
@@ -341,7 +341,7 @@ def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Plac
                 continue
             if not place.options.simd or place.sunk:
                 return node
-            candidates.append((order_cost(place.scop, position, node), node))
+            candidates.append((order_cost(place.scop, position, node, place.options.target), node))
     return min(candidates, key=lambda candidate: candidate[0])[1]
 
 
@@ -373,7 +373,7 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, last))))
     rows = [] if place.sunk else [nest(outer, row) for row in distribute(below, last)]
     return rows[0] if len(rows) == 1 else min(
-        rows, default=None, key=lambda node: order_cost(place.scop, position, node))
+        rows, default=None, key=lambda node: order_cost(place.scop, position, node, place.options.target))
 
 
 def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:

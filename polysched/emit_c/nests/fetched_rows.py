@@ -38,7 +38,6 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
 from polysched.scop.scop import Array, Scop
-from polysched.tiling.footprints.streams import LINE_BYTES
 
 LEAST_ARRAY_BYTES = 1 << 20    # smaller arrays may lie in the second cache
 LEAST_ROW_BYTES = 1 << 8
@@ -103,15 +102,15 @@ class _Row:
                           bytes_ahead=self.step_bytes if part > self.part else 0)
 
 
-def fetch_rows(node: Node, scop: Scop, vector_bits: int) -> Node:
+def fetch_rows(node: Node, scop: Scop, *, whole_lines: bool) -> Node:
     """Let loops over vectors fetch what the loop around them reads next, and what it writes.
 
     Parameters
     ----------
-    vector_bits : width of a vector register.
+    whole_lines : a vector register is as wide as a line, so that stores of it fetch nothing.
     """
-    node = map_children(node, partial(fetch_rows, scop=scop, vector_bits=vector_bits))
-    return _with_rows(node, scop, stores=vector_bits < 8 * LINE_BYTES) if isinstance(node, For) else node
+    node = map_children(node, partial(fetch_rows, scop=scop, whole_lines=whole_lines))
+    return _with_rows(node, scop, stores=not whole_lines) if isinstance(node, For) else node
 
 
 def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:

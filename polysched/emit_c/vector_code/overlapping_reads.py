@@ -40,7 +40,6 @@ from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import vector_at
 from polysched.scop.scop import Scop
 
-LINE_BYTES = 64
 MOST_CARRIED = 16              # registers that go from vector to vector
 OPERATIONS_PER_LOAD = 2        # on vectors as wide as a line, in the time that a load of one line takes (Zen 4)
 
@@ -66,11 +65,16 @@ class Row:
         return 1 + bool(self.behind) + bool(self.ahead)
 
 
-def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: int, scop: Scop) -> tuple[Row, ...]:
+def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: int, scop: Scop, *,
+                     line_bytes: int) -> tuple[Row, ...]:
     """The rows of which vector after vector is read, and vectors that start between them.
 
     None where the processor has more operations than loads to do: each vector from two others is one operation more.
     Vectors behind alone, or ahead too: what takes the least time.
+
+    Parameters
+    ----------
+    line_bytes : of the first cache; shorter vectors seldom cross a line.
     """
     if not _is_row_of_vectors(tile, lanes):
         return ()
@@ -80,7 +84,7 @@ def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: 
     reads = list(dict.fromkeys(a.generic for a in accesses if not a.writes and a.generic.array not in written
                                and a.generic.lanes is Lanes.UNIT and a.generic.subscripts
                                and has_vectors(scop.array(a.generic.array).dtype)
-                               and scop.array(a.generic.array).dtype.bytes * lanes >= LINE_BYTES))
+                               and scop.array(a.generic.array).dtype.bytes * lanes >= line_bytes))
     loads = {read: 1 if any(distance(end, _last(read)) == 0 for end in ends) else 2 for read in reads}
     both = [row for here in reads if loads[here] == 1 and (row := _row(here, reads, lanes)).registers > 1]
     behind = [replace(row, ahead=()) for row in both if row.behind]

@@ -18,11 +18,8 @@ from polysched.emit_c.scalar_code.work import work
 from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
 from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Scop
+from polysched.target.target import LINE_BYTES
 
-LINE_BYTES = 64
-
-
-"""Iterations that setting an element of an array's part, and adding it to the array, are worth."""
 PARTS_OF_A_THREAD = 8
 """Parts for each thread where iterations do not all do the same, so that every thread gets short and long ones."""
 PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")

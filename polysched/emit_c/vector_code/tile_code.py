@@ -82,6 +82,8 @@ class TileCode:
     in_use : names of all loop variables around and inside the tile.
     facts : what holds around the tile.
     vector_bits : width of a vector register; 0 for scalar code.
+    vector_registers : how many there are.
+    line_bytes : of the first cache.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
@@ -96,6 +98,8 @@ class TileCode:
     in_use: frozenset[str]
     facts: Facts
     vector_bits: int
+    vector_registers: int
+    line_bytes: int
     index: IndexPrinter
     local_names: Mapping[str, str]
     math: VectorMath | None = None
@@ -368,13 +372,15 @@ class TileCode:
         return braced(f"if ({self.index.condition(Comparison('>', loop.upper, loop.lower))})", lines)
 
     def _overlap(self, accesses: Sequence[TileAccess]) -> OverlappingReads:
-        return OverlappingReads(tile=self.tile, rows=overlapping_rows(self.tile, accesses, self.lanes, self.scop),
+        return OverlappingReads(tile=self.tile, rows=overlapping_rows(
+            self.tile, accesses, self.lanes, self.scop, line_bytes=self.line_bytes),
                                 lanes=self.lanes, scop=self.scop, types=self.types, taken=self.taken,
                                 in_use=self.in_use, place=self._place, macros=self.index.macros)
 
     def reads_beyond(self) -> int | None:
         """How far a loop over vectors reads for the next one; None where vectors share nothing."""
-        rows = overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop)
+        rows = overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop,
+                                line_bytes=self.line_bytes)
         return read_beyond(rows, self.lanes) if rows else None
 
     def _unrolled(self, level: int) -> list[str]:
@@ -411,7 +417,7 @@ class TileCode:
         reached = (self._reach(instance, access, Point(()), self.lanes) for instance in instances(self.tile.body)
                    for access in self.scop.statement(instance.statement).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
-                           registers=32 if self.vector_bits >= 512 else 16)
+                           registers=self.vector_registers)
 
     @property
     def _rows(self) -> int:

@@ -14,6 +14,7 @@ from polysched.dependence.legality import Active, all_active
 from polysched.errors import UsageError
 from polysched.scheduling.solving.farkas import Cone, cones
 from polysched.scheduling.solving.rows import Edge, StatementRow, StatementSpace
+from polysched.scop.assumptions import ASSUMED
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Scop, Statement
 
@@ -189,14 +190,10 @@ def _vectorizable(statement: Statement) -> tuple[int, ...]:
     return tuple(int(bool(p and c)) for p, c in zip(possible, contiguous, strict=True))
 
 
-SIZE = 1000
-"""The value that every parameter has when loops and arrays are compared in size."""
-
-
 def at_large_size(values: isl.Set) -> isl.Set:
-    """The set with every parameter at SIZE."""
+    """The set with every parameter at the typical size."""
     for k in range(values.dim(isl.dim_type.param)):
-        values = values.fix_val(isl.dim_type.param, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, SIZE))
+        values = values.fix_val(isl.dim_type.param, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, ASSUMED.typical_size))
     return values
 
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+from polysched.target.target import LINE_BYTES
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.blocking import pressure
@@ -14,7 +15,7 @@ from polysched.tensorize.emission.place import Place, edge_counts
 from polysched.tensorize.emission.plan import Plan, block_cases
 from polysched.tensorize.proofs.ideal import overwrites
 from polysched.tensorize.software.sizes import divides, is_general, may_exceed
-from polysched.tiling.footprints.streams import LINE_BYTES, fetched_ahead
+from polysched.tiling.footprints.streams import fetched_ahead
 
 EDGE = "ps_edge"
 FAR_ROWS_BYTES = 256

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-LINE_BYTES = 64
+from polysched.target.target import LINE_BYTES
+
 FEWEST_STREAMED_BYTES = 1 << 14    # of a panel that one block of registers reads; shorter ones stay in the first cache
 STREAM_BYTES_AHEAD = 3072
 

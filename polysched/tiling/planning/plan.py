@@ -26,7 +26,6 @@ from polysched.tiling.planning.shared_steps import in_steps, lost_by_steps
 from polysched.tiling.planning.skewed_tiles import choose_skewed_tile
 from polysched.tiling.planning.temporary_rows import rows_of_temporaries
 from polysched.tiling.planning.tile_problem import (
-    USABLE,
     TileProblem,
     has_columns,
     innermost_choice,
@@ -299,14 +298,14 @@ class _Planner:
         Only for nests that are not skewed, and not around a wavefront: there the tiles of the next level would
         start one after the other.
         """
-        target = self.options.target
-        further = [c for c in target.caches if c.size_bytes // c.shared_by * USABLE > 2 * inner.capacity_bytes]
+        target, usable = self.options.target, self.options.target.costs.usable_share
+        further = [c for c in target.caches if c.size_bytes // c.shared_by * usable > 2 * inner.capacity_bytes]
         if inner.wavefront or is_skewed(plan.nest) or not further:
             return plan
         share = replace(further[0], size_bytes=further[0].size_bytes // further[0].shared_by)
         granules = tuple(extent if edge is None else min(edge, extent)
                          for edge, extent in zip(plan.edges, plan.nest.extents, strict=True))
-        problem = replace(inner, capacity_bytes=int(share.size_bytes * USABLE), granules=granules, shape=None,
+        problem = replace(inner, capacity_bytes=int(share.size_bytes * usable), granules=granules, shape=None,
                           cache=None, row_lines=lambda edge: 0.0)
         choice = choose_tile(problem)
         if choice is None:
@@ -318,7 +317,7 @@ class _Planner:
 
         def moved(p: BandPlan) -> int:
             return _traffic(p, problem) + lost_by_steps(p, inner.line_bytes) + packing_bytes(
-                p, shares=inner.shares, line_bytes=inner.line_bytes)
+                p, shares=inner.shares, line_bytes=inner.line_bytes, transfers=target.costs.packing_transfers)
 
         best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
         return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
@@ -339,7 +338,8 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     if choice is not None:
         loop = choice.order[0]
         even = first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN
-        if even and stays_near(problem.nest, in_place, choice.edges, choice.order, problem.capacity_bytes):
+        if even and stays_near(problem.nest, in_place, choice.edges, choice.order, problem.capacity_bytes,
+                               problem.line_bytes):
             return choice, in_place
     return choose_tile(problem), shape
 
@@ -393,7 +393,8 @@ def _waiting_seconds(plan: BandPlan, options: TilingOptions) -> float:
     shape, nest, target = plan.shape, plan.nest, options.target
     assert shape is not None
     private = target.last_private
-    moved = sum(traffic_bytes(nest, plan_structure(plan), int(private.size_bytes * USABLE), private.line_bytes))
+    kept = int(private.size_bytes * target.costs.usable_share)
+    moved = sum(traffic_bytes(nest, plan_structure(plan), kept, private.line_bytes))
     first, edge = (shape.columns, shape.column_count) if plan.columns_outside else (shape.outer[0], 1)
     waits = 0.5 * edge / nest.extents[first] + uneven_share(nest.extents[first], edge, target.cores)
     cycles = nest.density * nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes)

@@ -20,17 +20,10 @@ from polysched.tiling.footprints.strides import Stride
 
 MOST_ROWS = 14
 MOST_VECTORS = 4
-CUT_BLOCK = 0.5      # what it costs beside its own work to compute the last block on a copy, in blocks
-PARTIAL_BLOCK = 6    # how much slower than a full block the rest runs, per element, where no copy will do
 UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
 UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
 MOST_FOLDED = 4      # multiply-adds that share a vector and may each read it from memory (gcc 12 tuned for Zen); whole
                      # blocks of so few rows are counted so, those of the rows that are left read it once
-STEP_CYCLES = 1.5    # what a step of the loop of the sum costs beside full pipes: its counter, its addresses,
-UNHIDDEN_LOADS = 0.3  # and the share of its loads that the pipes wait for
-BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
-TRANSPOSED_CYCLES = 1.5   # what it costs to bring a sum into lanes and back, where rows lie in a row of memory
-SPREAD_CYCLES = 1.5       # and to pack an element whose neighbours in lanes lie apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +111,7 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
             even = count(packs_columns=transposed, straight=nest.is_straight(rows, columns))
             cycles = even if transposed else count(straight=nest.is_box)
             if cycles is not None and even is not None:
-                cycles += lanes * _around_the_sum(nest, operands, columns, inner) if transposed else 0.0
+                cycles += lanes * _around_the_sum(nest, operands, columns, inner, target) if transposed else 0.0
                 shapes.append(RegisterShape(statement=statement, rows=rows, columns=columns, row_count=row_count,
                                             column_count=vectors * lanes, inner=inner, outer=outer, cycles=cycles,
                                             transposed=transposed, even_cycles=even))
@@ -165,7 +158,7 @@ def _block_cycles(sums: int, rows: int, loads: int, *, target: Target) -> float:
     """Cycles of one step of the sum in a block of so many rows, each of so many vectors of sums."""
     ports = target.ports
     return (max(rows * sums / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
-            + STEP_CYCLES + UNHIDDEN_LOADS * loads / ports.loads_per_cycle)
+            + target.costs.step_cycles + target.costs.unhidden_loads_share * loads / ports.loads_per_cycle)
 
 
 def row_loss(vectors: int, target: Target) -> float:
@@ -186,10 +179,12 @@ def _is_column(reference: Reference, rows: int, columns: int) -> bool:
             and moved[0][columns] == 1 and not any(c for loop, c in enumerate(moved[0]) if loop != columns))
 
 
-def _around_the_sum(nest: Nest, operands: list[Reference], columns: int, inner: tuple[int, ...]) -> float:
+def _around_the_sum(nest: Nest, operands: list[Reference], columns: int, inner: tuple[int, ...],
+                    target: Target) -> float:
     """Cycles per instance for transposing the sums, and for packing what lies apart in lanes."""
-    cycles = TRANSPOSED_CYCLES / max(1.0, nest.density * prod(nest.extents[loop] for loop in inner))
-    return cycles + sum(SPREAD_CYCLES / prod(n for loop, n in enumerate(nest.extents) if not r.moves_with(loop))
+    costs = target.costs
+    cycles = costs.transposed_cycles / max(1.0, nest.density * prod(nest.extents[loop] for loop in inner))
+    return cycles + sum(costs.spread_cycles / prod(n for loop, n in enumerate(nest.extents) if not r.moves_with(loop))
                         for r in operands if r.stride(columns) is Stride.OTHER)
 
 
@@ -228,12 +223,13 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
             rest = step(extent % edge, loads(extent % edge, 1)) / whole_step if extent % edge else 0.0
             waste *= (extent // edge + rest) * edge / extent
         elif packed:
-            waste *= (-(-extent // whole) * whole + (CUT_BLOCK * edge if extent % edge else 0)) / extent
+            copied = target.costs.cut_block_share * edge if extent % edge else 0
+            waste *= (-(-extent // whole) * whole + copied) / extent
         else:
-            waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
+            waste *= 1 + target.costs.partial_block_slowdown * (extent % edge) / extent
     if row_count & (row_count - 1):
         waste *= UNEVEN_ROWS if straight else UNEVEN_ROWS_BY_A_DIAGONAL
-    return waste * (whole_step / operations + BYTES_WEIGHT * loaded / (operations * lanes))
+    return waste * (whole_step / operations + target.costs.byte_cycles * loaded / (operations * lanes))
 
 
 def _loads(operands: list[Reference], rows: int, columns: int, vectors: int, apart: int, row_count: int,

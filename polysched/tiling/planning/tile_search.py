@@ -25,8 +25,6 @@ from polysched.tiling.footprints.traffic import coupled, transfers
 from polysched.tiling.planning.register_shape import panel_operands
 from polysched.tiling.planning.tile_problem import LARGEST_NUMBER, TileProblem, candidate_edges
 
-UNHIDDEN = 0.25         # share of the time to fetch a shared panel, which lies in one piece, that threads wait for
-PACKING_TRANSFERS = 3   # lines that move for a line that is packed: it is read, its place is fetched and written
 SEARCH_SECONDS = 2.0    # of CP-SAT's own count of work, so a busy machine finds the same tiles
 
 
@@ -220,8 +218,8 @@ class _Builder:
         if not shared and not self.comes_in_rows(reference):
             return moved
         whole = [_Quantity(extent, extent) for extent in self.problem.nest.extents]
-        once = (PACKING_TRANSFERS if shared else 1) * self.footprint(reference, whole).most
-        parts = round(1 / UNHIDDEN)
+        once = (self.problem.costs.packing_transfers if shared else 1) * self.footprint(reference, whole).most
+        parts = round(1 / self.problem.costs.unhidden_share)
         rest = self.equal_to(moved.most // parts, lambda value: self.model.add_division_equality(
             value, moved.value, parts))
         return _Quantity(once + rest.value, once + rest.most)
