@@ -12,6 +12,8 @@ from polysched.cli.shown.progress import progress
 if TYPE_CHECKING:
     from polysched.measure.timing.machine import Machine
     from polysched.measure.timing.peak import Peaks
+    from polysched.target import Compiler
+    from polysched.target.calibrated import Calibrated
 
 NAME = "machine"
 HELP = "Describe this machine and measure its peak: operations by element type, bandwidth by cache level."
@@ -19,9 +21,13 @@ EPILOG = """\
 examples:
   polysched machine
   polysched machine --again --json
+  polysched machine --calibrate costs.json
+  polysched c2c gemm.c --machine costs.json -o gemm_opt.c
 
 the figures are measured once per machine and compiler and kept in the user's cache folder; results quote
-percentages of them. While other programs use the cores it is refused (exit code 3): the figures would be too low"""
+percentages of them. --calibrate measures what the models assume instead: the start of a team of threads, a barrier,
+the start of a row, an allocation, a line out of each cache; --machine FILE of other commands applies it. While other
+programs use the cores both are refused (exit code 3): the figures would be wrong"""
 
 GIGA = 1e9
 
@@ -31,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--again", action="store_true", help="measure although there are figures already")
     parser.add_argument("--busy", action="store_true",
                         help="measure although other programs use the cores; the figures are not kept")
+    parser.add_argument("--calibrate", metavar="FILE",
+                        help="measure the costs that the models assume, and write them for --machine ('-': stdout)")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: the first that is found)")
 
@@ -41,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.measure.timing.peak import peaks
     from polysched.target import find_compiler
     compiler = find_compiler(arguments.cc)
+    if arguments.calibrate is not None:
+        return _calibrate(arguments, compiler)
     machine, conditions = describe_machine(), describe_conditions()
     with progress(quiet=bool(arguments.quiet)) as shown:
         found = peaks(compiler, again=arguments.again or arguments.busy, even_if_busy=arguments.busy,
@@ -53,6 +63,36 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.busy:
         print("measured although other programs may use the cores: the figures are not kept")
     return 0
+
+
+def _calibrate(arguments: argparse.Namespace, compiler: Compiler) -> int:
+    """Measure costs and write them as a whole; an interrupt leaves the file as it was."""
+    from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
+    from polysched.measure.timing.calibration import calibrate
+    with prepared(arguments.calibrate) as output, progress(quiet=bool(arguments.quiet)) as shown:
+        found = calibrate(compiler, even_if_busy=arguments.busy, on_report=shown.report)
+        if output is not None:
+            output.write_json(found.as_json())
+    if arguments.json and arguments.calibrate != STANDARD_OUTPUT:
+        print(json.dumps(found.as_json(), indent=2))
+    elif arguments.calibrate != STANDARD_OUTPUT:
+        _print_costs(found)
+    return 0
+
+
+def _print_costs(found: Calibrated) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from polysched.cli.shown.tables import console
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("cost", "measured", "least", "most", "shipped", "unit"):
+        table.add_column(heading, justify="left" if heading in ("cost", "unit") else "right")
+    for f in found.figures:
+        table.add_row(f.name, *(f"{value:.3g}" for value in (f.value, f.least, f.most, f.shipped)), f.unit)
+    console().print(table)
+    if found.disturbed:
+        print("measured although other programs may use the cores: the file says so")
 
 
 def _print(machine: Machine, found: Peaks) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from polysched.pipeline.options import PipelineOptions
     from polysched.scheduling import Strategy
     from polysched.scop.scop import Scop
+    from polysched.target.calibrated import Calibrated
     from polysched.tensorize.decision import TensorizeOptions
     from polysched.tensorize.matching.facts import Numerics
 
@@ -111,6 +112,9 @@ def add_tiling(group: argparse._ActionsContainer) -> None:
     group.add_argument("--split-tiles", action=argparse.BooleanOptionalAction, default=None,
                        help="tiles of stencils over time as trapezoids of a piece of space per thread, with the gaps "
                             "between them, instead of wavefronts (default: by the model, where it chooses the tiles)")
+    group.add_argument("--machine", metavar="FILE",
+                       help="costs of the machine as `polysched machine --calibrate` measured them (default: shipped "
+                            "values)")
     group.add_argument("--vector-bits", type=int, choices=(0, 128, 256, 512), default=None,
                        help="width of the vectors in the emitted code; 0 leaves them to the C compiler "
                             "(default: this machine's)")
@@ -171,6 +175,12 @@ def read_strategy(name: str | None) -> Strategy | None:
     except UsageError as error:
         raise UsageError(error.problem, where=f"{name}, {error.where}" if error.where else name, witness=error.witness,
                          hint=error.hint) from None
+
+
+def read_machine(name: str | None) -> Calibrated | None:
+    """The costs of a file; None where none is named."""
+    from polysched.target.calibrated import read_calibrated
+    return None if name is None else read_calibrated(Path(name))
 
 
 def tile_sizes(text: str) -> int | tuple[int, ...] | Literal["auto", "off"]:
@@ -306,7 +316,8 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
                    tile_order=arguments.tile_order, point_order=arguments.point_order,
                    outer_orders=tuple(arguments.outer_order), register_block=arguments.register_block,
                    packed=arguments.pack, parallel=arguments.parallel, parallel_degrees=arguments.parallel_degrees,
-                   split_tiles=arguments.split_tiles, collapse=arguments.collapse, vector_bits=arguments.vector_bits)
+                   split_tiles=arguments.split_tiles, collapse=arguments.collapse, vector_bits=arguments.vector_bits,
+                   machine=read_machine(arguments.machine))
 
 
 def scheduling_options(arguments: argparse.Namespace) -> PipelineOptions:

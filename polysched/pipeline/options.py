@@ -10,6 +10,7 @@ from polysched.errors import UsageError
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
 from polysched.scop.scop import Scop
 from polysched.target import Target, host
+from polysched.target.calibrated import Calibrated
 from polysched.tensorize.decision import BY_DEFAULT, DEFAULT, TensorizeOptions, may_gain
 from polysched.tiling import TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
@@ -44,6 +45,7 @@ class PipelineOptions:
     split_tiles : tiles of stencils over time as trapezoids and the gaps between them, as `TilingOptions.split` has it.
     vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
         None takes this machine's.
+    machine : costs that were measured on the machine that code is made for; None for the shipped ones.
     math : functions of math.h in vector loops: `vector` for own code within 4 units in the last place, `libm` for calls
         of the C library, whose loops then stay scalar.
     collapse : make one loop of two that walk whole rows which end within a vector, where neither the tiles nor a
@@ -83,6 +85,7 @@ class PipelineOptions:
     split_tiles: bool | None = None
     assumed: tuple[tuple[str, int], ...] = ()
     vector_bits: int | None = None
+    machine: Calibrated | None = None
     math: Literal["vector", "libm"] = "vector"
     collapse: bool = True
     expand: bool = True
@@ -159,8 +162,9 @@ class PipelineOptions:
                            verify_passes=self.verify_passes)
 
     def target(self) -> Target:
-        """The machine that code is made for: this one, with the vectors that were asked for."""
-        return host() if self.vector_bits is None else host().with_vectors(self.vector_bits)
+        """The machine that code is made for: this one, with the costs and the vectors that were asked for."""
+        target = host() if self.machine is None else self.machine.of_target(host())
+        return target if self.vector_bits is None else target.with_vectors(self.vector_bits)
 
     def chosen(self) -> dict[str, object]:
         """What shapes the result, for the record."""
@@ -170,6 +174,7 @@ class PipelineOptions:
                 "tile": list(self.tile) if isinstance(self.tile, tuple) else self.tile,
                 "parallel": self.parallel, **self._by_hand(),
                 **({"assumed": dict(self.assumed)} if self.assumed else {}),
+                **({"machine": self.machine.as_json()} if self.machine is not None else {}),
                 "intrinsic": None if self.tensorize is None else self.tensorize.intrinsic,
                 "collapse": self.collapse, "expand": self.expand, "reassociate": self.reassociate, "math": self.math,
                 "vector_bits": self.target().vector_bits}

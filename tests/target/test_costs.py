@@ -10,7 +10,8 @@ from polysched.target.constant import constant, constants
 
 def test_every_cost_says_its_unit_and_source() -> None:
     for found in constants(Costs()):
-        assert found.unit and found.source, found.name
+        assert found.unit, found.name
+        assert found.source, found.name
         assert found.value > 0, found.name
 
 
@@ -24,7 +25,7 @@ def test_a_plain_field_is_refused_in_a_record() -> None:
     class Record:
         plain: int = 1
 
-    with pytest.raises(ValueError, match="Record.plain has no unit"):
+    with pytest.raises(ValueError, match=r"Record\.plain has no unit"):
         list(constants(Record()))
 
 

@@ -74,6 +74,12 @@ def peak_program(vector_bits: int, features: frozenset[str]) -> tuple[str, dict[
     return "\n".join(parts), operations
 
 
+def stream_program(vector_bits: int) -> str:
+    """The C text of `stream` alone, which reads memory."""
+    bits = max(vector_bits, 128)
+    return HEADER.format(bytes=bits // 8) + _stream(bits)
+
+
 HEADER = """\
 #define EXPORTED __attribute__((visibility("default")))
 static volatile double sink;
