@@ -33,12 +33,13 @@ from polysched.emit_c.nests.summed_rows import SummedRows, sum_rows
 from polysched.emit_c.nests.thread_reductions import ThreadReductions, reduce_on_threads
 from polysched.emit_c.nests.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.pass_context import PassContext
-from polysched.emit_c.register_tiles.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
+from polysched.emit_c.register_tiles.packing import TileBlock, panels_for
 from polysched.emit_c.register_tiles.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.register_tiles.shared_panels import Sharing, share_panels
 from polysched.emit_c.register_tiles.turned_rows import TurnedRows, turn_rows
 from polysched.errors import BrokenLoopsError
 from polysched.scheduling.marks import Copy
+from polysched.tiling.planning.plan import LARGEST_PANEL_BYTES
 from polysched.tiling.rewriting.copies import LARGEST_COPY_BYTES
 
 

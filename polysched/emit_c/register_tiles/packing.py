@@ -31,9 +31,9 @@ from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
 from polysched.target.target import LINE_BYTES
+from polysched.tiling.planning.plan import LARGEST_PANEL_BYTES
 from polysched.tiling.rewriting.copies import FEWEST_REUSES
 
-LARGEST_PANEL_BYTES = 1 << 21
 ROW_GRID_BYTES = 1024   # rows that far apart, or a multiple of it, share a quarter of the sets of a first cache
 _POINT = LoopMark(role=Role.POINT)
 _EMPTY = Block(())
