@@ -8,6 +8,7 @@ from math import prod
 
 from polysched.emit_c.bodies.operations import only_copies
 from polysched.emit_c.c_source import EmitOptions
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import Comparison, Linear, variable, variables
 from polysched.emit_c.loop_ir.loops import (
@@ -54,10 +55,8 @@ from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
 
-LEAST_ROWS_IN_LANES = 8
-"""Rows side by side: as many sums as hide the time that an addition takes."""
-STRIDED_VECTORS = 2
-"""Sums of strided rows side by side, each a vector; more of them would leave more rows to the plain loop behind."""
+LEAST_ROWS_IN_LANES = LIMITS.least_rows_in_lanes
+STRIDED_VECTORS = LIMITS.strided_vectors
 
 
 @dataclass(frozen=True)

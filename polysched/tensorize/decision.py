@@ -23,6 +23,7 @@ from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.functions.units import is_unit
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
@@ -44,9 +45,9 @@ from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, su
 AUTO = "auto"
 DEFAULT = "default"
 NONE = "none"
-MEASURED_MATCHES = 3
-HALF_IDLE = 0.5   # of the instruction's work
-NARROW_BITS = 16     # of what instructions for integers read
+MEASURED_MATCHES = LIMITS.measured_matches
+HALF_IDLE = LIMITS.half_idle_share
+NARROW_BITS = LIMITS.narrow_bits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,7 @@ from polysched.scop.budget import ANY_NUMBER, in_words, with_budget
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.cost import order_cost
 from polysched.tiling.footprints.nest import assumed_parameters
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.outcome import what_was_done, with_choices
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel
@@ -60,12 +61,10 @@ NO_PIECES = ("tiles were not split: that takes two threads, and dependences that
              "time allow; a space of known size has to be several times as wide as what a row of tiles moves on by, "
              f"and one whose size is a parameter is cut for up to {MOST_PIECES} threads")
 
-THREAD_STRIP = 256
-"""Iterations of a strip: some pages of a row, and few enough for many strips."""
+THREAD_STRIP = LIMITS.thread_strip
 
 
-TILING_SECONDS = 10.0
-"""Processor seconds that tiling one schedule may take; the kernels of the tests take less than a fifth of it."""
+TILING_SECONDS = LIMITS.tiling_seconds
 
 
 def tile(schedule: Schedule, options: TilingOptions | None = None, *, alone: bool = True) -> TiledSchedule:
@@ -158,14 +157,12 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
             tree=to_isl(one_at_a_time(LoopTree(domain=tree.domain, root=root), pieces)), pieces=pieces))
 
 
-COPY_OPERATIONS = 3_000_000
-"""Of isl, to find the places for copies of operands; the kernels of the tests take less than a tenth of it."""
+COPY_OPERATIONS = LIMITS.copy_operations
 
 NO_COPIES = f"operands are not copied: finding the places for it took more than {in_words(COPY_OPERATIONS)}"
 
 
-MOST_ORDERS = 128
-"""Orders of loops that are tried for one schedule; the kernels of the tests need less than half of it."""
+MOST_ORDERS = LIMITS.most_orders
 
 
 @dataclass(kw_only=True)

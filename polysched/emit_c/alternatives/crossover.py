@@ -19,6 +19,7 @@ import islpy as isl
 
 from polysched.emit_c.blocks_with_code import statements_in_blocks
 from polysched.emit_c.c_source import CSource
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
 from polysched.emit_c.scalar_code.size_text import size_text
@@ -37,14 +38,10 @@ from polysched.tiling.planning.predict import predict
 from polysched.tiling.tree.distribute import sets_of
 from polysched.tiling.tree.loops import loops_below
 
-GAIN = 0.5
-"""Of the time as written that is saved in the end, to be conservative."""
-FEWEST_STEPS = 8
-"""Addends of a sum in a register block: reading and writing it takes as long as a few of them."""
-SMALL = 64
-"""The size of all parameters for which the statements are timed as written."""
-MODEL_OPERATIONS = 2_000_000
-"""Of isl, for that."""
+GAIN = LIMITS.gain_share
+FEWEST_STEPS = LIMITS.fewest_steps
+SMALL = LIMITS.small_size
+MODEL_OPERATIONS = LIMITS.model_operations
 INSTRUCTIONS = frozenset(name + suffix for suffix in ("", "f") for name in (
     "abs", "labs", "fabs", "sqrt", "fmin", "fmax", "copysign", "ceil", "floor", "trunc", "rint", "nearbyint"))
 """Functions that compilers make an instruction or two of."""

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from polysched.emit_c.bodies.operations import operations
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, variable
 from polysched.emit_c.loop_ir.loops import (
@@ -39,11 +40,11 @@ from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
 from polysched.scop.scop import Array, Scop
 
-LEAST_ARRAY_BYTES = 1 << 20    # smaller arrays may lie in the second cache
-LEAST_ROW_BYTES = 1 << 8
-MOST_ROW_BYTES = 3 << 13       # half of a first cache
-MOST_ROWS = 4
-LONG_OPERATIONS = 16           # about what a function of math.h or a division takes on vectors
+LEAST_ARRAY_BYTES = LIMITS.least_fetched_array_bytes
+LEAST_ROW_BYTES = LIMITS.least_fetched_row_bytes
+MOST_ROW_BYTES = LIMITS.most_fetched_row_bytes
+MOST_ROWS = LIMITS.most_fetched_rows
+LONG_OPERATIONS = LIMITS.long_operations
 
 
 _Forms = tuple[Linear, ...] | None

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import (
@@ -46,7 +47,7 @@ from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Scop
 
-ROWS = 2
+ROWS = LIMITS.neighbour_rows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,7 +66,8 @@ class _Splitting:
         if pivot is None or not _some_part_repeats(loop, pivot, facts):
             return ()
         innermost = is_innermost(loop)
-        mark = replace(loop.mark, parallel=not innermost, simd=innermost, least_work=1 if innermost else SHORTEST_PARALLEL_LOOP)
+        mark = replace(loop.mark, parallel=not innermost, simd=innermost,
+                       least_work=1 if innermost else SHORTEST_PARALLEL_LOOP)
         lower, upper = loop.lower, loop.upper
         starts = all(facts.imply(Comparison("<=", low, pivot)) for low in arms_of(lower, "max"))
         ends = all(facts.imply(Comparison("<", pivot, high)) for high in arms_of(upper, "min"))

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import Linear, constant, variable
@@ -189,7 +190,7 @@ def _with_temporaries(loop: For, made: tuple[Temporary, ...]) -> For:
     return inner
 
 
-WORK_PER_ELEMENT = 16
+WORK_PER_ELEMENT = LIMITS.work_per_element
 
 
 def is_worth_parts(loop: For, arrays: Sequence[Array]) -> bool | None:

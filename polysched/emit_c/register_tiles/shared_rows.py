@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import variables
 from polysched.emit_c.loop_ir.loops import RegisterTile
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
 from polysched.target.target import CorePorts
 
-LOOP_INSTRUCTIONS = 5    # of a step of a sum in a loop: counters, addresses, what fetches ahead
+LOOP_INSTRUCTIONS = LIMITS.loop_instructions
 PORTS = CorePorts()
-MOST_SUMS_BESIDE_ROWS = 5 / 8   # of the registers, for sums beside elements that the next iteration reads again
+MOST_SUMS_BESIDE_ROWS = LIMITS.most_sums_beside_rows_share
 
 
 @dataclass(frozen=True, kw_only=True)

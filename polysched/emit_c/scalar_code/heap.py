@@ -8,6 +8,7 @@ from math import prod
 
 import islpy as isl
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import Temporary
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.size_text import size_text
@@ -16,8 +17,7 @@ from polysched.scop.scop import Array, Scop, Storage
 from polysched.target.target import LINE_BYTES
 
 ALIGNMENT_BYTES = LINE_BYTES
-STACK_BYTES = 16384
-"""Region-local arrays up to this size stay on the stack; larger ones and those of unknown size are allocated."""
+STACK_BYTES = LIMITS.stack_bytes
 PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
 
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from polysched.emit_c.bodies.operations import operations
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import distance
 from polysched.emit_c.loop_ir.index import Linear, substitute, variable
 from polysched.emit_c.loop_ir.loops import RegisterTile
@@ -40,8 +41,8 @@ from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import vector_at
 from polysched.scop.scop import Scop
 
-MOST_CARRIED = 16              # registers that go from vector to vector
-OPERATIONS_PER_LOAD = 2        # on vectors as wide as a line, in the time that a load of one line takes (Zen 4)
+MOST_CARRIED = LIMITS.most_carried
+OPERATIONS_PER_LOAD = LIMITS.operations_per_load
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from polysched.emit_c.bodies.wrapping_sums import accumulator, can_overflow, unsigned
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import PartialElement, ThreadPart, ThreadReduction
 from polysched.emit_c.nests.thread_reductions import WORK_PER_ELEMENT, is_worth_parts
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary
@@ -20,8 +21,7 @@ from polysched.scop.scop import Scop
 from polysched.target.target import LINE_BYTES
 from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
-PARTS_OF_A_THREAD = 8
-"""Parts for each thread where iterations do not all do the same, so that every thread gets short and long ones."""
+PARTS_OF_A_THREAD = LIMITS.parts_of_a_thread
 PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
 
 

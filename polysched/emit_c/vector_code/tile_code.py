@@ -20,6 +20,7 @@ from math import prod
 
 from polysched.emit_c.bodies.operations import waits_for_divider
 from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, depends_on
 from polysched.emit_c.loop_ir.index import Comparison
 from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
@@ -64,8 +65,8 @@ from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
 from polysched.tiling.planning.register_shape import MOST_FOLDED
 
-MOST_UNROLLED = 8    # iterations of a loop of a sum,
-MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
+MOST_UNROLLED = LIMITS.most_unrolled_sums
+MOST_POINTS = LIMITS.most_unrolled_points
 
 
 @dataclass(frozen=True, kw_only=True)

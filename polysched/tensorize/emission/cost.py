@@ -10,11 +10,12 @@ from polysched.tensorize.emission.copy_c import is_turned
 from polysched.tensorize.emission.correction import correction_cycles
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES
 
-TURNED_ELEMENT_CYCLES = 1.0  # one of neighbours in the array that are none in the buffer
-TABLE_ELEMENT_CYCLES = 4.0   # an element whose address comes out of a table
-ADDED_ELEMENT_CYCLES = 1.0   # a partial sum that is added to its neighbours at the end
+TURNED_ELEMENT_CYCLES = LIMITS.turned_element_cycles
+TABLE_ELEMENT_CYCLES = LIMITS.table_element_cycles
+ADDED_ELEMENT_CYCLES = LIMITS.added_element_cycles
 
 
 def plan_cycles(plan: Plan, target: Target) -> float:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from polysched.scop.body import Load
 from polysched.target import Target
 from polysched.tensorize.emission.nest import NestLoop, content_of, group_step, uses
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
@@ -22,7 +23,7 @@ from polysched.tiling.planning.register_shape import RegisterShape
 from polysched.tiling.planning.tile_problem import TileProblem
 from polysched.tiling.planning.tile_search import TileChoice, choose_tile
 
-MOST_LOOPS = 6   # orders of more are too many to try
+MOST_LOOPS = LIMITS.most_order_loops
 
 
 def searched_tiles(match: Match, loops: Sequence[NestLoop], target: Target, *,

@@ -13,6 +13,7 @@ from dataclasses import replace
 from polysched.scop.body import Expr, Literal, Load, walk
 from polysched.scop.dtypes import INT32, DType
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment, Candidate, is_of
 from polysched.tensorize.matching.candidates import candidate_operands, pools
 from polysched.tensorize.matching.facts import Numerics
@@ -26,8 +27,8 @@ from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.fused_calls import Fusion, without_fusion
 from polysched.tensorize.software.zero_points import factored, without_zero_points
 
-MOST_HINDERED = 24   # assignments that fail their proof, after which no more are tried
-MOST_ALIKE = 8       # assignments that are proved: of a maximum of four there are 24, all of them alike
+MOST_HINDERED = LIMITS.most_hindered
+MOST_ALIKE = LIMITS.most_alike
 
 
 def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:

@@ -16,12 +16,13 @@ from polysched.scop.dtypes import DType
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.proofs.body_proofs import references
 
-SAMPLES = 48          # points, every one a number per load
-LARGEST = 12          # of these numbers
-MOST_VALUES = 1 << 23   # combinations times points: an array of so many numbers per node of the update
-MOST_TRIED = 256      # combinations that go on to a proof, where nothing can be evaluated here
+SAMPLES = LIMITS.function_samples
+LARGEST = LIMITS.largest_sample
+MOST_VALUES = LIMITS.most_function_values
+MOST_TRIED = LIMITS.most_tried
 
 
 def functions(intrinsic: Intrinsic, update: Expr, target: str, pool: Sequence[Expr]) -> Iterator[tuple[Expr, ...]]:

@@ -17,13 +17,14 @@ from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, 
 from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target
 from polysched.tiling.footprints.strides import Stride, advance, kind_of, movements
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import sets_of, statement_names
 from polysched.tiling.tree.loops import has_loops
 from polysched.tiling.tree.position import Position, branch, inside, is_independent
 
-DEPTH_WEIGHT = 16.0     # a statement one loop deeper runs that much more often
-GUARD = 0.5             # a statement with one iteration in a loop of others puts a condition around it
-LOOP_OVERHEAD = 0.01    # per innermost loop, so that a nest is not distributed without gain
+DEPTH_WEIGHT = LIMITS.depth_weight
+GUARD = LIMITS.guard_cost
+LOOP_OVERHEAD = LIMITS.loop_overhead
 
 
 def order_cost(scop: Scop, position: Position, node: Node, target: Target) -> float:

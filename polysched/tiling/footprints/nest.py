@@ -18,13 +18,13 @@ from polysched.scop.scop import Scop
 from polysched.tiling.footprints.box_shares import COUNTING_OPERATIONS, Instances
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.footprints.references import Reference, extent_of, nest_references
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import sets_of, statement_names
 from polysched.tiling.tree.position import Position, branch, inside, is_independent
 from polysched.tiling.tree.rows_in_step import row_lag
 
-SMALL_SIZE = 16                 # sizes at which instances are counted to see a triangle's share of its box
-BOX = 0.9                       # of its bounding box that a nest fills to count as one
-"""What a symbolic size is taken for when nobody says better."""
+SMALL_SIZE = LIMITS.small_size
+BOX = LIMITS.box_share
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.balance import first_share, uneven_share
 from polysched.tiling.footprints.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.footprints.traffic import traffic_bytes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, plan_structure
 from polysched.tiling.planning.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
@@ -39,11 +40,11 @@ from polysched.tiling.tree.distribute import statement_names
 from polysched.tiling.tree.loops import has_loops, loops_below
 from polysched.tiling.tree.position import Position, branch, inside, is_independent, top
 
-WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
-LARGEST_PANEL_BYTES = 1 << 21
-FEWEST_PANEL_READS = 4   # of a panel, or it is not packed
-MOST_UNEVEN = 0.01   # of all work, of which packing costs more than a hundredth
-LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
+WAVEFRONT_EDGE = LIMITS.wavefront_edge
+LARGEST_PANEL_BYTES = LIMITS.largest_panel_bytes
+FEWEST_PANEL_READS = LIMITS.fewest_panel_reads
+MOST_UNEVEN = LIMITS.most_uneven_share
+LEAST_GAIN = LIMITS.least_gain_share
 
 
 def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],

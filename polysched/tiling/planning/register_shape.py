@@ -17,13 +17,13 @@ from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
+from polysched.tiling.limits import LIMITS
 
-MOST_ROWS = 14
-MOST_VECTORS = 4
-UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
-UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
-MOST_FOLDED = 4      # multiply-adds that share a vector and may each read it from memory (gcc 12 tuned for Zen); whole
-                     # blocks of so few rows are counted so, those of the rows that are left read it once
+MOST_ROWS = LIMITS.most_block_rows
+MOST_VECTORS = LIMITS.most_block_vectors
+UNEVEN_ROWS = LIMITS.uneven_rows_cost
+UNEVEN_ROWS_BY_A_DIAGONAL = LIMITS.uneven_rows_by_a_diagonal_cost
+MOST_FOLDED = LIMITS.most_folded_loads
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,7 @@ from polysched.target.costs import Costs
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.traffic import working_set_bytes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.band_plan import BandPlan, plan_structure
 from polysched.tiling.planning.cost_models import Projected
 from polysched.tiling.planning.tile_problem import TileProblem, candidate_edges, unskewed_extent, waiting_cycles
@@ -38,11 +39,9 @@ from polysched.tiling.planning.tile_search import TileChoice
 from polysched.tiling.shapes.diamond import Faces
 from polysched.tiling.shapes.split_tiles import gap_edge
 
-LONGEST_EDGE = 128
-"""Longer edges of loops around a row only help where rows are very short, and make the search long."""
+LONGEST_EDGE = LIMITS.longest_skewed_edge
 
-MOST_SHARES = 8
-"""Even shares of the time steps: more are shorter than the reuse over time needs, or a power of two is near them."""
+MOST_SHARES = LIMITS.most_time_shares
 
 SHORT_SHARES = (5, 6, 7, 10, 12, 14)
 """Of many time steps, where tiles of `MOST_SHARES` have no room for whole rows."""
@@ -50,11 +49,9 @@ SHORT_SHARES = (5, 6, 7, 10, 12, 14)
 MULTIPLES = (1, 2, 4, 8)
 """Edges of loops beside the rows, in how far a tile moves on from its first time step to its last."""
 
-MOST_ROWS = 1024
-"""Rows of tiles along which wavefronts are counted one by one."""
+MOST_ROWS = LIMITS.most_wavefront_rows
 
-FEW_STEPS = 64
-"""Iterations of a loop of unknown length that make the wavefronts: its tiles have to occupy threads then, too."""
+FEW_STEPS = LIMITS.few_steps
 
 def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None = None) -> TileChoice | None:
     """The edges with the least projected time on all threads; None when no tile fits the cache.

@@ -19,12 +19,13 @@ from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import coupled
 from polysched.tiling.footprints.twin_loops import twin_classes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.register_shape import RegisterShape
 from polysched.tiling.tree.rows_in_step import ROWS
 
-MOST_ROUNDS = 8          # tiles per thread for which even shares are tried
-FEWEST_BLOCKS = 8       # of rows in a tile, so that the panel of its columns is read that often
-FEWEST_LINES = 4        # in a row of a tile of the result, or two blocks: last steps keep the panel of its rows inside
+MOST_ROUNDS = LIMITS.most_rounds
+FEWEST_BLOCKS = LIMITS.fewest_blocks
+FEWEST_LINES = LIMITS.fewest_lines
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 LARGEST_NUMBER = 1 << 58
 

@@ -22,10 +22,11 @@ from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import coupled, transfers
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.register_shape import panel_operands
 from polysched.tiling.planning.tile_problem import LARGEST_NUMBER, TileProblem, candidate_edges
 
-SEARCH_SECONDS = 2.0    # of CP-SAT's own count of work, so a busy machine finds the same tiles
+SEARCH_SECONDS = LIMITS.search_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
