@@ -1,8 +1,8 @@
 """Costs: what a machine takes for what the models count, each with its unit, its source and what measures it.
 
 A `Target` holds one (`Target.costs`).  `polysched machine --calibrate FILE` measures those that a small program can
-measure; `--machine FILE` applies them.  The values here are those of a current x86-64 machine of a few cores, and stay the
-default.  Bytes per second of the caches, the clock and the ports stand in `Target` itself.
+measure; `--machine FILE` applies them.  The values here stay the default: those of a current x86-64 machine of a few
+cores.  Bytes per second of the caches, the clock and the ports stand in `Target` itself.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Costs:
 
     team_start_seconds: float = constant(
         5e-7, unit="s", experiment=CALIBRATE,
-        source="start of a team of threads that are awake, beside its two barriers; conditions of --safe with it hold in "
-               "293 of 306 cases (experiments/safe, Zen 4)")
+        source="start of a team of threads that are awake, beside its two barriers; with it --safe chooses well in 293 "
+               "of 306 cases (experiments/safe, Zen 4)")
     barrier_seconds: float = constant(
         2.5e-7, unit="s", experiment=CALIBRATE, source="a barrier, per doubling of the threads; from the same records")
     allocation_seconds: float = constant(
