@@ -9,7 +9,7 @@ from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
-from polysched.target.target import LINE_BYTES, host
+from polysched.target.target import LINE_BYTES, PORTS, CorePorts, host
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -34,6 +34,7 @@ class EmitOptions:
     last_cache_bytes : size of the last cache; arrays may be stored past it (`past_caches`). 0 where nothing is known.
     vector_registers : how many there are; None for as many as this machine has, or vectors of that width mean.
     line_bytes : of the first cache.
+    ports : what a core does per cycle.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
     verify_passes : check the invariants of the loop IR (`loop_ir.verifier`) behind every pass.
     """
@@ -49,6 +50,7 @@ class EmitOptions:
     last_cache_bytes: int = 0
     vector_registers: int | None = None
     line_bytes: int = LINE_BYTES
+    ports: CorePorts = PORTS
     max_operations: int = 4_000_000
     verify_passes: bool = False
 
@@ -66,7 +68,8 @@ def options_for(tiled: TiledSchedule) -> EmitOptions:
         return EmitOptions()
     target = tiled.options.target
     return EmitOptions(vector_bits=target.vector_bits, last_cache_bytes=target.caches[-1].size_bytes,
-                       vector_registers=target.vector_registers, line_bytes=target.line_bytes)
+                       vector_registers=target.vector_registers, line_bytes=target.line_bytes,
+                       ports=target.ports)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

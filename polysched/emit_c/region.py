@@ -323,7 +323,8 @@ class RegionPrinter:
 
         return TileCode(tile=tile, scop=bodies.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
                         facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits,
-                        vector_registers=self.options.registers, line_bytes=self.options.line_bytes, index=self.index,
+                        vector_registers=self.options.registers, line_bytes=self.options.line_bytes,
+                        ports=self.options.ports, index=self.index,
                         local_names=self.local_names, math=self.math)
 
     def _packed(self, node: Packed, place: Place) -> list[str]:

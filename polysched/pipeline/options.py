@@ -159,7 +159,7 @@ class PipelineOptions:
                            reassociate=self.reassociate, packing=True if self.packed is None else self.packed,
                            last_cache_bytes=target.caches[-1].size_bytes,
                            vector_registers=target.vector_registers, line_bytes=target.line_bytes,
-                           verify_passes=self.verify_passes)
+                           ports=target.ports, verify_passes=self.verify_passes)
 
     def target(self) -> Target:
         """The machine that code is made for: this one, with the costs and the vectors that were asked for."""

@@ -58,6 +58,10 @@ class CorePorts:
     window: int = constant(512, unit="instructions", source="reorder buffers: 352 in Ice Lake, 512 in Golden Cove")
 
 
+PORTS = CorePorts()
+"""Of the machines that nobody describes."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """A machine.
@@ -92,7 +96,7 @@ class Target:
         CacheLevel(level=3, size_bytes=8 * 1024 * 1024, ways=16),
     )
     frequency_hz: float = 2.5e9
-    ports: CorePorts = CorePorts()
+    ports: CorePorts = PORTS
     costs: Costs = SHIPPED
     peak_flop_per_second: Mapping[str, float] = field(default_factory=dict)
     bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict)

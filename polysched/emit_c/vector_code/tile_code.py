@@ -63,6 +63,7 @@ from polysched.emit_c.vector_math import VectorMath
 from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
+from polysched.target.target import CorePorts
 from polysched.tiling.planning.register_shape import MOST_FOLDED
 
 MOST_UNROLLED = LIMITS.most_unrolled_sums
@@ -85,6 +86,7 @@ class TileCode:
     vector_bits : width of a vector register; 0 for scalar code.
     vector_registers : how many there are.
     line_bytes : of the first cache.
+    ports : what a core does per cycle.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
@@ -101,6 +103,7 @@ class TileCode:
     vector_bits: int
     vector_registers: int
     line_bytes: int
+    ports: CorePorts
     index: IndexPrinter
     local_names: Mapping[str, str]
     math: VectorMath | None = None
@@ -418,7 +421,7 @@ class TileCode:
         reached = (self._reach(instance, access, Point(()), self.lanes) for instance in instances(self.tile.body)
                    for access in self.scop.statement(instance.statement).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
-                           registers=self.vector_registers)
+                           registers=self.vector_registers, ports=self.ports)
 
     @property
     def _rows(self) -> int:
