@@ -17,7 +17,6 @@ from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
-from polysched.tiling.footprints.traffic import coupled
 from polysched.tiling.footprints.twin_loops import twin_classes
 from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.register_shape import RegisterShape
@@ -173,7 +172,7 @@ def is_skewed(nest: Nest) -> bool:
     The bounds of such tiles tie the loops together.  isl's code generator needs edges that divide each other
     and the loops in their own order to find short bounds in reasonable time.
     """
-    return any(coupled(r) for r in nest.references)
+    return any(r.coupled for r in nest.references)
 
 
 def _orders(nest: Nest, parallel: tuple[int, ...], twins: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:

@@ -90,7 +90,7 @@ def test_tiles_beyond_the_cache_and_short_rows_cost_more():
 
 
 def test_rows_that_fit_stay_whole():
-    tiled = tile(schedule_of(100, 20), TilingOptions(target=SMALL))
+    tiled = tile(schedule_of(100, 20), TilingOptions(target=SMALL, split=False))
     (band,) = tiled.bands
     assert band.wavefront
     assert band.plan.edges[2] is None
