@@ -61,7 +61,7 @@ class Calibrated:
     def of_target(self, target: Target) -> Target:
         """The target with the measured costs instead of the shipped ones."""
         known = {c.name for c in constants(SHIPPED)}
-        measured = {figure.name: figure.value for figure in self.figures if figure.name in known}
+        measured: dict[str, Any] = {f.name: f.value for f in self.figures if f.name in known}
         return replace(target, costs=replace(target.costs, **measured),
                        bandwidth_bytes_per_second={**target.bandwidth_bytes_per_second, **dict(self.bandwidth)})
 

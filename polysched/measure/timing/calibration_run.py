@@ -6,6 +6,8 @@ import ctypes
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +41,11 @@ def measure_threads(library: ctypes.CDLL, threads: int, reporter: Reporter) -> N
         reporter.phase(f"measuring a {name}")
         kernel = getattr(library, f"calibrate_{name}")
         kernel.argtypes, kernel.restype = [ctypes.c_long, ctypes.c_int], None
-        reporter.report(measured=name, seconds=trials(lambda count, kernel=kernel: kernel(count, threads)))
+        reporter.report(measured=name, seconds=trials(partial(_with_threads, kernel, threads)))
+
+
+def _with_threads(kernel: Any, threads: int, repetitions: int) -> None:
+    kernel(repetitions, threads)
 
 
 def measure_rows(library: ctypes.CDLL, reporter: Reporter) -> None:
@@ -49,11 +55,14 @@ def measure_rows(library: ctypes.CDLL, reporter: Reporter) -> None:
     sums[...] = data[...] = np.linspace(0, 1, max(ROW_LENGTHS))
     kernel = library.calibrate_rows
     kernel.argtypes, kernel.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long, ctypes.c_long], None
-    short, long = (trials(lambda rows, length=length: kernel(sums.ctypes.data, data.ctypes.data, rows, length))
-                   for length in ROW_LENGTHS)
+    short, long = (trials(partial(_rows, kernel, sums.ctypes.data, data.ctypes.data, length)) for length in ROW_LENGTHS)
     least, most = ROW_LENGTHS
     starts = [a - (b - a) / (most - least) * least for a, b in zip(sorted(short), sorted(long), strict=True)]
     reporter.report(measured="row", seconds=starts)
+
+
+def _rows(kernel: Any, sums: int, data: int, length: int, rows: int) -> None:
+    kernel(sums, data, rows, length)
 
 
 def measure_streams(library: ctypes.CDLL, working_sets: list[tuple[int, int]], reporter: Reporter) -> None:
@@ -66,7 +75,7 @@ def measure_streams(library: ctypes.CDLL, working_sets: list[tuple[int, int]], r
         words = max(step, byte_count // 8 // step * step)
         array = allocate("float64", (words,)).values
         array[...] = np.linspace(0, 1, words)
-        seconds = trials(lambda count, array=array, words=words: library.stream(array.ctypes.data, words, count))
+        seconds = trials(partial(library.stream, array.ctypes.data, words))
         reporter.report(measured="byte", level=level, seconds=[s / (8 * words) for s in seconds])
 
 
