@@ -123,6 +123,11 @@ class Target:
         return replace(self, vector_bits=bits, vector_registers=max(self.vector_registers, _registers_of(bits)))
 
     @property
+    def multiply_adds_per_cycle(self) -> float:
+        """Of full vectors that a core issues."""
+        return self.ports.fma_pipes / self.costs.vector_slowdown
+
+    @property
     def team_seconds(self) -> float:
         """Start and end of a team of threads on all cores."""
         return self.costs.team_seconds(self.cores)
@@ -139,7 +144,7 @@ class Target:
         """Operations per second of one core: as measured, else a multiply and an add per lane and pipe."""
         if name is not None and name in self.peak_flop_per_second:
             return self.peak_flop_per_second[name]
-        return 2.0 * self.lanes(element_bits) * self.ports.fma_pipes * self.frequency_hz
+        return 2.0 * self.lanes(element_bits) * self.multiply_adds_per_cycle * self.frequency_hz
 
     @property
     def last_private(self) -> CacheLevel:

@@ -393,7 +393,7 @@ def ordinary_cycles(fragment: Fragment, target: Target) -> float:
     lanes = target.lanes(fragment.update.dtype.bits)
     operations = 1 if fragment.update.dtype.is_float else 2
     seconds = compulsory_seconds(touched_bytes(fragment), target)
-    computed = math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.ports.fma_pipes)
+    computed = math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.multiply_adds_per_cycle)
     return (computed + seconds * target.frequency_hz) * fragment.times
 
 

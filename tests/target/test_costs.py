@@ -42,6 +42,12 @@ def test_bandwidths_follow_from_costs_unless_measured() -> None:
     assert replace(target, bandwidth_bytes_per_second={0: 5.0}).bandwidth(0) == 5.0
 
 
+def test_slow_full_vectors_lower_the_peak() -> None:
+    target = Target(vector_bits=512, frequency_hz=1e9, costs=Costs(vector_slowdown=2.0))
+    assert target.multiply_adds_per_cycle == 1.0
+    assert target.peak_flops(32) == 32e9
+
+
 def test_wider_vectors_bring_their_registers() -> None:
     narrow = Target(vector_bits=256, vector_registers=16)
     assert narrow.with_vectors(512).vector_registers == 32

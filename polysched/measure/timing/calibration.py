@@ -20,6 +20,7 @@ from polysched.target.calibrated import Calibrated, Figure
 
 CHILD_MODULE = "polysched.measure.timing.calibration_run"
 LIMIT_SECONDS = 120
+LEAST_VECTOR_BITS = 128   # of the vectors in the program
 
 
 def calibrate(compiler: Compiler, *, even_if_busy: bool = False,
@@ -39,7 +40,7 @@ def calibrate(compiler: Compiler, *, even_if_busy: bool = False,
     target, threads = host(), available_cores()
     with workspace() as folder:
         binary = compile_shared(calibration_program(target.vector_bits), name="calibration", folder=folder,
-                                compiler=compiler, flags=DEFAULT_FLAGS, what="the calibration program")
+                                compiler=compiler, flags=(*DEFAULT_FLAGS, "-ffp-contract=fast"), what="the calibration program")
         request = {"library": str(binary.path), "threads": threads, "working_sets": working_sets(target)}
         ended = run_isolated(CHILD_MODULE, request, folder=folder, limits=Limits(seconds=LIMIT_SECONDS),
                              environment=thread_environment(threads, pin=False), on_report=on_report)
@@ -64,6 +65,9 @@ def calibrated(reports: Sequence[Mapping[str, Any]], target: Target, threads: in
     rows = [max(0.0, s) * target.frequency_hz for s in seconds["row"]]
     figures += [_figure("row_cycles", rows, "cycles", shipped.row_cycles),
                 _figure("allocation_seconds", seconds["allocation"], "s", shipped.allocation_seconds)]
+    if target.vector_bits >= LEAST_VECTOR_BITS:
+        slower = [s * target.frequency_hz * target.ports.fma_pipes for s in seconds["vector"]]
+        figures.append(_figure("vector_slowdown", slower, "1", shipped.vector_slowdown))
     bandwidth = []
     for report in (r for r in reports if "level" in r):
         level, per_byte = int(report["level"]), report["seconds"]

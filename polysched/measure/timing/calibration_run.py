@@ -13,6 +13,7 @@ import numpy as np
 
 from polysched.measure.processes.child_side import Reporter, start
 from polysched.measure.programs.inputs import allocate
+from polysched.measure.timing.peak_source import CHAINS
 
 TRIAL_SECONDS = 0.02
 TRIALS = 15
@@ -79,6 +80,13 @@ def measure_streams(library: ctypes.CDLL, working_sets: list[tuple[int, int]], r
         reporter.report(measured="byte", level=level, seconds=[s / (8 * words) for s in seconds])
 
 
+def measure_vectors(library: ctypes.CDLL, reporter: Reporter) -> None:
+    """A multiply-add on full vectors, of many that wait for nothing."""
+    reporter.phase("measuring multiply-adds")
+    library.peak_float32.argtypes, library.peak_float32.restype = [ctypes.c_long], None
+    reporter.report(measured="vector", seconds=[s / CHAINS for s in trials(library.peak_float32)])
+
+
 def measure_allocation(library: ctypes.CDLL, reporter: Reporter) -> None:
     """A block from the heap, its first page touched, and its return."""
     reporter.phase("measuring an allocation")
@@ -95,6 +103,7 @@ def main() -> None:
         measure_threads(library, request["threads"], reporter)
     measure_rows(library, reporter)
     measure_allocation(library, reporter)
+    measure_vectors(library, reporter)
     measure_streams(library, request["working_sets"], reporter)
     reporter.report(end="finished")
 

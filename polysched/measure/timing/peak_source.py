@@ -75,9 +75,9 @@ def peak_program(vector_bits: int, features: frozenset[str]) -> tuple[str, dict[
 
 
 def stream_program(vector_bits: int) -> str:
-    """The C text of `stream` alone, which reads memory."""
+    """The C text of `stream`, which reads memory, and of `peak_float32`, which multiplies and adds."""
     bits = max(vector_bits, 128)
-    return HEADER.format(bytes=bits // 8) + _stream(bits)
+    return HEADER.format(bytes=bits // 8) + _multiply_add("float32", "float", bits) + _stream(bits)
 
 
 HEADER = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from polysched.target import Target
+from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.emission.blocking import pressure, transfer_seconds
 from polysched.tensorize.emission.copy_c import is_turned
 from polysched.tensorize.emission.correction import correction_cycles
@@ -24,10 +25,18 @@ def plan_cycles(plan: Plan, target: Target) -> float:
     executions = math.prod(loop.blocks * loop.unroll for loop in plan.loops)
     _, loads, starved = pressure(match, plan.unrolled)
     vector = max(1.0, max(v.elements * v.dtype.bytes for v in match.intrinsic.inputs) * 8 / max(target.vector_bits, 64))
-    busy = max(match.intrinsic.cost.issue_cycles * starved, loads * vector / target.ports.loads_per_cycle)
+    busy = max(issue_cycles(match.intrinsic, target) * starved, loads * vector / target.ports.loads_per_cycle)
     copies = sum(copy_cycles(plan, p) for p in plan.places if p.packed)
     moved = transfer_seconds(match, plan.loops, target) * target.frequency_hz
     return executions * busy + copies + moved + correction_cycles(match) + match.intrinsic.cost.latency_cycles
+
+
+def issue_cycles(intrinsic: Intrinsic, target: Target) -> float:
+    """Cycles between two issues on a machine: what the description says, longer where full vectors take longer."""
+    vectors = all(o.mode is not LoadMode.TILE for o in intrinsic.operands)
+    widest = max(v.elements * v.dtype.bits for v in (*intrinsic.inputs, intrinsic.output))
+    full = vectors and 0 < target.vector_bits <= widest
+    return intrinsic.cost.issue_cycles * (target.costs.vector_slowdown if full else 1.0)
 
 
 def copy_cycles(plan: Plan, place: Place) -> float:

@@ -113,7 +113,7 @@ class Projected:
     def arithmetic_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
         """Arithmetic of all instances spread over the pipes, outside register blocks."""
         nest = plan.nest
-        return (_iterations(nest) * nest.instructions / self.target.ports.fma_pipes
+        return (_iterations(nest) * nest.instructions / self.target.multiply_adds_per_cycle
                 / self._lanes(nest, structure[-1].loop))
 
     def load_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:

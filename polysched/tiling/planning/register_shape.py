@@ -157,7 +157,7 @@ def _step_cycles(rows: int, vectors: int, target: Target) -> float:
 def _block_cycles(sums: int, rows: int, loads: int, *, target: Target) -> float:
     """Cycles of one step of the sum in a block of so many rows, each of so many vectors of sums."""
     ports = target.ports
-    return (max(rows * sums / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
+    return (max(rows * sums / target.multiply_adds_per_cycle, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
             + target.costs.step_cycles + target.costs.unhidden_loads_share * loads / ports.loads_per_cycle)
 
 

@@ -121,7 +121,7 @@ def _streams(nest: Nest, shape: RegisterShape | None, target: Target, *, both: b
     elements = shape.column_count + (shape.row_count if both else 0)
     arrival = elements * nest.element_bytes * target.frequency_hz / target.bandwidth(2)
     operations = shape.row_count * shape.column_count / target.lanes(8 * nest.element_bytes)
-    return arrival <= target.costs.hidden_share * operations / target.ports.fma_pipes
+    return arrival <= target.costs.hidden_share * operations / target.multiply_adds_per_cycle
 
 
 def row_cycles(nest: Nest, shape: RegisterShape | None, innermost: int, edge: int, target: Target) -> float:
