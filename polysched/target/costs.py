@@ -37,7 +37,7 @@ class Costs:
         source="start of an innermost loop: its bounds, its remainder; 10 to 15 measured for one loop alone (Zen 3)")
     vector_slowdown: float = constant(
         1.0, unit="1", experiment=CALIBRATE,
-        source="issue of a multiply-add on full vectors over what the ports say; 2 where pipes are half as wide (Zen 4)")
+        source="issue of multiply-adds on full vectors over what the ports say; 2 where pipes are half as wide")
     memory_bytes_per_cycle: float = constant(
         4.0, unit="bytes/cycle", experiment=CALIBRATE,
         source="one core out of memory, where `Target.bandwidth_bytes_per_second` is empty")

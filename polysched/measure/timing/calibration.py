@@ -40,7 +40,8 @@ def calibrate(compiler: Compiler, *, even_if_busy: bool = False,
     target, threads = host(), available_cores()
     with workspace() as folder:
         binary = compile_shared(calibration_program(target.vector_bits), name="calibration", folder=folder,
-                                compiler=compiler, flags=(*DEFAULT_FLAGS, "-ffp-contract=fast"), what="the calibration program")
+                                compiler=compiler,
+                                flags=(*DEFAULT_FLAGS, "-ffp-contract=fast"), what="the calibration program")
         request = {"library": str(binary.path), "threads": threads, "working_sets": working_sets(target)}
         ended = run_isolated(CHILD_MODULE, request, folder=folder, limits=Limits(seconds=LIMIT_SECONDS),
                              environment=thread_environment(threads, pin=False), on_report=on_report)
