@@ -13,6 +13,8 @@ from polysched.cli.commands import COMMANDS
 from polysched.pipeline.options import PipelineOptions
 from polysched.target import Target
 from polysched.target.calibrated import read_calibrated
+from polysched.target.targets import target_from_json, target_to_json
+from polysched.tiling import TilingOptions
 from tests.cli.command import polysched
 
 
@@ -79,7 +81,8 @@ def test_calibrated_costs_are_shown_beside_shipped_ones_and_applied(tmp_path: Pa
     assert ["row_cycles", "12.5", "11", "14", "20", "cycles"] in [line.split() for line in done.stdout.splitlines()]
     target = read_calibrated(file).of_target(Target())
     assert target.costs.row_cycles == 12.5
-    assert PipelineOptions(machine=read_calibrated(file)).target().costs.row_cycles == 12.5
+    assert PipelineOptions(tiling=TilingOptions(target=target)).target().costs.row_cycles == 12.5
+    assert target_from_json(target_to_json(target), where="") == target
     assert json.loads(calibrate("--calibrate", "-").stdout) == json.loads(file.read_text())
 
 
