@@ -103,6 +103,8 @@ class TilingLimits:
         1_000_000, unit="isl operations", source="to find the rows of temporaries that stay in a cache")
 
     # planning/tile_problem.py
+    most_idle_share: float = constant(
+        0.13, unit="1", source="share of the time that threads may wait for the one with most tiles")
     most_rounds: int = constant(8, unit="tiles", source="tiles per thread for which even shares are tried")
     fewest_blocks: int = constant(
         8, unit="blocks", source="of rows in a tile, so that the panel of its columns is read that often")
