@@ -31,7 +31,7 @@ from polysched.tiling.planning.register_shape import RegisterShape, panel_operan
 FEWEST_PANEL_READS = LIMITS.fewest_panel_reads
 """Blocks of rows that read a panel, or it is not packed.
 
-Blocks of half a line are no such blocks: with 8 x 8 floats of AVX2 a product of 16 rows takes 1.4 times as long without.
+Blocks of half a line are no such blocks: with 8 x 8 floats of AVX2 16 rows take 1.4 times as long without.
 """
 
 
