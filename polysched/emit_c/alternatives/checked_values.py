@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from polysched.emit_c.limits import LIMITS
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, statement_expressions, walk
 from polysched.scop.dtypes import Kind
 from polysched.scop.scop import Array, Scop, Statement
@@ -15,7 +16,7 @@ from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.zero_points import reduction_loops
 
 SIGNIFICANT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
-LARGEST_WHOLE = 8
+LARGEST_WHOLE = LIMITS.largest_whole
 EXACT_CALLS = frozenset({"fmaf", "fma", "fabs", "fabsf", "fmin", "fminf", "fmax", "fmaxf", "abs", "min", "max"})
 
 

@@ -12,6 +12,7 @@ from polysched.dependence import analyse
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.emission import emit
 from polysched.emit_c.function import CFunction, emit_function
+from polysched.emit_c.limits import LIMITS
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.original import original
 from polysched.scop.points import fix_parameters
@@ -19,7 +20,7 @@ from polysched.scop.scop import Array, Scop, Storage
 from polysched.tensorize.functions.polynomials import of_affine, polynomial_c
 from polysched.tiling.tiled_schedule import TiledSchedule
 
-MOST_BYTES = 1 << 30   # of all arrays of a check together
+MOST_BYTES = LIMITS.most_check_bytes
 
 
 PLAIN = EmitOptions(openmp=False, simd=False, vector_bits=0, math="libm", packing=False, comments=False)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polysched.emit_c.alternatives.checked_values import LARGEST_WHOLE
+from polysched.emit_c.limits import LIMITS
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Scop, Statement
 from polysched.tensorize.matching.facts import Numerics
@@ -17,12 +18,12 @@ from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.program import TensorizedProgram, part, tensorize
 from polysched.tensorize.software.fragment import statement_fragment
 
-MOST_WORK = 1 << 24          # iterations of one run of the original statement, some 20 ms
-BLOCKS_KEPT = 2.5            # executions along a dimension of a smaller program: two whole ones and a remainder
+MOST_WORK = LIMITS.most_check_work
+BLOCKS_KEPT = LIMITS.blocks_kept
 OUTER_KEPT = (13, 7, 5, 3)   # iterations of a loop around the instruction, the most that MOST_OF_FEWER allows
-MOST_OF_FEWER = 1 << 20      # iterations of the smaller program
+MOST_OF_FEWER = LIMITS.most_smaller_work
 TRIED_SIZES = ((128, 128, 128), (67, 131, 41), (37, 41, 43), (16, 17, 19))   # of code for all sizes
-SAMPLED = 3                  # neighbouring iterations of a loop of the result, at three places
+SAMPLED = LIMITS.sampled_iterations
 
 
 def sizes_to_try(program: TensorizedProgram, *, most_work: int) -> list[dict[str, int]]:
