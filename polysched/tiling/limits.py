@@ -56,7 +56,7 @@ class TilingLimits:
         100_000, unit="isl operations",
         source="of isl for one access; those of the tests' kernels take less than a tenth of it")
 
-    # planning/plan.py
+    # planning/plan.py, planning/read_in_place.py
     wavefront_edge: int = constant(
         16, unit="iterations", source="of bands around further loops: enough work per tile, enough tiles per wavefront")
     largest_panel_bytes: int = constant(1 << 21, unit="bytes", source="of a packed operand of one tile")
@@ -117,7 +117,6 @@ class TilingLimits:
         2.0, unit="s", source="of CP-SAT's own count of work, so a busy machine finds the same tiles")
 
     # rewriting/copies.py
-    fewest_reuses: int = constant(4, unit="reads", source="of a copy, where their number is known")
     largest_copy_bytes: int = constant(
         1 << 27, unit="bytes", source="of one, with its parts for all tiles where threads share it")
 

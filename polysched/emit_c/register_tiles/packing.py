@@ -33,7 +33,7 @@ from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary,
 from polysched.scop.scop import Access, Scop
 from polysched.target.target import LINE_BYTES
 from polysched.tiling.planning.plan import LARGEST_PANEL_BYTES
-from polysched.tiling.rewriting.copies import FEWEST_REUSES
+from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 
 ROW_GRID_BYTES = LIMITS.row_grid_bytes
 _POINT = LoopMark(role=Role.POINT)
@@ -112,7 +112,7 @@ def arrays_of(scop: Scop, statement: str, value: Expr) -> frozenset[str]:
 
 def _is_short(loop: For) -> bool:
     found = constant_extent(loop)
-    return found is not None and -(-found[1] // loop.step) < FEWEST_REUSES
+    return found is not None and -(-found[1] // loop.step) < FEWEST_PANEL_READS
 
 
 def constant_extent(loop: For) -> tuple[Linear, int] | None:

@@ -7,6 +7,9 @@ arithmetic on the row before (`TileProblem.streams`), a copy costs what it moves
 read it there: steps of so many multiply-adds leave the processor room to ask for rows several steps ahead.  Beyond the
 second cache that room does not suffice, so what comes from there has to come only once.
 
+Nor does it pay where few rows read it: a copy is a load and a store for each vector, which is then used for as many
+multiply-adds as there are rows.
+
 Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 34(3), 2008, section 4.2.2
 (what packing is for: contiguous access, and entries of the TLB).
 """
@@ -22,7 +25,10 @@ from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import footprint_bytes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.register_shape import RegisterShape, panel_operands
+
+FEWEST_PANEL_READS = LIMITS.fewest_panel_reads
 
 
 def read_in_lanes(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
@@ -40,6 +46,20 @@ def lies_well(nest: Nest, shape: RegisterShape, target: Target) -> bool:
     operands = read_in_lanes(nest, shape)
     return (known and nest.is_box and not shape.transposed and bool(operands)
             and all(_lies_well(r, nest, shape, target.last_private, target.costs.tlb_pages) for r in operands))
+
+
+def read_by_few_rows(nest: Nest, shape: RegisterShape) -> bool:
+    """Whether blocks read every operand in lanes fewer than `FEWEST_PANEL_READS` times; known sizes only."""
+    operands = read_in_lanes(nest, shape)
+    return nest.is_box and not shape.transposed and bool(operands) and all(
+        r.stride(shape.columns) is Stride.UNIT and _is_read_seldom(r, nest, shape) for r in operands)
+
+
+def _is_read_seldom(reference: Reference, nest: Nest, shape: RegisterShape) -> bool:
+    again = [loop for loop in (shape.rows, *shape.outer) if not reference.moves_with(loop)]
+    known = all(nest.constant[loop:loop + 1] == (True,) for loop in again)
+    return known and prod(-(-nest.extents[loop] // (shape.row_count if loop == shape.rows else 1))
+                          for loop in again) < FEWEST_PANEL_READS
 
 
 def stays_near(nest: Nest, shape: RegisterShape, edges: tuple[int, ...], order: tuple[int, ...],
