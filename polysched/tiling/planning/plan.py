@@ -353,7 +353,7 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     shape = problem.shape
     if shape is None or shape.packed is not None or problem.wavefront:
         return choose_tile(problem), shape
-    few = read_by_few_rows(problem.nest, shape)
+    few = read_by_few_rows(problem.nest, shape, target.last_private.line_bytes)
     if not few and not (problem.streams and lies_well(problem.nest, shape, target)):
         return choose_tile(problem), shape
     in_place = replace(shape, in_place=True)

@@ -7,8 +7,8 @@ arithmetic on the row before (`TileProblem.streams`), a copy costs what it moves
 read it there: steps of so many multiply-adds leave the processor room to ask for rows several steps ahead.  Beyond the
 second cache that room does not suffice, so what comes from there has to come only once.
 
-Nor does it pay where few rows read it: a copy is a load and a store for each vector, which is then used for as many
-multiply-adds as there are rows.
+Nor does it pay where few rows read it and blocks take whole lines of it: a copy is a load and a store for each vector,
+which is then used for as many multiply-adds as there are rows.
 
 Source: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 34(3), 2008, section 4.2.2
 (what packing is for: contiguous access, and entries of the TLB).
@@ -48,11 +48,15 @@ def lies_well(nest: Nest, shape: RegisterShape, target: Target) -> bool:
             and all(_lies_well(r, nest, shape, target.last_private, target.costs.tlb_pages) for r in operands))
 
 
-def read_by_few_rows(nest: Nest, shape: RegisterShape) -> bool:
-    """Whether blocks read every operand in lanes fewer than `FEWEST_PANEL_READS` times; known sizes only."""
+def read_by_few_rows(nest: Nest, shape: RegisterShape, line_bytes: int) -> bool:
+    """Whether blocks read whole lines of every operand in lanes, fewer than `FEWEST_PANEL_READS` times each.
+
+    Known sizes only.
+    """
     operands = read_in_lanes(nest, shape)
     return nest.is_box and not shape.transposed and bool(operands) and all(
-        r.stride(shape.columns) is Stride.UNIT and _is_read_seldom(r, nest, shape) for r in operands)
+        r.stride(shape.columns) is Stride.UNIT and not shape.column_count * r.element_bytes % line_bytes
+        and _is_read_seldom(r, nest, shape) for r in operands)
 
 
 def _is_read_seldom(reference: Reference, nest: Nest, shape: RegisterShape) -> bool:
