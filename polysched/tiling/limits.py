@@ -56,14 +56,13 @@ class TilingLimits:
         100_000, unit="isl operations",
         source="of isl for one access; those of the tests' kernels take less than a tenth of it")
 
-    # planning/plan.py, planning/read_in_place.py
+    # planning/plan.py
     wavefront_edge: int = constant(
         16, unit="iterations", source="of bands around further loops: enough work per tile, enough tiles per wavefront")
     largest_panel_bytes: int = constant(1 << 21, unit="bytes", source="of a packed operand of one tile")
     fewest_panel_reads: int = constant(
-        4, unit="reads",
-        source="blocks of rows that read a panel, or it is not packed: 16 rows in blocks of 8 had 0.77 of ONNX Runtime "
-               "with panels on AVX-512 and 1.46 without; in blocks of half a line they are 1.4 times slower without")
+        4, unit="reads", source="of a panel by blocks of rows, or it is not packed: a product of 16 rows "
+        "had 0.77 of ONNX Runtime with panels and 1.46 without")
     most_uneven_share: float = constant(
         0.01, unit="1", source="of all work, of which packing costs more than a hundredth")
     least_gain_share: float = constant(
