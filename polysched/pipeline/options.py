@@ -61,6 +61,7 @@ class PipelineOptions:
     cc : the compiler that preprocesses; None finds one.
     tensorize : which instructions may compute statements; None for none. By default those whose results are equal bit
         for bit, where the model finds them faster and no schedule or tiles are chosen by hand.
+    simd : tell the compiler which innermost loops may run in lanes.
     verify_passes : check the invariants of the loop IR behind every pass; a broken one is an error.
     verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
         `auto` where no verdict on the same code was kept, `always`, or `never`.
@@ -95,6 +96,7 @@ class PipelineOptions:
     defines: tuple[str, ...] = ()
     cc: str | None = None
     tensorize: TensorizeOptions | None = BY_DEFAULT
+    simd: bool = True
     verify_passes: bool = False
     verify_instructions: Literal["auto", "always", "never"] = "auto"
 
@@ -121,6 +123,12 @@ class PipelineOptions:
                              parallel_degrees=self.parallel_degrees, split=self.split_tiles,
                              register=bool(target.vector_bits) and (self.register_block or True),
                              packed=self.packed, target=target)
+
+    @property
+    def is_by_model(self) -> bool:
+        """Whether loops, tiles and their code are the models' choice, none of it made by hand."""
+        return (self.strategy is None and self.scheduler in ("pluto", BEST) and self.tile == "auto"
+                and bool(self.target().vector_bits) and not self._by_hand())
 
     @property
     def is_guarded(self) -> bool:
@@ -152,7 +160,7 @@ class PipelineOptions:
     def emit_options(self) -> EmitOptions:
         """The part that concerns the emitted C."""
         target = self.target()
-        return EmitOptions(openmp=self.parallel, vector_bits=target.vector_bits, math=self.math,
+        return EmitOptions(openmp=self.parallel, simd=self.simd, vector_bits=target.vector_bits, math=self.math,
                            reassociate=self.reassociate, packing=True if self.packed is None else self.packed,
                            last_cache_bytes=target.caches[-1].size_bytes, verify_passes=self.verify_passes)
 

@@ -10,13 +10,14 @@ what it is for, and a copy that threads share has to be read by several blocks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, log2
 
 import islpy as isl
 
+from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.emit_c.blocks_with_code import statements_in_blocks
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes
@@ -65,9 +66,11 @@ class Crossover:
     Parameters
     ----------
     conditions : in C, over the parameters; all have to hold.  Empty where they hold for all sizes.
+    never : no sizes that arrays of constant extents allow are large enough, even if the work itself took no time.
     """
 
     conditions: tuple[str, ...] = ()
+    never: bool = False
 
     def __str__(self) -> str:
         return " and ".join(self.conditions)
@@ -114,11 +117,16 @@ def crossover(source: CSource, target: Target) -> Crossover:
         terms += [(team, around), (team, ())]   # once at least, however loops around it round their lengths
     terms += [(ALLOCATION_SECONDS, ())] * (len(source.allocated) + len(shared_panels(source.loops)))
     conditions = [_enough(scop, largest, [(seconds / gain, extents) for seconds, extents in terms])]
+    capped = largest_parameters(scop)
+    most = _size_at(largest.extents, capped)
+    costs = [(seconds, _size_at(extents, capped)) for seconds, extents in terms]
+    never = bool(capped and most is not None) and all(size is not None for _, size in costs) and (
+        gain / GAIN * (most or 0) < sum(seconds * (size or 0) for seconds, size in costs))
     fewest: dict[str, int] = {}
     for length, count in _fewest(source):
         fewest[length] = max(count, fewest.get(length, 0))
     conditions += [f"{length} >= {count}" for length, count in fewest.items()]
-    return Crossover(tuple(filter(None, conditions)))
+    return Crossover(tuple(filter(None, conditions)), never)
 
 
 def _enough(scop: Scop, work: _Box, costs: list[tuple[float, tuple[isl.PwAff, ...]]]) -> str:
@@ -254,6 +262,18 @@ def _size(extents: tuple[isl.PwAff, ...], value: int) -> int:
     size = 1
     for extent in extents:
         at = _at(isl.Set.from_pw_aff(extent), value)
+        size *= 0 if at.is_empty() else int(at.dim_max_val(0).to_python())
+    return size
+
+
+def _size_at(extents: tuple[isl.PwAff, ...], values: Mapping[str, int]) -> int | None:
+    """The number of points of a box for values of parameters; None where that depends on others."""
+    size = 1
+    for extent in extents:
+        names = [extent.get_dim_name(isl.dim_type.param, k) or "" for k in range(extent.dim(isl.dim_type.param))]
+        if any(name not in values and extent.involves_dims(isl.dim_type.param, k, 1) for k, name in enumerate(names)):
+            return None
+        at = fix_parameters(isl.Set.from_pw_aff(extent), {name: values.get(name, 1) for name in names})
         size *= 0 if at.is_empty() else int(at.dim_max_val(0).to_python())
     return size
 
