@@ -91,6 +91,8 @@ int main(int count, char **given) {{
 
 def arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--numba", metavar="PYTHON", default="", help="a Python that has Numba, as the peer of kernels")
+    group.add_argument("--build", metavar="FOLDER", default="",
+                       help="build the programs there and time nothing; take them from there when they are built")
 
 
 def cases(settings: Settings) -> list[Case]:
@@ -101,14 +103,21 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
     """Seconds per call in every round, by variant."""
     if case.name == PYTHON:
         return measured_kernel(settings, report)
-    report("transforming")
     program = PROGRAMS[case.name]
-    texts = variants(program)
     with tempfile.TemporaryDirectory(prefix="polysched-found-") as name:
-        report("compiling")
-        built = compiled(Path(name), program, texts)
+        folder = Path(settings.options.get("build") or name) / case.name
+        record = folder / "variants.json"
+        if not record.exists():
+            folder.mkdir(parents=True)
+            report("transforming")
+            texts = variants(program)
+            report("compiling")
+            record.write_text(json.dumps(compiled(folder, program, texts)))
+            if settings.options.get("build"):
+                return {"seconds": {}, "flags": " ".join(program.flags)}
         report("timing")
-        return {"seconds": timed(Path(name) / "program", built, settings), "flags": " ".join(program.flags)}
+        seconds = timed(folder / "program", json.loads(record.read_text()), settings)
+        return {"seconds": seconds, "flags": " ".join(program.flags)}
 
 
 def variants(program: Program) -> dict[str, str]:
@@ -209,9 +218,13 @@ def ratio(seconds: dict[str, list[float]], ours: str, other: str) -> float:
     return median(o / v for o, v in zip(seconds[other], seconds[ours], strict=True))
 
 
+def timed_of(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if record.values["seconds"]]
+
+
 def table(records: Sequence[Record]) -> str:
     rows = []
-    for record in records:
+    for record in timed_of(records):
         seconds = record.values["seconds"]
         peers = {name: median(taken) for name, taken in seconds.items() if name not in OURS}
         best = min(peers, key=lambda name: peers[name])
@@ -224,13 +237,13 @@ def table(records: Sequence[Record]) -> str:
 
 def verdict(records: Sequence[Record]) -> str:
     """The programs that are slower than they were written."""
-    slow = [f"{record.case} ({name})" for record in records for name in OURS
+    slow = [f"{record.case} ({name})" for record in timed_of(records) for name in OURS
             if ratio(record.values["seconds"], name, "original") < WANTED]
     return f"slower than {WANTED} of the original: {', '.join(slow)}" if slow else ""
 
 
 EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, add_arguments=arguments, verdict=verdict,
-                        local_options=("numba",))
+                        local_options=("numba", "build"))
 
 if __name__ == "__main__":
     from polysched.cli import main

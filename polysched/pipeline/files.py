@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polysched.emit_c import splice
+from polysched.emit_c.alternatives.wide_vectors import wide_functions
 from polysched.errors import UnsupportedScopError, UsageError
 from polysched.pipeline.detected_regions import DetectedRegions
 from polysched.pipeline.optimized import Optimized
@@ -111,7 +112,8 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     refuse_unused([region.tiled.unused for region in regions])
     for line in [*filter(None, map(told_unchanged, regions)), *(line for r in regions for line in told_coarse(r))]:
         logger.warning("%s", line)
-    result = timed(seconds, "splice", lambda: splice(text, [r.source for r in regions]))
+    sources = [region.source for region in regions]
+    result = timed(seconds, "splice", lambda: splice(text, sources, wide_functions(text, sources)))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)
 
 

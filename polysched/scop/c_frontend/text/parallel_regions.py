@@ -6,9 +6,9 @@ Source: OpenMP 5.2, chapters 10 to 12: which directives start a team, or hand ou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
+from polysched.scop.c_frontend.text.function_texts import functions_of
 from polysched.scop.c_frontend.text.text_scan import Scanner
 
 _PRAGMA = re.compile(r"#\s*pragma\s+omp\s+([a-z\s]+)")
@@ -52,7 +52,7 @@ def _called_in_parallel(text: str) -> frozenset[str]:
     if not spans:
         return frozenset()
     scanner = Scanner(text)
-    bodies = dict(_functions(scanner))
+    bodies = {f.name: (f.body, f.end) for f in functions_of(scanner)}
     found: set[str] = set()
     new = set().union(*(_calls(scanner, span) for span in spans))
     while new:
@@ -66,19 +66,3 @@ def _calls(scanner: Scanner, span: Span) -> set[str]:
     words = [token for token in scanner.tokens if span[0] <= token[1] < span[1]]
     return {word[0] for word, behind in zip(words, words[1:], strict=False)
             if behind[0] == "(" and (word[0][0].isalpha() or word[0][0] == "_") and word[0] not in _NO_CALL}
-
-
-def _functions(scanner: Scanner) -> Iterator[tuple[str, Span]]:
-    """The name and the body of every function that the file defines."""
-    tokens, at = scanner.tokens, 0
-    while at < len(tokens):
-        behind = scanner.group(at) if tokens[at][0] in ("(", "{", "[") else None
-        if behind is None:
-            at += 1
-            continue
-        if tokens[at][0] == "(" and at and behind < len(tokens) and tokens[behind][0] == "{":
-            end = scanner.group(behind)
-            if end is not None:
-                yield tokens[at - 1][0], (tokens[behind][1], tokens[end - 1][2])
-                behind = end
-        at = behind
