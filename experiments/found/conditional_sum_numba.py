@@ -1,4 +1,4 @@
-"""Times Numba's code for a sum with one addend or another: the seconds of calls as JSON.  Needs Numba and NumPy alone."""
+"""Times Numba's code for a sum with one addend or another: seconds as JSON.  Needs Numba and NumPy alone."""
 
 import json
 import sys

@@ -47,7 +47,8 @@ PROGRAMS = {
         data="static signed char x[1024], w[1024 * 1024]; static float xs[32], ws[32 * 1024], out[1024];",
         prepare="for (int i = 0; i < 1024; i++) x[i] = i % 13 - 6;"
                 " for (int i = 0; i < 1024 * 1024; i++) w[i] = i % 11 - 5;"
-                " for (int i = 0; i < 32; i++) xs[i] = 1.0f / (1 + i); for (int i = 0; i < 32768; i++) ws[i] = 0.5f / (1 + i % 9);",
+                " for (int i = 0; i < 32; i++) xs[i] = 1.0f / (1 + i);"
+                " for (int i = 0; i < 32768; i++) ws[i] = 0.5f / (1 + i % 9);",
         call="FUNCTION(1024, 1024, 32, out, x, w, xs, ws);", results=("out",)),
     "rows_on_threads": Program(
         file="rows_on_threads", threads=True,

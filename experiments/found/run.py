@@ -82,7 +82,8 @@ int main(int count, char **given) {{
       call[v]();
       const double start = now();
       for (long i = 0; i < calls; i++) call[v]();
-      printf("%s%s%.4g%s", v || !round ? "" : ", ", v ? ", " : "[", (now() - start) / calls, v + 1 < variants ? "" : "]");
+      const double taken = (now() - start) / calls;
+      printf("%s%s%.4g%s", v || !round ? "" : ", ", v ? ", " : "[", taken, v + 1 < variants ? "" : "]");
     }}
   puts("]}}");
 }}
@@ -205,8 +206,9 @@ def measured_kernel(settings: Settings, report: Report) -> dict[str, Any]:
             function(*given)
             seconds[name].append(time.perf_counter() - start)
     if settings.options.get("numba"):
-        done = subprocess.run([settings.options["numba"], str(HERE / "conditional_sum_numba.py"), str(size), str(rounds)],
-                              capture_output=True, text=True, check=True)
+        script = str(HERE / "conditional_sum_numba.py")
+        done = subprocess.run([settings.options["numba"], script, str(size), str(rounds)], capture_output=True,
+                              text=True, check=True)
         found = json.loads(done.stdout)
         assert np.isclose(found["result"], results["original"])
         seconds["numba"] = found["seconds"]

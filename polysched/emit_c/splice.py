@@ -99,8 +99,9 @@ def _still_named(sources: Sequence[CSource]) -> list[list[str]]:
 
 def _is_idle(name: str, text: str) -> bool:
     """Whether C does not name a variable, or names one that it declares itself."""
-    return not re.search(rf"\b{re.escape(name)}\b", text) or bool(
-        re.search(rf"(?:^|[(;{{])\s*(?:\w+ )*[A-Za-z_]\w*[ *]+{re.escape(name)}(\[[^;]*\])?( __attribute__[^;]*)?( =|;)", text, re.M))
+    declared = (rf"(?:^|[(;{{])\s*(?:\w+ )*[A-Za-z_]\w*[ *]+{re.escape(name)}(\[[^;]*\])?"
+                r"( __attribute__[^;]*)?( =|;)")
+    return not re.search(rf"\b{re.escape(name)}\b", text) or bool(re.search(declared, text, re.M))
 
 
 def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple[int, int, str]:

@@ -10,8 +10,8 @@ from polysched.dependence import analyse
 from polysched.dependence.collapsing import collapse_rows
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, expand_temporaries
-from polysched.dependence.if_conversion import with_chosen_operands
 from polysched.dependence.idle_statements import without_idle_statements
+from polysched.dependence.if_conversion import with_chosen_operands
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy

@@ -12,10 +12,10 @@ from polysched.dependence.expansion import Expansion, is_affordable
 from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guarded, original_when_small
-from polysched.emit_c.alternatives.safe import as_written
-from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
+from polysched.emit_c.alternatives.safe import as_written
+from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.errors import PolyschedError
 from polysched.pipeline.callers_threads import for_callers_threads

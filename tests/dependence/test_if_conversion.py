@@ -9,7 +9,7 @@ from polysched.dependence.if_conversion import with_chosen_operands
 from polysched.scop import from_c_text
 from polysched.scop.body import Assign, Select
 
-TEXT = """void f(int n, double *restrict c, double *restrict x, double *restrict y, int *restrict k, double *restrict s) {{
+TEXT = """void f(int n, double *restrict c, double *restrict x, double *restrict y, int *k, double *restrict s) {{
 #pragma scop
   for (int i = 0; i < n; i++) {{
     {body}

@@ -1,4 +1,4 @@
-"""The programs of `experiments/found`: what is emitted computes the same, bit for bit, and where it stays as written."""
+"""The programs of `experiments/found`: what is emitted computes the same, bit for bit; where it stays as written."""
 
 from __future__ import annotations
 

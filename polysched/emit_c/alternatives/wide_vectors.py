@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from polysched.emit_c.c_source import CSource
 from polysched.scop.c_frontend.text.function_texts import FunctionText, functions_of
@@ -101,7 +102,7 @@ def _may_stand_twice(scanner: Scanner, function: FunctionText) -> bool:
             scanner.has_directive(function.start, function.body):
         return False
     words = [t[0] for t in scanner.tokens if function.body <= t[1] < function.end]
-    member = any(word == function.name and before in (".", ">") for before, word in zip(words, words[1:], strict=False))
+    member = any(word == function.name and before in (".", ">") for before, word in pairwise(words))
     return not member and not _ONCE & set(words)
 
 

@@ -39,6 +39,7 @@ from polysched.emit_c.loop_ir.loops import (
     walk_nodes,
 )
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.nests.row_lengths import most_iterations
 from polysched.scop.scop import Scop
 
 VECTORS = 4
@@ -92,9 +93,11 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
     tile = RegisterTile(loops=(replace(loop, body=Block(())),), body=plain[0], private=plain[1], partials=partials,
                         edges=(Edge(variable=loop.variable, base=variable(loop.variable), count=2, simd=True),))
     lanes = how.width(tile, facts)
-    if lanes < 2:
+    most = most_iterations(loop, how.scop)
+    vectors = VECTORS if most is None else min(VECTORS, most // max(lanes, 1))
+    if lanes < 2 or not vectors:
         return None
-    step = lanes * VECTORS
+    step = lanes * vectors
     whole = replace(tile.loops[0], upper=loop.upper - (step - 1), step=step)
     full = replace(tile, loops=(whole,), edges=(replace(tile.edges[0], count=step),))
     length = loop.upper - loop.lower

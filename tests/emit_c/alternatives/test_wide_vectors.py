@@ -1,4 +1,4 @@
-"""Functions for vectors wider than the compiler's own, chosen at run time: same results, one copy of ours in the file."""
+"""Functions for vectors wider than the compiler's own, chosen at run time: same results, ours once in the file."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_plain_compilers_make_wide_code_in_one_function(tmp_path: Path, bits: in
 
 def test_ours_stands_once_and_the_top_names_the_flags(tmp_path: Path) -> None:
     text = transformed(tmp_path, text_of(), 256)
-    assert text.startswith("/* polysched: fastest with -O3 -march=native -fopenmp; functions for AVX2 are chosen at run")
+    assert text.startswith("/* polysched: fastest with -O3 -march=native -fopenmp; functions for AVX2 are chosen")
     assert text.count("typedef float polysched_f32x8") == 1
     assert text.count("a[i][j] = a[i][j] * 0.5f + b[j][i] * b[i][j];") >= 1
     assert "#pragma scop" not in text

@@ -54,7 +54,7 @@ def functions_of(scanner: Scanner) -> Iterator[FunctionText]:
                                    end=tokens[end - 1][2], head=tuple(t[0] for t in tokens[first:at - 1]),
                                    parameters=_parameters(tokens[at + 1:behind - 1]))
                 behind = end
-        if word == "{" or behind > 0 and tokens[behind - 1][0] == "}":
+        if word == "{" or (behind > 0 and tokens[behind - 1][0] == "}"):
             first = behind
         at = behind
 

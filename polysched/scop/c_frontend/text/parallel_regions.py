@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from polysched.scop.c_frontend.text.function_texts import functions_of
 from polysched.scop.c_frontend.text.text_scan import Scanner
@@ -64,5 +65,5 @@ def _called_in_parallel(text: str) -> frozenset[str]:
 def _calls(scanner: Scanner, span: Span) -> set[str]:
     """The names in front of an opening bracket."""
     words = [token for token in scanner.tokens if span[0] <= token[1] < span[1]]
-    return {word[0] for word, behind in zip(words, words[1:], strict=False)
+    return {word[0] for word, behind in pairwise(words)
             if behind[0] == "(" and (word[0][0].isalpha() or word[0][0] == "_") and word[0] not in _NO_CALL}
