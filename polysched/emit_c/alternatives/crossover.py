@@ -46,6 +46,8 @@ GAIN = 0.5
 """Of the time as written that is saved in the end, to be conservative."""
 FEWEST_STEPS = 8
 """Addends of a sum in a register block: reading and writing it takes as long as a few of them."""
+LEAST_SECONDS = 2e-7
+"""Of a region as written: tests of sizes, first and last vectors take as long as a shorter one gains."""
 SMALL = 64
 """The size of all parameters for which the statements are timed as written."""
 MODEL_OPERATIONS = 2_000_000
@@ -112,21 +114,34 @@ def crossover(source: CSource, target: Target) -> Crossover:
     starts = loops[work] * ROW_CYCLES / target.frequency_hz
     team = TEAM_SECONDS * (1 + log2(max(2, target.cores)))
     rows = largest.extents[:-1]
-    terms = [(starts, rows)] if largest.extents else []
+    terms: list[tuple[float, tuple[isl.PwAff, ...]]] = []
     for around in _entered_teams(source):
         terms += [(team, around), (team, ())]   # once at least, however loops around it round their lengths
     terms += [(ALLOCATION_SECONDS, ())] * (len(source.allocated) + len(shared_panels(source.loops)))
+    never = _never(scop, largest, gain / GAIN, terms)
+    terms = [*([(starts, rows)] if largest.extents else []), *terms]
     conditions = [_enough(scop, largest, [(seconds / gain, extents) for seconds, extents in terms])]
-    capped = largest_parameters(scop)
-    most = _size_at(largest.extents, capped)
-    costs = [(seconds, _size_at(extents, capped)) for seconds, extents in terms]
-    never = bool(capped and most is not None) and all(size is not None for _, size in costs) and (
-        gain / GAIN * (most or 0) < sum(seconds * (size or 0) for seconds, size in costs))
     fewest: dict[str, int] = {}
     for length, count in _fewest(source):
         fewest[length] = max(count, fewest.get(length, 0))
     conditions += [f"{length} >= {count}" for length, count in fewest.items()]
     return Crossover(tuple(filter(None, conditions)), never)
+
+
+def _never(scop: Scop, work: _Box, seconds: float, costs: list[tuple[float, tuple[isl.PwAff, ...]]]) -> bool:
+    """Whether the work as written takes less than teams and memory at the largest sizes that arrays allow.
+
+    Parameters
+    ----------
+    seconds : of one execution of the statements as written.
+    """
+    capped = largest_parameters(scop)
+    most = _size_at(work.extents, capped) if capped else None
+    times = [_size_at(extents, capped) for _, extents in costs] if most is not None else [None]
+    if most is None or None in times:
+        return False
+    spent = sum(cost * (count or 0) for (cost, _), count in zip(costs, times, strict=True))
+    return seconds * most < max(spent, LEAST_SECONDS)
 
 
 def _enough(scop: Scop, work: _Box, costs: list[tuple[float, tuple[isl.PwAff, ...]]]) -> str:
