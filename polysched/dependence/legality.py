@@ -15,7 +15,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
-from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
+from polysched.scop.budget import ISL_OPERATIONS, in_words, require_budget, with_budget
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 
 
@@ -81,7 +81,7 @@ def violation(dependences: Dependences, tree: isl.Schedule) -> Violation | None:
 LEGALITY_OPERATIONS = 4 * ISL_OPERATIONS
 """The default budget of isl operations for one legality check; usual ones need a thousandth of it."""
 
-LEGALITY_SECONDS = 25.0
+LEGALITY_SECONDS = 10.0
 """Processor seconds for one legality check."""
 
 
@@ -95,6 +95,7 @@ def check_legal(dependences: Dependences, tree: isl.Schedule, *, what: str = "sc
     BudgetExceededError : isl cannot decide it within the budget.
     """
     if with_budget(isl_operations, partial(_decided, dependences, tree, what), seconds=LEGALITY_SECONDS) is None:
+        require_budget()   # where that of the caller is spent, the caller says so
         raise BudgetExceededError(f"whether the {what} is legal needs more than "
                                   f"{in_words(isl_operations, LEGALITY_SECONDS)}",
                                   where=dependences.scop.name,

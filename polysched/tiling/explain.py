@@ -11,7 +11,7 @@ from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.lower_bound import LowerBound, lower_bound, touched_elements
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
-from polysched.tiling.footprints.traffic import coupled, traffic_bytes, transfers
+from polysched.tiling.footprints.traffic import traffic_bytes, transfers
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, in_order_made, plan_structure
 from polysched.tiling.planning.tile_problem import has_columns
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
@@ -141,7 +141,7 @@ def volume_formula(nest: Nest, reference: Reference, order: tuple[int, ...] | ra
     lengths = [1 + span + sum((abs(c) * (inside[loop] - 1) for loop, c in enumerate(row)), sympy.Integer(0))
                for row, span in zip(reference.coefficients, reference.spans, strict=True)]
     elements = sympy.prod(lengths)
-    if coupled(reference):
+    if reference.coupled:
         elements = sympy.Min(elements, sympy.prod([inside[loop] for loop in inside if reference.moves_with(loop)]))
     return volume * elements
 

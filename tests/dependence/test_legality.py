@@ -5,6 +5,7 @@ import pytest
 
 from polysched.dependence import analyse, band_properties, check_legal, violation
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
+from polysched.scop.budget import with_budget
 from polysched.scop.scop import Scop
 from tests.scop_builder import build_scop, tree_of
 
@@ -98,3 +99,10 @@ def test_band_properties() -> None:
 def test_out_of_budget_is_a_refusal() -> None:
     with pytest.raises(BudgetExceededError, match="whether the step tile is legal needs more than 10 isl operations"):
         check_legal(analyse(product()), product().schedule, what="step tile", isl_operations=10)
+
+
+def test_the_budget_around_ends_the_check_without_blaming_its_own() -> None:
+    dependences = analyse(product())
+    with pytest.raises(BudgetExceededError):
+        check_legal(dependences, product().schedule, isl_operations=10)
+    assert with_budget(10, lambda: check_legal(dependences, product().schedule)) is None, "the caller says why"

@@ -22,7 +22,7 @@ from polysched.dependence.legality import (
 )
 from polysched.errors import BudgetExceededError, IllegalScheduleError, UsageError
 from polysched.scheduling.marks import LoopMark
-from polysched.scop.budget import in_words, with_budget
+from polysched.scop.budget import in_words, require_budget, with_budget
 
 _TYPE: Any = isl.schedule_node_type
 
@@ -57,6 +57,7 @@ def check_promises(dependences: Dependences, tree: isl.Schedule, *, what: str, f
         return True
 
     if not with_budget(LEGALITY_OPERATIONS, check, seconds=LEGALITY_SECONDS):
+        require_budget()   # where that of the caller is spent, the caller says so
         raise BudgetExceededError(f"{what}: whether the loops called parallel or simd are independent needs "
                                   f"more than {in_words(LEGALITY_OPERATIONS, LEGALITY_SECONDS)}",
                                   where=dependences.scop.name, hint="use smaller constants in the schedule")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import islpy as isl
 
@@ -81,6 +82,17 @@ class Reference:
                 or last in self.cyclic):
             return Stride.OTHER
         return Stride.UNIT
+
+    @cached_property
+    def movers(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Per dimension of the array, the loops that move its subscript, each with how far."""
+        return tuple(tuple((loop, abs(by)) for loop, by in enumerate(row) if by) for row in self.coefficients)
+
+    @cached_property
+    def coupled(self) -> bool:
+        """One loop moves several subscripts, so the box of subscripts may hold elements that nothing touches."""
+        loops = [loop for row in self.movers for loop, _ in row]
+        return len(loops) > len(set(loops))
 
     @property
     def linear(self) -> tuple[tuple[int, ...], ...]:

@@ -12,7 +12,7 @@ I/O Complexity Bounds for Affine Programs", PLDI 2021, section 5 (upper bounds).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, prod
 
@@ -40,15 +40,16 @@ def footprint_bytes(reference: Reference, edges: tuple[int, ...], line_bytes: in
         return prod(reference.reach) * reference.element_bytes
     if not reference.coefficients:
         return reference.element_bytes
-    run = _lengths(reference, edges)[reference.row_dim]
-    rows = max(1, _elements(reference, edges) // run)
+    lengths = _lengths(reference, edges)
+    run = lengths[reference.row_dim]
+    rows = max(1, _elements(reference, edges, lengths) // run)
     return rows * (run * reference.element_bytes + line_bytes - reference.element_bytes)
 
 
-def _elements(reference: Reference, edges: tuple[int, ...]) -> int:
-    """Elements that a box of iterations touches."""
-    elements = prod(_lengths(reference, edges))
-    if not coupled(reference):
+def _elements(reference: Reference, edges: tuple[int, ...], lengths: list[int]) -> int:
+    """Elements that a box of iterations touches, of these lengths per dimension of the array."""
+    elements = prod(lengths)
+    if not reference.coupled:
         return elements
     touched = prod(edge for loop, edge in enumerate(edges) if reference.moves_with(loop))
     return min(elements, touched * prod(span + 1 for span in reference.spans))
@@ -72,14 +73,8 @@ def rows_fit(nest: Nest, edges: tuple[int, ...], cache: CacheLevel) -> bool:
 
 def _lengths(reference: Reference, edges: tuple[int, ...]) -> list[int]:
     """Elements per dimension of the array that a box of iterations touches."""
-    return [min(most, 1 + span + sum(abs(c) * (edge - 1) for c, edge in zip(row, edges, strict=True)))
-            for row, span, most in zip(reference.coefficients, reference.spans, reference.reach, strict=True)]
-
-
-def coupled(reference: Reference) -> bool:
-    """One loop moves several subscripts, so the box of subscripts may hold elements that nothing touches."""
-    return any(sum(1 for row in reference.coefficients if row[loop]) > 1
-               for loop in range(len(reference.coefficients[0])))
+    return [min(most, 1 + span + sum(coefficient * (edges[loop] - 1) for loop, coefficient in row))
+            for row, span, most in zip(reference.movers, reference.spans, reference.reach, strict=True)]
 
 
 def transfers(reference: Reference) -> int:
@@ -93,16 +88,19 @@ def working_set_bytes(nest: Nest, edges: tuple[int, ...], line_bytes: int) -> in
 
 
 def traffic_bytes(nest: Nest, structure: tuple[Level, ...], capacity_bytes: int,
-                  line_bytes: int, cache: CacheLevel | None = None, *, in_box: bool = True) -> tuple[int, ...]:
+                  line_bytes: int, cache: CacheLevel | None = None, *, in_box: bool = True,
+                  boxes: Boxes | None = None) -> tuple[int, ...]:
     """Bytes moved into (and for written data out of) a cache of the given capacity, per reference of the nest.
 
     Parameters
     ----------
     cache : rows that share its sets fit only as far as its ways do; None where sets are of no matter.
     in_box : for instances that fill the bounding box of the loops; else for those that there are, which takes longer.
+    boxes : `Boxes.of(nest, structure)`, for who asks about several caches.
     """
-    inside = _edges_inside(nest, structure)
-    fits = next((k for k, edges in enumerate(inside) if working_set_bytes(nest, edges, line_bytes) <= capacity_bytes
+    boxes = boxes or Boxes.of(nest, structure)
+    inside = boxes.inside
+    fits = next((k for k, edges in enumerate(inside) if boxes.working_set_bytes(k, line_bytes) <= capacity_bytes
                  and (cache is None or rows_fit(nest, edges, cache))), len(structure))
     moved = (_moved(reference, nest, structure, inside, fits, line_bytes) for reference in nest.references)
     return tuple(transfers(reference) * (size if in_box else ceil(size * share_of_box(nest, reference, repeating)))
@@ -118,22 +116,43 @@ def share_of_box(nest: Nest, reference: Reference, repeating: frozenset[int]) ->
         return 1.0
     alone, touched = found
     edges = tuple(1 if loop in repeating else extent for loop, extent in enumerate(nest.extents))
-    box = prod(nest.extents[loop] for loop in repeating) * _elements(alone, edges)
+    box = prod(nest.extents[loop] for loop in repeating) * _elements(alone, edges, _lengths(alone, edges))
     return min(1.0, touched / box)
 
 
-def _edges_inside(nest: Nest, structure: tuple[Level, ...]) -> list[tuple[int, ...]]:
-    """Entry k: how many iterations of each loop of the nest run inside the loops k, k + 1, ... together."""
-    edges = list(nest.extents)
-    inside = [tuple(edges)]
-    for level in structure:
-        edges[level.loop] = min(level.step, edges[level.loop])
-        inside.append(tuple(edges))
-    return inside
+@dataclass(frozen=True, kw_only=True)
+class Boxes:
+    """What runs inside the loops of a structure.
+
+    Parameters
+    ----------
+    inside : entry k: how many iterations of each loop of the nest run inside the loops k, k + 1, ... together.
+    """
+
+    nest: Nest
+    inside: tuple[tuple[int, ...], ...]
+    _bytes: dict[tuple[int, int], int] = field(default_factory=dict, repr=False, compare=False)
+
+    @staticmethod
+    def of(nest: Nest, structure: tuple[Level, ...]) -> Boxes:
+        """The boxes of a structure, outermost first."""
+        edges = list(nest.extents)
+        inside = [tuple(edges)]
+        for level in structure:
+            edges[level.loop] = min(level.step, edges[level.loop])
+            inside.append(tuple(edges))
+        return Boxes(nest=nest, inside=tuple(inside))
+
+    def working_set_bytes(self, k: int, line_bytes: int) -> int:
+        """Bytes that entry k touches, counted once."""
+        found = self._bytes.get((k, line_bytes))
+        if found is None:
+            found = self._bytes[k, line_bytes] = working_set_bytes(self.nest, self.inside[k], line_bytes)
+        return found
 
 
-def _moved(reference: Reference, nest: Nest, structure: tuple[Level, ...], inside: list[tuple[int, ...]], fits: int,
-           line_bytes: int) -> tuple[int, frozenset[int]]:
+def _moved(reference: Reference, nest: Nest, structure: tuple[Level, ...], inside: tuple[tuple[int, ...], ...],
+           fits: int, line_bytes: int) -> tuple[int, frozenset[int]]:
     """Bytes, and the loops for each of whose values they move anew."""
     outer = fits
     while outer > 0 and not reference.moves_with(structure[outer - 1].loop):

@@ -23,7 +23,7 @@ from polysched.target.target import Target
 from polysched.tiling.footprints.lower_bound import lower_bound
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.strides import Stride
-from polysched.tiling.footprints.traffic import Level, traffic_bytes
+from polysched.tiling.footprints.traffic import Boxes, Level, traffic_bytes
 from polysched.tiling.planning.band_plan import BandPlan, plan_structure
 from polysched.tiling.planning.register_shape import block_parts, cut_share
 from polysched.tiling.planning.tile_problem import ROW_CYCLES, row_cycles
@@ -134,8 +134,10 @@ class Projected:
         times = []
         outer_levels = (*(c.level for c in self.target.caches[1:]), 0)
         there = warm or (frozenset(),) * len(outer_levels)
+        boxes = Boxes.of(plan.nest, structure)
         for cache, outer, known in zip(self.target.caches, outer_levels, there, strict=True):
-            every = traffic_bytes(plan.nest, structure, cache.size_bytes // cache.shared_by, cache.line_bytes)
+            every = traffic_bytes(plan.nest, structure, cache.size_bytes // cache.shared_by, cache.line_bytes,
+                                  boxes=boxes)
             moved = sum(size for k, size in enumerate(every) if k not in known)
             times.append(moved * min(1.0, _occupied(plan.nest)) / self.target.bandwidth(outer))
         return times

@@ -79,6 +79,7 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     model = Projected(target=replace(target, caches=tuple(
         replace(cache, size_bytes=int(cache.size_bytes * USABLE)) for cache in target.caches)))
     order = problem.orders[0]
+    whole = tuple(transfer_once(problem.nest, model))
     known = faces is not None and problem.nest.expected[faces.space]
     best: tuple[float, TileChoice, BandPlan] | None = None
     for edges in _combinations(problem, order):
@@ -88,7 +89,7 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
         plan = BandPlan(nest=problem.nest, edges=tuple(
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
-        alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1)
+        alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1, whole=whole)
         ways = [(wavefront_seconds(plan, alone, problem.threads), False)]
         in_pieces = split_seconds(plan, faces, model, problem.threads) if faces is not None and known else None
         ways += [] if in_pieces is None else [(in_pieces, True)]
@@ -162,7 +163,15 @@ def _measures(nest: Nest, faces: Faces, steps: int, threads: int) -> tuple[int, 
     return side, reach, (side + 2 * reach) / threads
 
 
-def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = False) -> float:
+def transfer_once(nest: Nest, model: Projected) -> list[float | None]:
+    """Per cache, the time in which all data of a nest come in once; None where the cache does not hold them."""
+    once = model.transfer_seconds(BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), ())
+    return [whole if working_set_bytes(nest, nest.extents, cache.line_bytes) <= cache.size_bytes else None
+            for cache, whole in zip(model.target.caches, once, strict=True)]
+
+
+def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = False,
+                       whole: tuple[float | None, ...] = ()) -> float:
     """The time of all iterations on one thread.
 
     At one value of the loop that skews the others a tile is a box, so one tile is projected as a nest of its own.  Its
@@ -171,6 +180,7 @@ def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = 
     Parameters
     ----------
     handed_over : what a tile reads was written by another thread last, so it comes from the caches of another core.
+    whole : `transfer_once` of the plan's nest, for who asks about many tiles of one.
     """
     nest = plan.nest
     extents = _box(nest, plan.edges)
@@ -178,10 +188,9 @@ def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = 
     tile = BandPlan(nest=replace(nest, extents=extents, density=float(count)), edges=(None,) * nest.depth, order=())
     structure = plan_structure(tile)
     tiles = nest.instances * nest.density / count / prod(extents)
-    once = model.transfer_seconds(BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), ())
     single = model.transfer_seconds(tile, structure)
-    times = [whole if working_set_bytes(nest, nest.extents, cache.line_bytes) <= cache.size_bytes else tiles * one
-             for cache, one, whole in zip(model.target.caches, single, once, strict=True)]
+    times = [tiles * one if once is None else once
+             for one, once in zip(single, whole or transfer_once(nest, model), strict=True)]
     moved = sum(times)
     if handed_over:
         private = model.target.last_private

@@ -16,7 +16,6 @@ from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
-from polysched.tiling.footprints.traffic import coupled
 from polysched.tiling.footprints.twin_loops import twin_classes
 from polysched.tiling.planning.register_shape import RegisterShape
 from polysched.tiling.tree.rows_in_step import ROWS
@@ -171,7 +170,7 @@ def is_skewed(nest: Nest) -> bool:
     The bounds of such tiles tie the loops together.  isl's code generator needs edges that divide each other
     and the loops in their own order to find short bounds in reasonable time.
     """
-    return any(coupled(r) for r in nest.references)
+    return any(r.coupled for r in nest.references)
 
 
 def _orders(nest: Nest, parallel: tuple[int, ...], twins: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:

@@ -21,7 +21,7 @@ from polysched.tiling.footprints.balance import first_share, uneven_share
 from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
-from polysched.tiling.footprints.traffic import coupled, transfers
+from polysched.tiling.footprints.traffic import transfers
 from polysched.tiling.planning.register_shape import panel_operands
 from polysched.tiling.planning.tile_problem import LARGEST_NUMBER, TileProblem, candidate_edges
 
@@ -181,7 +181,7 @@ class _Builder:
 
     def packed(self, reference: Reference, edges: list[_Quantity]) -> _Quantity:
         """Lines of a contiguous copy of what a tile of these edges touches; what is written is not copied."""
-        if not reference.coefficients or reference.whole or reference.writes or coupled(reference):
+        if not reference.coefficients or reference.whole or reference.writes or reference.coupled:
             return self.footprint(reference, edges)
         lengths = self.lengths(reference, edges)
         elements = self.product(lengths)
@@ -264,7 +264,7 @@ class _Builder:
             return _Quantity(most, most)
         lengths = self.lengths(reference, edges)
         rows = self.product(lengths[:reference.row_dim])
-        if coupled(reference):
+        if reference.coupled:
             # no more rows than iterations that start one
             touched = [edge for loop, edge in enumerate(edges) if any(
                 row[loop] for row in reference.coefficients[:reference.row_dim])]
