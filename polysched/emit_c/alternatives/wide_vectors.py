@@ -78,17 +78,18 @@ def wide_functions(text: str, sources: Sequence[CSource]) -> list[Replacement]:
     found: list[Replacement] = []
     for function in functions_of(scanner):
         if any(function.body < start < function.end for start in widths) and _may_stand_twice(scanner, function):
-            found += [(function.start, function.start, _before(function, extension)),
-                      (function.end, function.end, _behind(text, function))]
+            above = "\n" if text[text.rfind("\n", 0, function.start) + 1:function.start].strip() else ""
+            below = "\n" if text[function.end:].split("\n", 1)[0].strip() else ""
+            helper = "" if found else _helper(extension)
+            found += [(function.start, function.start, above + helper + _before(function, extension)),
+                      (function.end, function.end, _behind(text, function) + below)]
     if not found:
         return []
-    at = text.rfind("\n", 0, found[0][0]) + 1
     newline = "\r\n" if "\r\n" in text else "\n"
     isa = extension.features[0].upper()
     return [(start, end, added.replace("\n", newline)) for start, end, added in (
         (0, 0, f"/* polysched: fastest with -O3 -march=native -fopenmp; functions for {isa} are chosen "
-               "at run time otherwise. */\n"),
-        (at, at, _helper(extension)), *found)]
+               "at run time otherwise. */\n"), *found)]
 
 
 def _width(text: str) -> int:

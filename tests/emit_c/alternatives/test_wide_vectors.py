@@ -86,6 +86,14 @@ def test_line_ends_stay(tmp_path: Path) -> None:
     assert text.replace("\r\n", "\n") == transformed(tmp_path, text_of(), 256)
 
 
+def test_functions_that_share_their_lines_with_others(tmp_path: Path) -> None:
+    body = text_of().split("struct box", 1)[1].split("\n", 1)[1].rstrip()
+    text = f"/* begins\n here */ int before; {body} int behind;\n"
+    made = transformed(tmp_path, text)
+    assert "POLYSCHED_WIDE" in made
+    load(made, tmp_path, flags=("-O2",))
+
+
 @pytest.mark.parametrize(("head", "first"), [
     ("void f", "static int calls; calls++;"),
     ("extern void f", ""),
