@@ -49,21 +49,24 @@ def with_chosen_operands(scop: Scop) -> Scop:
 
 def _with_chosen_operand(statement: Statement) -> Statement | None:
     """The statement as one update; None where some branch makes none, or another one."""
-    if len(statement.body) != 1 or not isinstance(statement.body[0], If):
-        return None
-    updates = tuple(assignments(statement.body))
-    first = updates[0] if updates else None
-    if first is None or first.op is None or first.read is None or len({(u.op, u.dtype) for u in updates}) != 1:
-        return None
-    ends = [statement.access(r) for u in updates for r in (u.target, u.read) if r is not None]
+    first = _only_update(statement) if isinstance(statement.body[0], If) else None
     value = _operand(statement.body)
-    if value is None or not all(_same_element(end, ends[0]) for end in ends):
+    if first is None or first.read is None or value is None:
         return None
     written = replace(statement.access(first.target), kind=AccessKind.MUST_WRITE)
     used = {first.read, *(e.reference for e in walk(value) if isinstance(e, Load))}
     used |= {r for a in statement.accesses if a.reference in {*used, first.target} for r in _named_in_subscripts(a)}
     reads = [a for a in statement.reads if a.reference in used]
     return replace(statement, body=(replace(first, value=value),), accesses=(*reads, written))
+
+
+def _only_update(statement: Statement) -> Assign | None:
+    """The first of several updates that are all of one element and by one operator; None where they are not."""
+    updates = tuple(assignments(statement.body))
+    if len({(update.op, update.dtype) for update in updates}) != 1 or updates[0].op is None:
+        return None
+    ends = [statement.access(r) for update in updates for r in (update.target, update.read) if r is not None]
+    return updates[0] if all(_same_element(end, ends[0]) for end in ends) else None
 
 
 def _operand(items: tuple[BodyStatement, ...]) -> Expr | None:
