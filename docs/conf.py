@@ -14,8 +14,11 @@ ROOT = Path(__file__).parents[1]
 project = "polysched"
 version = release = __version__
 root_doc = "index"
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["_build", "README.md"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build", "_templates", "README.md"]
+templates_path = ["_templates"]
+autosummary_generate = True   # a page a module of api.md, in docs/api/
+autosummary_imported_members = False
 default_role = "code"
 html_title = f"polysched {release}"
 html_show_copyright = False
@@ -24,7 +27,9 @@ html_theme = "furo"  # for phones and in the dark too
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 myst_heading_anchors = 3
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 

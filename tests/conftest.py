@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from polysched.emit_c import EmitOptions
-from polysched.pipeline.options import PipelineOptions
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -19,8 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def passes_are_verified() -> None:
     """Whatever a test emits in this process is emitted with the loop IR verified behind every pass."""
-    for options in (EmitOptions, PipelineOptions):
-        options.__init__.__kwdefaults__["verify_passes"] = True   # type: ignore[misc]
+    EmitOptions.__init__.__kwdefaults__["verify_passes"] = True   # type: ignore[misc]
 
 
 @pytest.fixture

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from polysched.cli.conventions import STANDARD, Parser, add_json
+from polysched.cli.shown.output import prepared
+
 NAME = "bench"
 HELP = "Run an experiment of the folder experiments/, or list them."
 EPILOG = """\
@@ -21,6 +24,7 @@ experiments come with the source tree: run this inside a checkout, or give the p
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--names", action="store_true", help="list the names only")
+    add_json(parser, "the list of experiments")
     parser.add_argument("name", nargs="?", metavar="NAME", help="an experiment's name or folder; none: list them")
     parser.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS",
                         help="options of the experiment: see polysched bench NAME --help")
@@ -32,10 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.experiment.folders import list_experiments
     if arguments.name is not None:
         loudness = ["--verbose"] * bool(arguments.verbose) + ["--quiet"] * bool(arguments.quiet)
-        return run_experiment(arguments.name, [*arguments.options, *loudness])
+        return run_experiment(arguments.name, [*arguments.options, *loudness], parser_class=Parser)
     if arguments.names:
         print("\n".join(found.name for found in list_experiments()))
         return 0
-    for found in list_experiments():
+    with prepared(arguments.json) as report:
+        if report is not None:
+            report.write_json([{"name": found.name, **found.config} for found in list_experiments()])
+    for found in list_experiments() if arguments.json != STANDARD else ():
         print(f"{found.name:<18}{found.config['question']} ({found.config['expected_time']})")
     return 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options, size
+from polysched.cli.conventions import add_size
+from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
@@ -27,11 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_source(parser)
     parser.add_argument("-o", "--output", metavar="OUT.c", default=STANDARD_OUTPUT,
-                        help="the transformed file (default: standard output)")
+                        help="the transformed file (default: -, standard output)")
     add_transformation(parser)
-    parser.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
-                        help="value of an integer parameter: the code of an instruction is made for it, and the report "
-                             "of --json counts operations and bytes")
+    add_size(parser, "the code of an instruction is made for it, and the report of --json counts operations and bytes")
     add_verify_order(parser)
 
 

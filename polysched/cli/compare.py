@@ -6,6 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from polysched.cli.conventions import STANDARD, add_json
+from polysched.cli.shown.input import as_files
+from polysched.cli.shown.output import prepared
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,10 +33,12 @@ SLOWER = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("before", metavar="A.jsonl",
-                        help="results as `polysched run --results` or `polysched bench` write them")
+                        help="results as `polysched run --results` or `polysched bench` write them; - is standard "
+                             "input")
     parser.add_argument("after", metavar="B.jsonl", help="the same, later")
     parser.add_argument("--threshold", type=percentage, default=5.0, metavar="PERCENT",
                         help="changes of the median below this do not count (default: %(default)g)")
+    add_json(parser, "every change")
     parser.add_argument("--any-machine", action="store_true", help="compare results of different machines")
 
 
@@ -54,7 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.table import Table
 
     from polysched.cli.shown.tables import console
-    changes = _changes(arguments)
+    with prepared(arguments.json) as report:
+        changes = _changes(arguments)
+        if report is not None:
+            report.write_json([{"name": change.name, "change": change.change, "verdict": change.verdict.value,
+                                "is_worse": change.is_worse} for change in changes])
+    worst = SLOWER if any(change.is_worse for change in changes) else 0
+    if arguments.json == STANDARD:
+        return worst
     table = Table(box=SIMPLE_HEAD)
     for heading in ("", "before", "after", "change", "verdict"):
         table.add_column(heading, justify="right" if heading in ("before", "after", "change") else "left")
@@ -63,14 +75,21 @@ def run(arguments: argparse.Namespace) -> int:
                       change.verdict.value)
     console().print(table)
     console().print("before and after: times as fast as the reference; change: after over before", markup=False)
-    return SLOWER if any(change.is_worse for change in changes) else 0
+    return worst
 
 
 def _changes(arguments: argparse.Namespace) -> Sequence[Change | VariantChange]:
     """The changes between two files of the same kind."""
+    if arguments.before == arguments.after == STANDARD:
+        raise UsageError("only one of the files can be standard input", hint="name the other one")
+    with as_files((arguments.before, arguments.after)) as paths:
+        return _changes_between(paths, arguments)
+
+
+def _changes_between(paths: Sequence[str], arguments: argparse.Namespace) -> Sequence[Change | VariantChange]:
     from polysched.measure.compare_results import compare_results
     from polysched.measure.results import read
-    paths, threshold = (arguments.before, arguments.after), arguments.threshold / 100
+    threshold = arguments.threshold / 100
     of_experiments = [_is_of_experiment(path) for path in paths]
     if len(set(of_experiments)) > 1:
         raise UsageError("one file has measurements, the other results of an experiment",

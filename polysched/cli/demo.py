@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polysched.cli.conventions import add_cc
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.progress import Progress, progress
 from polysched.demo import FOLDER, PROGRAMS
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("-o", "--output", metavar="DIR", default="polysched-demo",
                         help="folder for the emitted C (default: %(default)s)")
-    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: the first that is found)")
+    add_cc(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
+from polysched.cli.conventions import STANDARD, add_json
 from polysched.cli.options import add_source, read_regions
+from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import progress
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ with --json one region is printed as an object, several as a list of objects"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_source(parser)
-    parser.add_argument("--json", action="store_true", help="JSON with every relation in isl notation")
+    add_json(parser, "every relation in isl notation")
     parser.add_argument("--memory-based", action="store_true",
                         help="every conflicting pair, not only those between which no other write lies")
 
@@ -35,14 +36,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the dependences of every region."""
     from polysched.dependence import analyse, find_reductions
     from polysched.dependence.text import dependences_text
-    with progress(quiet=bool(arguments.quiet)) as shown:
+    refuse_same_file(arguments.source, arguments.json)
+    with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step(f"reading {arguments.source}")
         scops = read_regions(arguments)
         shown.step("finding the dependences")
         found = [analyse(scop, value_based=not arguments.memory_based) for scop in scops]
-    if arguments.json:
-        values = [dependences_to_json(dependences) for dependences in found]
-        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
+        if report is not None:
+            report.write_json_of_regions([dependences_to_json(dependences) for dependences in found])
+    if arguments.json == STANDARD:
         return 0
     for dependences in found:
         count = len(dependences.pairs)

@@ -7,13 +7,17 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+
+from polysched.cli.conventions import STANDARD, add_cc, add_json
+from polysched.cli.shown.output import prepared
 
 NAME = "doctor"
 HELP = "Check compiler, OpenMP, instruction set, cross compilers and optional packages, and say what each enables."
 EPILOG = """\
-example:
+examples:
   polysched doctor
+  polysched doctor --json doctor.json
 
 exit code 2 when the main job cannot run"""
 
@@ -58,7 +62,8 @@ class Check:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: the first that is found)")
+    add_json(parser, "every check")
+    add_cc(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,9 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.markup import escape
 
     from polysched.cli.shown.tables import console
-    checks = [*_compiler_checks(arguments.cc), *_machine_checks(), *_tool_checks()]
+    with prepared(arguments.json) as report:
+        checks = [*_compiler_checks(arguments.cc), *_machine_checks(), *_tool_checks()]
+        if report is not None:
+            from polysched.version import __version__
+            report.write_json({"polysched": __version__, "checks": [asdict(check) for check in checks]})
     output = console()
-    for check in checks:
+    for check in checks if arguments.json != STANDARD else ():
         sign = "[green]ok[/]     " if check.works else "[red]missing[/]" if check.needed else "[yellow]absent[/] "
         output.print(f"{sign}  {check.name:<26} {escape(check.detail)}")
     return 2 if any(check.needed and not check.works for check in checks) else 0

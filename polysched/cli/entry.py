@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from polysched.cli.commands import COMMANDS
-from polysched.cli.options import separate_sizes
+from polysched.cli.conventions import Parser, separate_sizes
 from polysched.errors import PolyschedError
 from polysched.version import __version__
 
@@ -34,7 +34,9 @@ something slower, 130 interrupted, 143 terminated"""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code (see EPILOG)."""
-    arguments = make_parser().parse_args(separate_sizes(sys.argv[1:] if argv is None else argv))
+    arguments, unknown = make_parser().parse_known_args(separate_sizes(sys.argv[1:] if argv is None else argv))
+    if unknown:
+        arguments.parser.refuse_unknown(unknown)
     logging.basicConfig(format="%(message)s", stream=sys.stderr,
                         level={-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(
                             arguments.verbose - arguments.quiet, logging.DEBUG))
@@ -61,10 +63,10 @@ def _signals_at_once() -> AbstractContextManager[None]:
     return signals_stop_isl()
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(prog="polysched", description=DESCRIPTION, epilog=EPILOG,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="polysched", description=DESCRIPTION, epilog=EPILOG,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"polysched {__version__}")
     _add_loudness(parser, default=0)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -73,7 +75,7 @@ def make_parser() -> argparse.ArgumentParser:
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
         command.add_arguments(sub)
         _add_loudness(sub, default=argparse.SUPPRESS)   # what stands in front of the command holds where it is silent
-        sub.set_defaults(run=command.run)
+        sub.set_defaults(run=command.run, parser=sub)
     return parser
 
 

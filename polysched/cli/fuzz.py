@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polysched.cli.conventions import STANDARD, add_json
+from polysched.cli.shown.output import Output, prepared
 from polysched.cli.shown.progress import progress
-from polysched.errors import OutputError, UsageError, WrongResultError
+from polysched.errors import UsageError, WrongResultError
 
 if TYPE_CHECKING:
     from polysched.fuzz.campaign import ProgramResult
@@ -45,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", type=Path, metavar="FILE", help="with --instructions, one JSON line per pair")
     parser.add_argument("--time-limit", type=float, default=10.0, metavar="S",
                         help="with --instructions, CPU time of one pair; one that needs more is a fault (10)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding to FILE")
+    add_json(parser, "every finding")
     parser.add_argument("--save", type=Path, metavar="DIR", default=Path("polysched-fuzz"),
                         help="folder for wrong programs, made smaller, and slow ones (polysched-fuzz)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
@@ -62,8 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
     ------
     OutputError : a result file cannot be written.
     """
+    if arguments.instructions and arguments.json is not None:
+        raise UsageError("--json is for programs",
+                         hint="with --instructions, --results FILE has a line of JSON per pair")
     if arguments.instructions:
         return _instructions(arguments)
+    with prepared(arguments.json) as report:
+        return _programs(arguments, report)
+
+
+def _programs(arguments: argparse.Namespace, report: Output | None) -> int:
+    """Random programs; 0 when nothing is wrong."""
     from polysched.fuzz.campaign import CampaignOptions, as_json, run_campaign, save_findings, slow_summary, summary
     if arguments.count < 1 or arguments.jobs < 1:
         raise UsageError("--count and --jobs must be at least 1", hint="polysched fuzz --count 100 --jobs 2")
@@ -76,20 +88,18 @@ def run(arguments: argparse.Namespace) -> int:
         def tell(result: ProgramResult) -> None:
             if result.findings:
                 shown.hide()
-                _tell(result)
+                _tell(result, to_errors=arguments.json == STANDARD)
             shown.count(next(done), options.count, "programs")
 
         shown.step("the first programs")
         results = run_campaign(options, on_result=tell)
-    if arguments.json is not None:
-        try:
-            arguments.json.write_text(as_json(results, options))
-        except OSError as error:
-            raise OutputError(f"cannot write {arguments.json}: {error.strerror}") from None
+    if report is not None:
+        report.write(as_json(results, options))
+    said = sys.stderr if arguments.json == STANDARD else sys.stdout
     for path in save_findings(results, options, arguments.save):
-        print(f"saved {path}")
-    print(slow_summary(results, options))
-    print(summary(results))
+        print(f"saved {path}", file=said)
+    print(slow_summary(results, options), file=said)
+    print(summary(results), file=said)
     return WrongResultError.exit_code if any(r.wrong for r in results) else 0
 
 
@@ -123,7 +133,8 @@ def _instructions(arguments: argparse.Namespace) -> int:
     return WrongResultError.exit_code if any(r.is_fault for r in records) else 0
 
 
-def _tell(result: ProgramResult) -> None:
+def _tell(result: ProgramResult, *, to_errors: bool) -> None:
     for finding in result.findings:
         kind = f"WRONG {finding.kind}" if finding.is_wrong else finding.kind
-        print(f"{kind}: {finding.subject} {finding.configuration} {finding.detail}", flush=True)
+        print(f"{kind}: {finding.subject} {finding.configuration} {finding.detail}", flush=True,
+              file=sys.stderr if to_errors else sys.stdout)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from polysched.cli.conventions import STANDARD, add_cc, add_json
+from polysched.cli.shown.output import prepared
 from polysched.cli.shown.progress import progress
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ HELP = "Describe this machine and measure its peak: operations by element type, 
 EPILOG = """\
 examples:
   polysched machine
-  polysched machine --again --json
+  polysched machine --again --json machine.json
+  polysched c2c gemm.c --target machine.json    code for that machine, on another one
 
 the figures are measured once per machine and compiler and kept in the user's cache folder; results quote
 percentages of them. While other programs use the cores it is refused (exit code 3): the figures would be too low"""
@@ -31,8 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--again", action="store_true", help="measure although there are figures already")
     parser.add_argument("--busy", action="store_true",
                         help="measure although other programs use the cores; the figures are not kept")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler (default: the first that is found)")
+    parser.add_argument("--targets", action="store_true",
+                        help="list the names that --target knows, and measure nothing")
+    add_json(parser, "everything, and the target for --target,")
+    add_cc(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,19 +44,42 @@ def run(arguments: argparse.Namespace) -> int:
     from polysched.measure.timing.machine import describe_conditions, describe_machine
     from polysched.measure.timing.peak import peaks
     from polysched.target import find_compiler
+    if arguments.targets:
+        return _list_targets()
     compiler = find_compiler(arguments.cc)
     machine, conditions = describe_machine(), describe_conditions()
-    with progress(quiet=bool(arguments.quiet)) as shown:
-        found = peaks(compiler, again=arguments.again or arguments.busy, even_if_busy=arguments.busy,
-                      on_report=shown.report)
-    if arguments.json:
-        print(json.dumps({"machine": dataclasses.asdict(machine), "conditions": dataclasses.asdict(conditions),
-                          "peaks": dataclasses.asdict(found)}, indent=2))
+    with prepared(arguments.json) as report:
+        with progress(quiet=bool(arguments.quiet)) as shown:
+            found = peaks(compiler, again=arguments.again or arguments.busy, even_if_busy=arguments.busy,
+                          on_report=shown.report)
+        if report is not None:
+            report.write_json({
+                "machine": dataclasses.asdict(machine), "conditions": dataclasses.asdict(conditions),
+                "peaks": dataclasses.asdict(found), "target": _target(found)})
+    if arguments.json == STANDARD:
         return 0
     _print(machine, found)
     if arguments.busy:
         print("measured although other programs may use the cores: the figures are not kept")
     return 0
+
+
+def _list_targets() -> int:
+    """A line per target that has a name."""
+    from polysched.target import TARGETS
+    for name, make in TARGETS.items():
+        target = make()
+        print(f"{name:10}{target.name}: {target.architecture}, {target.cores} cores, "
+              f"vectors of {target.vector_bits} bits")
+    return 0
+
+
+def _target(found: Peaks) -> dict[str, Any]:
+    """This machine as the models see it, with what was measured, for `--target` elsewhere."""
+    from polysched.target import host
+    from polysched.target.targets import target_to_json
+    return target_to_json(dataclasses.replace(
+        host(), peak_flop_per_second=dict(found.one_core), bandwidth_bytes_per_second=dict(found.bandwidth)))
 
 
 def _print(machine: Machine, found: Peaks) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
-import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from polysched.cli.options import known_sizes, numerics, size
-from polysched.cli.shown.progress import progress
+from polysched.cli.conventions import STANDARD, add_json, add_size
+from polysched.cli.options import add_preprocessing, known_sizes, numerics
+from polysched.cli.shown.output import Output, prepared, refuse_same_file
+from polysched.cli.shown.progress import Progress, progress
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ parameters.  Exit code 2 when nothing matches: the explanation names the conflic
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("what", metavar="WHAT", help="a C file, or MODULE:OPERATOR")
+    parser.add_argument("what", metavar="WHAT", help="a C file, - for standard input, or MODULE:OPERATOR")
     parser.add_argument("--intrinsic", metavar="NAME", required=True,
                         help="the instruction or library function; auto: every one that is described")
     parser.add_argument("--intrinsics", metavar="FILE.py", action="append", default=[],
@@ -51,8 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow", metavar="WHAT", default="reassociate,contract,flush",
                         help="what may change in floating-point results, of reassociate, contract, flush, narrow, "
                              "with commas, or none (default: %(default)s)")
-    parser.add_argument("--size", type=size, nargs="+", action="extend", default=[], metavar="NAME=VALUE",
-                        help="a parameter of the program or an argument of the operator")
+    add_size(parser, "of the program, or an argument of the operator")
     parser.add_argument("--partial-sums", action="store_true",
                         help="let reductions fill lanes of the result, added up at the end")
     parser.add_argument("--split", action="store_true",
@@ -61,58 +62,76 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="let the last iterations of a reduction, which fill no whole execution, stay behind as a "
                              "statement of their own (exact rule)")
     parser.add_argument("--all", action="store_true", help="print every match, not only the cheapest")
-    parser.add_argument("--json", action="store_true", help="JSON with the count and every match")
-    parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[],
-                        help="folder for #include, may be repeated")
-    parser.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[],
-                        help="define a macro, may be repeated")
-    parser.add_argument("--cc", metavar="COMMAND", help="the C compiler that preprocesses a C file")
+    add_json(parser, "the count and every match")
+    add_preprocessing(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the matches of every region."""
-    from polysched.pipeline import analysed
-    from polysched.tensorize import INTRINSICS, Extents, MatchOptions, Rule, find_intrinsic, load_intrinsics, match
+    refuse_same_file(arguments.what, arguments.json)
+    with prepared(arguments.json) as report:
+        return _run(arguments, report)
+
+
+def _run(arguments: argparse.Namespace, report: Output | None) -> int:
     from polysched.tensorize.decision import TensorizeOptions
     wanted = TensorizeOptions(intrinsic=arguments.intrinsic, files=tuple(arguments.intrinsics))
     function = wanted.function() or wanted.unit()
     if function is not None:
-        return _run_function(arguments, function)
-    also: dict[str, Any] = {}
-    for path in arguments.intrinsics:
-        also |= load_intrinsics(path)
+        return _run_function(arguments, function, report)
     every = arguments.intrinsic == AUTO
-    intrinsics = list((INTRINSICS | also).values()) if every else [find_intrinsic(arguments.intrinsic, also=also)]
-    options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
-                           numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums,
-                           split=arguments.split, remainder=arguments.remainder)
-    sizes = dict(arguments.size)
-    found = []
+    intrinsics, found = _intrinsics(arguments), []
     with progress(quiet=bool(arguments.quiet)) as shown:
-        shown.step(f"reading {arguments.what}")
-        scops, left = programs(arguments, sizes)
-        left = known_sizes(tuple(left.items()), scops, arguments.what)
-        for scop in scops:
-            shown.step(f"matching {scop.name}")
-            known = {p.name for p in scop.parameters}
-            dependences = analysed(scop, for_instructions=True).dependences   # of the program that c2c looks at
-            own = [match(dependences.scop, i, options, dependences=dependences,
-                         sizes={n: v for n, v in left.items() if n in known}) for i in intrinsics]
-            found += sorted((f for f in own if f.count), key=lambda f: f.matches[0].cost_cycles) if every else own
-            unmatched = len([f for f in own if not f.count])
-            if every and not arguments.json:
-                shown.hide()
-                print(f"{scop.name}: {len(own) - unmatched} of {len(own)} described instructions match, cheapest first")
-    if arguments.json:
-        values = [f.to_json() for f in found]
-        print(json.dumps(values[0] if len(values) == 1 and not every else values, indent=2))
-    else:
-        for f in found:
-            show(f, everything=arguments.all)
+        for scop, own in _matches(arguments, intrinsics, shown):
+            found += _cheapest_first(scop, own, arguments, shown) if every else own
+    if report is not None and every:
+        report.write_json([f.to_json() for f in found])
+    elif report is not None:
+        report.write_json_of_regions([f.to_json() for f in found])
+    for f in found if arguments.json != STANDARD else ():
+        show(f, everything=arguments.all)
     return 0 if any(f.count for f in found) else 2
 
 
-def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic) -> int:
+def _cheapest_first(scop: Scop, found: list[Matches], arguments: argparse.Namespace, shown: Progress) -> list[Matches]:
+    """What matches a region, and a line that says how many do."""
+    matching = sorted((f for f in found if f.count), key=lambda f: f.matches[0].cost_cycles)
+    if arguments.json != STANDARD:
+        shown.hide()
+        print(f"{scop.name}: {len(matching)} of {len(found)} described instructions match, cheapest first")
+    return matching
+
+
+def _intrinsics(arguments: argparse.Namespace) -> list[Intrinsic]:
+    """The instructions to look for: one by its name, or all that are described."""
+    from polysched.tensorize import INTRINSICS, find_intrinsic, load_intrinsics
+    also: dict[str, Intrinsic] = {}
+    for path in arguments.intrinsics:
+        also |= load_intrinsics(path)
+    if arguments.intrinsic == AUTO:
+        return list((INTRINSICS | also).values())
+    return [find_intrinsic(arguments.intrinsic, also=also)]
+
+
+def _matches(arguments: argparse.Namespace, intrinsics: list[Intrinsic],
+             shown: Progress) -> Iterator[tuple[Scop, list[Matches]]]:
+    """Every region with what each instruction can do for it."""
+    from polysched.pipeline import analysed
+    from polysched.tensorize import Extents, MatchOptions, Rule, match
+    options = MatchOptions(rule=Rule(arguments.rule), extents=Extents(arguments.extents),
+                           numerics=numerics(arguments.allow), partial_sums=arguments.partial_sums,
+                           split=arguments.split, remainder=arguments.remainder)
+    shown.step(f"reading {arguments.what}")
+    scops, left = programs(arguments, dict(arguments.size))
+    left = known_sizes(tuple(left.items()), scops, arguments.what)
+    for scop in scops:
+        shown.step(f"matching {scop.name}")
+        sizes = {n: v for n, v in left.items() if n in {p.name for p in scop.parameters}}
+        dependences = analysed(scop, for_instructions=True).dependences   # of the program that c2c looks at
+        yield scop, [match(dependences.scop, i, options, dependences=dependences, sizes=sizes) for i in intrinsics]
+
+
+def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Intrinsic, report: Output | None) -> int:
     """Print the parts of every region that a described function, or a unit of several stages, computes."""
     from polysched.pipeline import analysed
     from polysched.tensorize.description.intrinsic import Intrinsic
@@ -131,10 +150,9 @@ def _run_function(arguments: argparse.Namespace, function: LibraryFunction | Int
             dependences = analysed(scop, for_instructions=True).dependences
             found.append(match_unit(dependences, function, allowed, sizes=own) if isinstance(function, Intrinsic)
                          else match_function(dependences, function, allowed, sizes=own))
-    if arguments.json:
-        values = [f.to_json() for f in found]
-        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
-    else:
+    if report is not None:
+        report.write_json_of_regions([f.to_json() for f in found])
+    if arguments.json != STANDARD:
         for f in found:
             show_function(f)
     return 0 if any(f.count for f in found) else 2

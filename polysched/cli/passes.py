@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from polysched.cli.conventions import STANDARD, add_json, add_size
 from polysched.cli.options import add_choices, add_source, pipeline_options
+from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_source(parser, optional=True)
     add_choices(parser)
+    add_size(parser, "the code of an instruction is made for it")
+    add_json(parser, "the passes, or what each changed,")
     parser.add_argument("--print-after", metavar="NAME", help="print the loops behind this pass")
     parser.add_argument("--diff", metavar="NAME", help="print what this pass changes, as a unified diff")
 
@@ -42,21 +46,47 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source is None:
         if arguments.print_after or arguments.diff:
             raise UsageError("a pass needs a file to run on", hint="polysched passes FILE.c --print-after NAME")
-        width = max(map(len, names))
-        for each in all_passes():
-            needs = f" (needs {', '.join(need.words for need in each.needs)})" if each.needs else ""
-            print(f"{each.name:{width}}  {each.summary}{needs}")
-        return 0
+        return _list(arguments)
+    from polysched.emit_c.pass_history import pass_history
     from polysched.pipeline import transform_file
-    for region in transform_file(arguments.source, pipeline_options(arguments)).regions:
-        _show(arguments, region, names)
+    refuse_same_file(arguments.source, arguments.json)
+    with prepared(arguments.json) as report:
+        regions = transform_file(arguments.source, pipeline_options(arguments)).regions
+        histories = [{record.loop_pass.name: record for record in pass_history(
+            region.tiled, region.options.emit_options())} for region in regions]
+        if report is not None:
+            report.write_json_of_regions([
+                {"function": region.scop.name, "passes": [_as_json(name, records.get(name)) for name in names]}
+                for region, records in zip(regions, histories, strict=True)])
+    if arguments.json != STANDARD:
+        for region, records in zip(regions, histories, strict=True):
+            _show(arguments, region, records, names)
     return 0
 
 
-def _show(arguments: argparse.Namespace, region: Optimized, names: list[str]) -> None:
+def _list(arguments: argparse.Namespace) -> int:
+    """A line per pass, or its JSON."""
+    from polysched.emit_c.passes import all_passes
+    needs = {each.name: [need.words for need in each.needs] for each in all_passes()}
+    with prepared(arguments.json) as report:
+        if report is not None:
+            report.write_json([{"name": each.name, "summary": each.summary, "needs": needs[each.name]}
+                               for each in all_passes()])
+    if arguments.json != STANDARD:
+        width = max(map(len, needs))
+        for each in all_passes():
+            needed = f" (needs {', '.join(needs[each.name])})" if needs[each.name] else ""
+            print(f"{each.name:{width}}  {each.summary}{needed}")
+    return 0
+
+
+def _as_json(name: str, record: PassRecord | None) -> dict[str, object]:
+    return {"name": name, "ran": record is not None, "changed": record is not None and record.changed,
+            "difference": record.difference() if record is not None else ""}
+
+
+def _show(arguments: argparse.Namespace, region: Optimized, records: dict[str, PassRecord], names: list[str]) -> None:
     from polysched.emit_c.loop_ir.text import loop_text
-    from polysched.emit_c.pass_history import pass_history
-    records = {record.loop_pass.name: record for record in pass_history(region.tiled, region.options.emit_options())}
     print(f"function {region.scop.name}:")
     if arguments.print_after or arguments.diff:
         name = arguments.print_after or arguments.diff

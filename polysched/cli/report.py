@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polysched.cli.shown.input import as_files
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared
 from polysched.cli.shown.progress import progress
 from polysched.errors import OutputError, UsageError
@@ -30,9 +31,10 @@ Needs polysched[report]"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("results", metavar="RESULTS.jsonl", nargs="+", help="results files, of both kinds together")
+    parser.add_argument("results", metavar="RESULTS.jsonl", nargs="+",
+                        help="results files, of both kinds together; - is standard input")
     parser.add_argument("-o", "--output", metavar="FILE.html",
-                        help="the page (default: report.html, unless --latex or --pdf is given)")
+                        help="the page, - for standard output (default: report.html, unless --latex or --pdf is given)")
     parser.add_argument("--latex", metavar="DIR",
                         help="write a table per experiment there, to be read by \\input")
     parser.add_argument("--pdf", metavar="DIR", help="write every plot there as a PDF file")
@@ -47,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     _refuse_inputs(arguments, name)
     with prepared(name) as output, progress(quiet=bool(arguments.quiet)) as shown:
         shown.step("reading the results")
-        results = read_results(arguments.results, any_machine=arguments.any_machine)
+        with as_files(arguments.results) as paths:
+            results = read_results(paths, any_machine=arguments.any_machine)
         shown.step("drawing")
         if output is not None:
             from polysched.report.page import page_html

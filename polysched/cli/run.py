@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.options import (
-    add_source,
-    add_transformation,
-    known_sizes,
-    pipeline_options,
-    positive,
-    positive_seconds,
-    size,
-)
+from polysched.cli.conventions import add_size
+from polysched.cli.options import add_source, add_transformation, known_sizes, pipeline_options
 from polysched.cli.order import add_verify_order, verify_order_if_asked
 from polysched.cli.shown.instructions import show_instructions
 from polysched.cli.shown.json_report import file_report
 from polysched.cli.shown.output import STANDARD_OUTPUT, prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
+from polysched.cli.values import positive, positive_seconds
 from polysched.errors import RunFailedError, UsageError, WrongResultError
 
 if TYPE_CHECKING:
@@ -57,8 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_measuring(parser)
     add_verify_order(parser)
     parser.add_argument("--function", metavar="NAME", help="which function, when several contain a scop")
-    parser.add_argument("-o", "--output", metavar="OUT.c", help="also write the transformed file")
-    parser.add_argument("--results", metavar="FILE.jsonl", help="append the measurement as one line of JSON")
+    parser.add_argument("-o", "--output", metavar="OUT.c", help="also write the transformed file; - is standard output")
+    parser.add_argument("--results", metavar="FILE.jsonl",
+                        help="append the measurement as one line of JSON; - prints it")
     parser.add_argument("--resume", action="store_true",
                         help="do not measure again what the --results file holds already")
 
@@ -66,8 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_measuring(parser: argparse.ArgumentParser) -> None:
     """What decides the measurement."""
     group = parser.add_argument_group("measurement")
-    group.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
-                       help="value of an integer parameter; several may follow, and it may be repeated")
+    add_size(group, "what is run has it; parameters without one get a value that suits a measurement")
     group.add_argument("--threads", type=positive, metavar="N", help="OpenMP threads (default: all cores)")
     group.add_argument("--pin", action="store_true", help="bind the threads to cores")
     group.add_argument("--cold-cache", action="store_true", help="flush the caches before every call")
@@ -87,8 +82,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure one function; 0 when it was verified."""
     from polysched.pipeline import transform_file
     from polysched.pipeline.stage_texts import dump_stages
-    for name in (arguments.output, arguments.json, arguments.results):
+    for name in _written(arguments):
         refuse_same_file(arguments.source, name)
+    if _written(arguments).count(STANDARD_OUTPUT) > 1:
+        raise UsageError("only one of -o, --json and --results can go to the standard output",
+                         hint="name a file with -o OUT.c")
     with (prepared(arguments.output) as output, prepared(arguments.json) as report,
           progress(quiet=bool(arguments.quiet)) as shown):
         shown.step(f"transforming {arguments.source}")
@@ -111,9 +109,21 @@ def run(arguments: argparse.Namespace) -> int:
             report.write_json(file_report(transformed, output=arguments.output) |
                               {"measurement": measurement_to_json(measurement)})
         if arguments.results and measurement.experiment not in known:
-            from polysched.measure.results import append
-            append(arguments.results, measurement)
-        return show(measurement, to_errors=arguments.json == STANDARD_OUTPUT, safe=arguments.safe)
+            keep(measurement, arguments.results)
+        return show(measurement, to_errors=STANDARD_OUTPUT in _written(arguments), safe=arguments.safe)
+
+
+def _written(arguments: argparse.Namespace) -> tuple[str | None, ...]:
+    return arguments.output, arguments.json, arguments.results
+
+
+def keep(measurement: Measurement, name: str) -> None:
+    """Add a measurement to a results file, or print its line."""
+    from polysched.measure.results import append, measurement_to_json
+    if name == STANDARD_OUTPUT:
+        print(json.dumps(measurement_to_json(measurement), allow_nan=False))
+    else:
+        append(name, measurement)
 
 
 def is_slower(measurement: Measurement) -> bool:
@@ -132,7 +142,7 @@ def known_results(arguments: argparse.Namespace) -> dict[str, Measurement]:
     from polysched.measure.results import read
     if not arguments.resume:
         return {}
-    if not arguments.results:
+    if arguments.results in (None, STANDARD_OUTPUT):
         raise UsageError("--resume needs a results file", hint="name it with --results")
     if not Path(arguments.results).exists():
         return {}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.options import add_scheduling, add_source, read_regions, scheduling_options
-from polysched.cli.shown.progress import progress
+from polysched.cli.conventions import STANDARD, add_assume, add_json, add_target
+from polysched.cli.options import add_scheduling, add_source, known_sizes, read_regions, scheduling_options
+from polysched.cli.shown.output import prepared, refuse_same_file
+from polysched.cli.shown.progress import Progress, progress
 
 if TYPE_CHECKING:
     from polysched.dependence.expansion import Expansion
@@ -38,49 +40,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="whose updates may run in another order (default: keep)")
     parser.add_argument("--inputs", action="store_true", help="keep reads of one element close together, too")
     parser.add_argument("--memory-based", action="store_true", help="dependences on every earlier access of an element")
-    parser.add_argument("--json", action="store_true", help="the same as JSON, with the tree in isl's notation")
+    add_assume(parser)
+    add_target(parser)
+    add_json(parser, "the same, with the tree in isl's notation,")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Schedule every region and print what was found."""
-    from polysched.dependence.last_values import kept_storage
-    from polysched.pipeline import analysed, scheduled
     from polysched.scheduling.tree.tree_text import tree_text
-    options, schedules = scheduling_options(arguments), []
-    with progress(quiet=bool(arguments.quiet)) as shown:
-        shown.step(f"reading {arguments.source}")
-        for scop in read_regions(arguments):
-            shown.step(f"finding the dependences of {scop.name}")
-            expansion = analysed(scop, expand=options.expand, value_based=not arguments.memory_based,
-                                 inputs=arguments.inputs, reductions=arguments.reductions)
-            shown.step(f"scheduling {scop.name}")
-            schedules.append((scheduled(expansion.dependences, options, input_dependences=arguments.inputs), expansion))
-    values = []
-    for schedule, expansion in schedules:
-        scop, dependences = schedule.scop, schedule.dependences
-        values.append(_as_json(schedule, expansion))
-        if not arguments.json:
-            report = schedule.report
-            print(f"function {scop.name}: {schedule.algorithm}, {report.solves} solves of at most {report.variables} "
-                  f"variables and {report.rows} rows, {report.total_seconds:.3f} s")
-            for candidate in report.candidates:
-                print(f"  candidate {candidate}")
-            for rung in report.rungs or (FIRST_RUNG,):
-                print(f"  {rung}")
-            for copied in expansion.last_values:
-                print(f"  {copied}")
-            for array in expansion.arrays:
-                print(f"  temporary {array.name}: a copy per iteration of {', '.join(array.loops)}")
-            for name, home in expansion.moved:
-                print(f"  temporary {name}: in {home}, where its result goes")
-            for reason in kept_storage(dependences):
-                print(f"  {reason}")
-            if dependences.relaxed:
-                print(f"  updates in any order: {', '.join(dependences.relaxed)}")
+    refuse_same_file(arguments.source, arguments.json)
+    with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
+        schedules = _schedules(arguments, shown)
+        if report is not None:
+            report.write_json_of_regions([_as_json(schedule, expansion) for schedule, expansion in schedules])
+    if arguments.json != STANDARD:
+        for schedule, expansion in schedules:
+            print(*_lines(schedule, expansion), sep="\n")
             print(tree_text(schedule.tree), end="")
-    if arguments.json:
-        print(json.dumps(values[0] if len(values) == 1 else values, indent=2))
     return 0
+
+
+def _schedules(arguments: argparse.Namespace, shown: Progress) -> list[tuple[Schedule, Expansion]]:
+    """The schedule of every region, with what was done to its temporaries."""
+    from dataclasses import replace
+
+    from polysched.pipeline import analysed, scheduled
+    from polysched.target import find_target
+    options = scheduling_options(arguments)
+    options = replace(options, tiling=replace(options.tiling, target=find_target(arguments.target)))
+    shown.step(f"reading {arguments.source}")
+    scops = read_regions(arguments)
+    assumed = known_sizes(arguments.assume, scops, arguments.source)
+    schedules = []
+    for scop in scops:
+        shown.step(f"finding the dependences of {scop.name}")
+        expansion = analysed(scop, expand=options.expand, value_based=not arguments.memory_based,
+                             inputs=arguments.inputs, reductions=arguments.reductions)
+        shown.step(f"scheduling {scop.name}")
+        schedules.append((scheduled(expansion.dependences, options, input_dependences=arguments.inputs,
+                                    parameters=assumed), expansion))
+    return schedules
+
+
+def _lines(schedule: Schedule, expansion: Expansion) -> Iterator[str]:
+    """How the schedule was found, and what happened to temporaries."""
+    from polysched.dependence.last_values import kept_storage
+    report = schedule.report
+    yield (f"function {schedule.scop.name}: {schedule.algorithm}, {report.solves} solves of at most {report.variables} "
+           f"variables and {report.rows} rows, {report.total_seconds:.3f} s")
+    yield from (f"  candidate {candidate}" for candidate in report.candidates)
+    yield from (f"  {rung}" for rung in report.rungs or (FIRST_RUNG,))
+    yield from (f"  {copied}" for copied in expansion.last_values)
+    yield from (f"  temporary {array.name}: a copy per iteration of {', '.join(array.loops)}"
+                for array in expansion.arrays)
+    yield from (f"  temporary {name}: in {home}, where its result goes" for name, home in expansion.moved)
+    yield from (f"  {reason}" for reason in kept_storage(schedule.dependences))
+    if schedule.dependences.relaxed:
+        yield f"  updates in any order: {', '.join(schedule.dependences.relaxed)}"
 
 
 def _as_json(schedule: Schedule, expansion: Expansion) -> dict[str, Any]:

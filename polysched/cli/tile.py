@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polysched.cli.conventions import STANDARD, add_json, add_size
 from polysched.cli.options import (
     add_instructions,
     add_scheduling,
@@ -15,11 +15,11 @@ from polysched.cli.options import (
     add_tiling,
     known_sizes,
     read_regions,
-    size,
     tensorize_options,
     tiled_options,
 )
 from polysched.cli.shown.instructions import instruction_lines
+from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ HELP = "Show how a C file's regions are tiled; --explain says why."
 EPILOG = """\
 examples:
   polysched tile gemm.c --explain
-  polysched tile gemm.c --explain --size N=4096
+  polysched tile gemm.c --explain --assume N=4096
   polysched tile gemm.c --tile 64,64,256 --explain    what the model says about tiles given by hand
+  polysched tile two.c --tile 64 --tile 1:16,256 --parallel-loop 1:0    other tiles for band 1 alone
   polysched tile gemm.c --outer-tile 512,512,256 --register-block 6x32 --explain    some levels by hand
   polysched tile gemm.c --tile-order 2,1,0 --explain    sizes by the model for an order by hand
   polysched tile gemm.c --pack B --explain    which operands are copied into contiguous buffers
@@ -52,12 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="predicted traffic per cache level, the limit that binds, the I/O lower bound")
     parser.add_argument("--tree", action="store_true",
                         help="the schedule tree with its tiles; copies of operands are statements below extensions")
-    parser.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
-                        help="the value that the model assumes for a parameter, may be repeated")
+    add_size(parser, "the model takes it, and the code of an instruction is made for it")
     add_scheduling(parser)
     add_tiling(parser)
     add_instructions(parser)
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    add_json(parser, "the same, with what --explain says,")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +81,15 @@ class _Region:
 
 def run(arguments: argparse.Namespace) -> int:
     """Tile every region and print what was decided."""
-    with progress(quiet=bool(arguments.quiet)) as shown:
+    refuse_same_file(arguments.source, arguments.json)
+    with prepared(arguments.json) as report, progress(quiet=bool(arguments.quiet)) as shown:
         regions, instructions = _regions(arguments, shown)
-    if arguments.json:
-        values = [region.to_json() for region in regions]
-        shown_values = values[0] if len(values) == 1 and not instructions else values
-        print(json.dumps({"instructions": instructions, "regions": values} if instructions else shown_values, indent=2))
+        values = [region.to_json() for region in regions] if report is not None else []
+        if report is not None and instructions:
+            report.write_json({"instructions": instructions, "regions": values})
+        elif report is not None:
+            report.write_json_of_regions(values)
+    if arguments.json == STANDARD:
         return 0
     print(*(f"{line}\n" for line in instructions), sep="", end="")
     for region in regions:
@@ -96,10 +99,15 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.tree:
             print(_tree(region.tiled), end="")
     if arguments.explain:
-        copied = {array for region in regions for buffer in region.packed for array in buffer.arrays}
-        print(*(f"not packed: {array}, of which no loop reads the same often enough in whole register blocks\n"
-                for array in arguments.pack or () if array not in copied), sep="", end="")
+        print(*_not_packed(regions, arguments.pack or ()), sep="", end="")
     return 0
+
+
+def _not_packed(regions: list[_Region], wanted: tuple[str, ...]) -> Iterator[str]:
+    """The arrays to pack of which no copy was made, a line each."""
+    copied = {array for region in regions for buffer in region.packed for array in buffer.arrays}
+    yield from (f"not packed: {array}, of which no loop reads the same often enough in whole register blocks\n"
+                for array in wanted if array not in copied)
 
 
 def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Region], list[str]]:
@@ -114,7 +122,7 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
     from polysched.tiling.planning.by_hand import refuse_unused
     shown.step(f"reading {arguments.source}")
     scops = read_regions(arguments)
-    sizes = known_sizes(arguments.size, scops, arguments.source)
+    sizes = known_sizes([*arguments.assume, *arguments.size], scops, arguments.source)
     options = replace(tiled_options(arguments), tensorize=tensorize_options(arguments) if arguments.intrinsic else None)
     check_packed(options, scops)
     tiling = replace(options.tiling_options(), parameters=sizes)
@@ -135,7 +143,7 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
         shown.step(f"tiling {scop.name}, and writing C")
         source = emit_blocks(partial(tile, schedule, alone=False), tiling, partial(
             emit, options=options.emit_options()))
-        regions.append(_region(source, options, explain=arguments.explain or arguments.json))
+        regions.append(_region(source, options, explain=arguments.explain or bool(arguments.json)))
     refuse_unused([region.tiled.unused for region in regions])
     return regions, instructions
 

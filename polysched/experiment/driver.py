@@ -23,12 +23,14 @@ DEFAULT_BUDGET_SECONDS = 20.0
 DEFAULT_LIMIT_SECONDS = 600.0
 
 
-def run_experiment(name: str, argv: Sequence[str]) -> int:
+def run_experiment(name: str, argv: Sequence[str], *,
+                   parser_class: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:
     """Everything behind `polysched bench NAME`; 0 when every case was measured and the verdict is good.
 
     Parameters
     ----------
     name : an experiment's name or folder.
+    parser_class : what reads the options, and refuses them.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def run_experiment(name: str, argv: Sequence[str]) -> int:
     """
     found = find(name)
     experiment = load(found.folder)
-    arguments = make_parser(found, experiment).parse_args(argv)
+    arguments = make_parser(found, experiment, parser_class).parse_args(argv)
     settings = make_settings(found, experiment, arguments)
     results = arguments.results or Path(f"{found.name}.jsonl")
     showing = arguments.show and not arguments.list
@@ -53,9 +55,10 @@ def run_experiment(name: str, argv: Sequence[str]) -> int:
     return judge(experiment, records)
 
 
-def make_parser(found: Found, experiment: Experiment) -> argparse.ArgumentParser:
+def make_parser(found: Found, experiment: Experiment,
+                parser_class: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
     """The options of every experiment, and those of this one."""
-    parser = argparse.ArgumentParser(
+    parser = parser_class(
         prog=f"polysched bench {found.name}", formatter_class=argparse.RawDescriptionHelpFormatter,
         description=f"{found.config['question']}\n\nexpected time: {found.config['expected_time']}")
     add_common(parser, found)

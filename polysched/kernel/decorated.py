@@ -7,7 +7,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -195,7 +195,7 @@ class Kernel:
                 while len(self._sized) >= MOST_VARIANTS:
                     del self._sized[next(iter(self._sized))]
                 options = replace(self.options, tensorize=replace(wanted, sizes=dict(sizes)))
-                parts = self._key_parts(found.python, found.types, found.same) | {"options": _texts(options)}
+                parts = self._key_parts(found.python, found.types, found.same) | {"options": options.differences()}
                 self._sized[key] = Specialisation(found.python, options, parts, found.types, found.same)
             return self._sized[key]
 
@@ -210,7 +210,7 @@ class Kernel:
                 "types": {name: _type_text(kind) for name, kind in types.items()}, "same": [list(p) for p in same],
                 "context": str(python.scop.context),
                 "captured": {k: repr(v) for k, v in python.captured.items()},
-                "options": _texts(self.options)}
+                "options": self.options.differences()}
 
     def specialise(self, *args: Any, **kwargs: Any) -> Specialisation:
         """The kernel for the types of these arguments, without running it; for annotated functions none are needed.
@@ -267,10 +267,6 @@ class Kernel:
 
 class SharedMemoryError(UnsupportedScopError):
     """Two arguments share some of their elements, and the kernel writes one of them."""
-
-
-def _texts(options: PipelineOptions) -> dict[str, str]:
-    return {k: repr(v) for k, v in asdict(options).items()}
 
 
 def _type_text(kind: ArgumentType) -> str:

@@ -8,8 +8,9 @@
 from polysched.pipeline.files import TransformedFile, check_packed, optimize, source_to_source, transform_file
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.source_options import SourceOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.way import emit_blocks
 
-__all__ = ["Optimized", "PipelineOptions", "TransformedFile", "analysed", "check_packed", "emit_blocks", "optimize",
-           "scheduled", "source_to_source", "transform_file"]
+__all__ = ["Optimized", "PipelineOptions", "SourceOptions", "TransformedFile", "analysed", "check_packed",
+           "emit_blocks", "optimize", "scheduled", "source_to_source", "transform_file"]

@@ -27,7 +27,7 @@ def for_callers_threads(scop: Scop, options: PipelineOptions, made: Made) -> Opt
     region = scop.source
     if region is None or not options.parallel:
         return made(options)
-    alone = replace(options, parallel=False)
+    alone = options.but(parallel=False)
     if is_inside_parallel(region.text, region.start):
         return made(alone)
     whole = made(options)

@@ -81,7 +81,8 @@ def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
     UsageError : with the first of them.
     """
     arrays = {array.name for scop in scops for array in scop.arrays if not array.is_scalar}
-    if unknown := sorted(set(options.packed or ()) - arrays):
+    wanted = {array for own in options.tiling.each() for array in own.packed or ()}
+    if unknown := sorted(wanted - arrays):
         raise UsageError(f"no array {unknown[0]} to pack", where=", ".join(scop.name for scop in scops),
                          hint=f"arrays are {', '.join(sorted(arrays)) or 'none'}")
 

@@ -1,128 +1,177 @@
-"""What a user can choose about the way from source to source, as one value that is checked when it is made."""
+"""What a user can choose about the way from source to source: the options of its rooms, put together and checked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Literal, Unpack
 
 from polysched.emit_c import EmitOptions
 from polysched.errors import UsageError
+from polysched.pipeline.short_options import SHORT, Short, ShortOptions, by_part
+from polysched.pipeline.source_options import SourceOptions
 from polysched.scheduling import ALGORITHMS, SchedulerOptions, Strategy
 from polysched.scop.scop import Scop
-from polysched.target import Target, host
+from polysched.scop.shown import LONGEST_REPR
+from polysched.target import Target
 from polysched.tensorize.decision import BY_DEFAULT, DEFAULT, TensorizeOptions, may_gain
-from polysched.tiling import TilingOptions
+from polysched.tiling import BandOptions, TilingOptions
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.planning.register_shape import row_loss
 
 VECTOR_BITS = (0, 128, 256, 512)
 VERIFY = ("auto", "always", "never")
+PARTS = ("scheduling", "tiling", "emission", "source")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False)
 class PipelineOptions:
     """What a user can choose about the way from source to source.
+
+    It is composed of the options of the rooms.  Most of their fields have a short form, `short_options.SHORT`, which is
+    given, replaced and read like a field: `PipelineOptions(tile=32)` is
+    `PipelineOptions(tiling=TilingOptions(sizes=32))`, and `replace(options, tile=16)` changes nothing else.
 
     Parameters
     ----------
     scheduler : a name of `scheduling.ALGORITHMS`, or `best` for the one whose tiles the cost model finds cheapest.
     strategy : followed instead of a named scheduler.
-    fusion : the scheduler's fusion policy.
-    split_index_sets : cut periodic domains in the middle, where that makes time tileable.
-    concurrent_start : in how many dimensions tiles of a pipeline shall start together (diamond tiling).
-    tile : tile edges: `auto`, `off`, one number for every loop, or one per loop of a band (a list, as in JSON, too).
-    outer_tiles : edges of tiles around those, outermost level first; none lets the model choose with `tile` as `auto`.
-    tile_order, point_order, outer_orders : orders of the loops over tiles, inside one, and over those of
-        `outer_tiles`, as `TilingOptions` has them.
-    register_block : rows and columns, in elements, of the only block of accumulators that vector registers may hold;
-        None lets the model choose.
-    packed : arrays whose elements register blocks read from contiguous copies; none for no copies, None lets the model
-        choose.
-    parallel : give one loop per nest to OpenMP threads, skewing into wavefronts where that is needed.
-    parallel_degrees : how many loops of a nest are made parallel.
+    scheduling : of the scheduler: fusion, index-set splitting, concurrent start.
+    tiling : tiles, orders, register blocks, copies and threads, of all bands and of single ones; and the machine.
+    emission : of the C: vectors, functions of math.h, how sums may be rounded.  The width of vectors is that of the
+        machine unless given; threads and copies are those of `tiling`.
+    tensorize : which instructions may compute statements; None for none. By default those whose results are equal bit
+        for bit, where the model finds them faster and no schedule or tiles are chosen by hand.
+    source : how a C file is read, and the compiler.
     assumed : values that the models take for parameters, by their C spelling; the code is right for all others, too.
-    split_tiles : tiles of stencils over time as trapezoids and the gaps between them, as `TilingOptions.split` has it.
-    vector_bits : width of the vector registers that the emitted code uses; 0 leaves vectors to the C compiler,
-        None takes this machine's.
-    math : functions of math.h in vector loops: `vector` for own code within 4 units in the last place, `libm` for calls
-        of the C library, whose loops then stay scalar.
     collapse : make one loop of two that walk whole rows which end within a vector, where neither the tiles nor a
         strategy nor an instruction is chosen by hand.
     expand : give temporaries that every iteration writes anew a copy per iteration, so that they order nothing; most
         copies become variables or small buffers again in the emitted loops.
-    reassociate : sums and products of floats may be computed in another order, with equal constant factors taken out
-        of sums, and so be rounded differently.
     guard : test at run time what the extraction assumes, with the original code as the other branch; None where loops
         were found by `autodetect`, for which nobody promised anything.
     safe : keep the original code of a region of a C file as an alternative, for where there is too little to do.
-    autodetect : take the largest regions that can be represented, marked by pragmas or not.
-    pure : functions that only compute with their arguments.
-    include_dirs, defines : the preprocessor's `-I` and `-D`.
-    cc : the compiler that preprocesses; None finds one.
-    tensorize : which instructions may compute statements; None for none. By default those whose results are equal bit
-        for bit, where the model finds them faster and no schedule or tiles are chosen by hand.
-    simd : tell the compiler which innermost loops may run in lanes.
-    verify_passes : check the invariants of the loop IR behind every pass; a broken one is an error.
     verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
         `auto` where no verdict on the same code was kept, `always`, or `never`.
+
+    Raises
+    ------
+    UsageError : a value that no room has, or two that contradict each other.
     """
 
-    scheduler: str = "pluto"
-    strategy: Strategy | None = None
-    fusion: str = "smart"
-    split_index_sets: bool = False
-    concurrent_start: int = 0
-    tile: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
-    outer_tiles: tuple[int | tuple[int, ...], ...] = ()
-    tile_order: tuple[int, ...] = ()
-    point_order: tuple[int, ...] = ()
-    outer_orders: tuple[tuple[int, ...], ...] = ()
-    register_block: tuple[int, int] | None = None
-    packed: tuple[str, ...] | None = None
-    parallel: bool = True
-    parallel_degrees: int = 1
-    split_tiles: bool | None = None
-    assumed: tuple[tuple[str, int], ...] = ()
-    vector_bits: int | None = None
-    math: Literal["vector", "libm"] = "vector"
-    collapse: bool = True
-    expand: bool = True
-    reassociate: bool = False
-    guard: bool | None = None
-    safe: bool = False
-    autodetect: bool = False
-    pure: tuple[str, ...] = ()
-    include_dirs: tuple[str, ...] = ()
-    defines: tuple[str, ...] = ()
-    cc: str | None = None
-    tensorize: TensorizeOptions | None = BY_DEFAULT
-    simd: bool = True
-    verify_passes: bool = False
-    verify_instructions: Literal["auto", "always", "never"] = "auto"
+    scheduler: str
+    strategy: Strategy | None
+    scheduling: SchedulerOptions
+    tiling: TilingOptions
+    emission: EmitOptions
+    tensorize: TensorizeOptions | None
+    source: SourceOptions
+    assumed: tuple[tuple[str, int], ...]
+    collapse: bool
+    expand: bool
+    guard: bool | None
+    safe: bool
+    verify_instructions: Literal["auto", "always", "never"]
 
-    def __post_init__(self) -> None:
+    fusion = Short[str]()
+    split_index_sets = Short[bool]()
+    concurrent_start = Short[int]()
+    tile = Short[int | tuple[int, ...] | Literal["auto", "off"]]()
+    outer_tiles = Short[tuple[int | tuple[int, ...], ...]]()
+    tile_order = Short[tuple[int, ...]]()
+    point_order = Short[tuple[int, ...]]()
+    outer_orders = Short[tuple[tuple[int, ...], ...]]()
+    packed = Short[tuple[str, ...] | None]()
+    parallel = Short[bool]()
+    parallel_degrees = Short[int]()
+    parallel_loop = Short[int | None]()
+    split_tiles = Short[bool | None]()
+    bands = Short[Mapping[int, BandOptions]]()
+    vector_bits = Short[int]()
+    math = Short[Literal["vector", "libm"]]()
+    reassociate = Short[bool]()
+    simd = Short[bool]()
+    verify_passes = Short[bool]()
+    autodetect = Short[bool]()
+    pure = Short[tuple[str, ...]]()
+    include_dirs = Short[tuple[str, ...]]()
+    defines = Short[tuple[str, ...]]()
+    cc = Short[str | None]()
+
+    def __init__(self, *, scheduler: str = "pluto", strategy: Strategy | None = None,
+                 scheduling: SchedulerOptions | None = None, tiling: TilingOptions | None = None,
+                 emission: EmitOptions | None = None, tensorize: TensorizeOptions | None = BY_DEFAULT,
+                 source: SourceOptions | None = None, assumed: tuple[tuple[str, int], ...] = (),
+                 collapse: bool = True, expand: bool = True, guard: bool | None = None, safe: bool = False,
+                 verify_instructions: Literal["auto", "always", "never"] = "auto",
+                 **short: Unpack[ShortOptions]) -> None:
+        changed = by_part(short)
+        tiling = replace(tiling or TilingOptions(), **changed.get("tiling", {}))
+        emission = emission or EmitOptions(vector_bits=tiling.target.vector_bits)
+        wanted = changed.get("emission", {})
+        if "vector_bits" in wanted and wanted["vector_bits"] is None:
+            wanted = {**wanted, "vector_bits": tiling.target.vector_bits}
+        values = {
+            "scheduler": scheduler, "strategy": strategy, "tensorize": tensorize, "assumed": assumed,
+            "collapse": collapse, "expand": expand, "guard": guard, "safe": safe,
+            "verify_instructions": verify_instructions, "tiling": tiling, "emission": replace(emission, **wanted),
+            "scheduling": replace(scheduling or SchedulerOptions(), **changed.get("scheduling", {})),
+            "source": replace(source or SourceOptions(), **changed.get("source", {}))}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
         if self.scheduler not in (*ALGORITHMS, BEST):
             raise UsageError(f"no scheduler {self.scheduler!r}", hint=f"one of {', '.join((*ALGORITHMS, BEST))}")
-        if self.vector_bits is not None and self.vector_bits not in VECTOR_BITS:
-            raise UsageError(f"vectors of {self.vector_bits} bits cannot be emitted",
+        if self.emission.vector_bits not in VECTOR_BITS:
+            raise UsageError(f"vectors of {self.emission.vector_bits} bits cannot be emitted",
                              hint=f"one of {', '.join(map(str, VECTOR_BITS))}")
-        if self.math not in ("vector", "libm"):
-            raise UsageError(f"no mathematical functions {self.math!r}", hint="vector or libm")
+        if self.emission.math not in ("vector", "libm"):
+            raise UsageError(f"no mathematical functions {self.emission.math!r}", hint="vector or libm")
         if self.verify_instructions not in VERIFY:
             raise UsageError(f"instructions cannot be verified {self.verify_instructions!r}",
                              hint=f"one of {', '.join(VERIFY)}")
-        object.__setattr__(self, "tile", _tile_edges(self.tile))
-        self.tiling_options()
-        self.scheduler_options()
+
+    def but(self, **short: Unpack[ShortOptions]) -> PipelineOptions:
+        """These options with some fields of their parts changed, in the short form that type checkers know."""
+        changed: dict[str, Any] = dict(short)
+        return replace(self, **changed)
+
+    @property
+    def register_block(self) -> tuple[int, int] | None:
+        """Rows and columns of the only register block that may be used; None where the model chooses, or none may."""
+        return self.tiling.register if isinstance(self.tiling.register, tuple) else None
+
+    def differences(self) -> dict[str, str]:
+        """What was chosen otherwise than by default, as text: by the short name where there is one."""
+        plain = PipelineOptions()
+        found: dict[str, str] = {}
+        names = {place: name for name, place in SHORT.items()}
+        for own in fields(self):
+            value, default = getattr(self, own.name), getattr(plain, own.name)
+            if own.name not in PARTS:
+                found |= {own.name: _text(value)} if value != default else {}
+                continue
+            for inner in fields(value):
+                chosen = getattr(value, inner.name)
+                if chosen != getattr(default, inner.name):
+                    found[names.get((own.name, inner.name), f"{own.name}.{inner.name}")] = _text(chosen)
+        return found
+
+    def __repr__(self) -> str:
+        """What was chosen, on one line."""
+        chosen = ", ".join(f"{name}={text}" for name, text in self.differences().items())
+        line = f"PipelineOptions({chosen})"
+        return line if len(line) <= LONGEST_REPR else f"{line[:LONGEST_REPR - 4]}...)"
 
     def tiling_options(self) -> TilingOptions:
-        """The part that concerns tiling."""
-        target = self.target()
-        return TilingOptions(sizes=self.tile, outer_sizes=self.outer_tiles, order=self.tile_order,
-                             point_order=self.point_order, outer_orders=self.outer_orders, parallel=self.parallel,
-                             parallel_degrees=self.parallel_degrees, split=self.split_tiles,
-                             register=bool(target.vector_bits) and (self.register_block or True),
-                             packed=self.packed, target=target)
+        """How to tile for the vectors that are emitted: without any, no block of registers is made."""
+        if self.emission.vector_bits:
+            return replace(self.tiling, target=self.target())
+        bands = {number: own if own.register is None else replace(own, register=False)
+                 for number, own in self.tiling.bands.items()}
+        return replace(self.tiling, target=self.target(), register=False, bands=bands)
 
     @property
     def is_by_model(self) -> bool:
@@ -152,21 +201,17 @@ class PipelineOptions:
         """How many times longer register blocks take along rows of so many vectors than along rows without an end."""
         return row_loss(vectors, self.target())
 
-    def scheduler_options(self) -> SchedulerOptions:
-        """The part that concerns scheduling."""
-        return SchedulerOptions(fusion=self.fusion, split_index_sets=self.split_index_sets,
-                                concurrent_start=self.concurrent_start)
-
     def emit_options(self) -> EmitOptions:
-        """The part that concerns the emitted C."""
-        target = self.target()
-        return EmitOptions(openmp=self.parallel, simd=self.simd, vector_bits=target.vector_bits, math=self.math,
-                           reassociate=self.reassociate, packing=True if self.packed is None else self.packed,
-                           last_cache_bytes=target.caches[-1].size_bytes, verify_passes=self.verify_passes)
+        """What the C may use: threads and copies only where `tiling` has some."""
+        target, packed = self.target(), [own.packed for own in self.tiling.each()]
+        every = tuple(dict.fromkeys(array for arrays in packed for array in arrays or ()))
+        return replace(self.emission, last_cache_bytes=self.emission.last_cache_bytes or target.caches[-1].size_bytes,
+                       openmp=self.emission.openmp and any(own.parallel for own in self.tiling.each()),
+                       packing=self.emission.packing if None in packed else every)
 
     def target(self) -> Target:
-        """The machine that code is made for: this one, with the vectors that were asked for."""
-        return host() if self.vector_bits is None else replace(host(), vector_bits=self.vector_bits)
+        """The machine that code is made for, with the vectors that were asked for."""
+        return replace(self.tiling.target, vector_bits=self.emission.vector_bits)
 
     def chosen(self) -> dict[str, object]:
         """What shapes the result, for the record."""
@@ -194,21 +239,21 @@ class PipelineOptions:
             given["register_block"] = list(self.register_block)
         if self.packed is not None:
             given["packed"] = list(self.packed)
-        if self.split_tiles is not None:
-            given["split_tiles"] = self.split_tiles
+        for name in ("split_tiles", "parallel_loop"):
+            if getattr(self, name) is not None:
+                given[name] = getattr(self, name)
+        if self.bands:
+            given["bands"] = {str(number): own.given() for number, own in self.bands.items()}
         return given
 
 
-def _tile_edges(value: object) -> int | tuple[int, ...] | str:
-    """The value of `tile` with a tuple for a list.
-
-    Raises
-    ------
-    UsageError : it is neither a word, nor a number, nor numbers.
-    """
-    if isinstance(value, str):
-        return value
-    edges = tuple(value) if isinstance(value, list | tuple) else (value,)
-    if all(isinstance(edge, int) and not isinstance(edge, bool) for edge in edges):
-        return edges if isinstance(value, list | tuple) else edges[0]
-    raise UsageError(f"tile sizes cannot be {value!r}", hint="a number, one per loop of a band, auto, or off")
+def _text(value: object) -> str:
+    """A value as text that is the same in every process: sets in order, and of dataclasses what is not by default."""
+    if is_dataclass(value) and not isinstance(value, type):
+        own = ((f, getattr(value, f.name)) for f in fields(value))
+        return f"{type(value).__name__}({', '.join(f'{f.name}={_text(v)}' for f, v in own if v != f.default)})"
+    if isinstance(value, frozenset | set):
+        return f"{{{', '.join(sorted(map(_text, value)))}}}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_text(k)}: {_text(v)}' for k, v in sorted(value.items()))}}}"
+    return repr(value)

@@ -79,7 +79,7 @@ def scheduled(dependences: Dependences, options: PipelineOptions, *, input_depen
     ------
     PolyschedError : the scheduler refuses.
     """
-    wanted = replace(options.scheduler_options(), input_dependences=input_dependences)
+    wanted = replace(options.scheduling, input_dependences=input_dependences)
     if options.strategy is not None:
         return by_strategy(dependences, options.strategy, options=wanted)
     if options.scheduler == BEST:

@@ -62,7 +62,7 @@ def _for_strides(scop: Scop, options: PipelineOptions, seconds: dict[str, float]
     if special is None:
         return _region(scop, options, seconds)
     unit = _region(special.scop, options, seconds)
-    general = _region(scop, replace(options, simd=False), seconds)
+    general = _region(scop, options.but(simd=False), seconds)
     if unit.as_written or unit.source.preamble:
         return general
     return replace(general, source=with_unit_strides(general.source, unit.source, special.condition))
@@ -229,12 +229,12 @@ def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrins
 def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
     """From dependences to C: the schedule that was asked for; the best of several is found by tiling all of them."""
     stated = dict(options.assumed)
-    tiling = replace(options.tiling_options(), parameters={
-        p.name: stated[p.spelling] for p in dependences.scop.parameters if p.spelling in stated})
+    tiling = replace(options.tiling_options(), parameters={**options.tiling.parameters, **{
+        p.name: stated[p.spelling] for p in dependences.scop.parameters if p.spelling in stated}})
     if options.strategy is None and options.scheduler == BEST:
         def tiled_by(how: TilingOptions) -> TiledSchedule:
             return timed(seconds, "schedule", lambda: best(
-                dependences, options=options.scheduler_options(), tiling=how))
+                dependences, options=options.scheduling, tiling=how))
     else:
         schedule = timed(seconds, "schedule", lambda: scheduled(dependences, options))
 

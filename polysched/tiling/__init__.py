@@ -1,7 +1,7 @@
 """Tiles, wavefronts, parallel and vector loops: from a legal schedule to a marked one."""
 
-from polysched.tiling.options import TilingOptions
+from polysched.tiling.options import BandOptions, TilingOptions
 from polysched.tiling.tile_bands import tile
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
 
-__all__ = ["BandTiling", "TiledSchedule", "TilingOptions", "tile"]
+__all__ = ["BandOptions", "BandTiling", "TiledSchedule", "TilingOptions", "tile"]

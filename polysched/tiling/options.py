@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 from polysched.errors import UsageError
 from polysched.target.target import Target, host
 
 
 @dataclass(frozen=True, kw_only=True)
+class BandOptions:
+    """What a user decides for one band alone; None is what `TilingOptions` says for all bands.
+
+    Parameters
+    ----------
+    sizes, outer_sizes, order, point_order, outer_orders, register, parallel, parallel_loop : as `TilingOptions` has
+        them.
+    packed : as `TilingOptions` has it; `auto` lets the model choose.
+    """
+
+    sizes: int | tuple[int, ...] | Literal["auto", "off"] | None = None
+    outer_sizes: tuple[int | tuple[int, ...], ...] | None = None
+    order: tuple[int, ...] | None = None
+    point_order: tuple[int, ...] | None = None
+    outer_orders: tuple[tuple[int, ...], ...] | None = None
+    register: bool | tuple[int, int] | None = None
+    packed: tuple[str, ...] | Literal["auto"] | None = None
+    parallel: bool | None = None
+    parallel_loop: int | None = None
+
+    def given(self) -> dict[str, object]:
+        """The decisions by name, without those that are left to `TilingOptions`."""
+        return {own.name: getattr(self, own.name) for own in fields(self) if getattr(self, own.name) is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
 class TilingOptions:
-    """How to tile.
+    """How to tile.  Single values hold for every band that `bands` does not name.
 
     Parameters
     ----------
@@ -31,6 +57,8 @@ class TilingOptions:
         band of d loops that all carry dependences gives up to d - 1.  Diamonds, too: with a schedule for concurrent
         start in k dimensions (`SchedulerOptions.concurrent_start`), k degrees make all tiles of a wavefront start
         together.  Loops that form a box share a team of threads; of others, the outermost runs on threads.
+    parallel_loop : the only loop of a band that may run on threads, as the position of its member; tiles are skewed
+        along it where it is not free of dependences.  A band without such a loop runs on one thread.
     simd : mark innermost loops whose iterations are independent, and order point loops for unit stride.
     diamond : tile stencils over time in diamonds, all tiles of a row starting at once; else in skewed boxes.
     split : tiles of stencils over time as trapezoids, one for each core of `target`, with the gaps between them
@@ -44,6 +72,7 @@ class TilingOptions:
     parameters : values that the models assume for symbolic sizes; where none is given, what arrays of constant extents
         admit, else a typical size.
     target : the machine whose caches and registers count; this one unless given.
+    bands : what is decided otherwise for single bands, by their number: in pre-order, as `polysched tile` prints it.
     """
 
     sizes: int | tuple[int, ...] | Literal["auto", "off"] = "auto"
@@ -53,6 +82,7 @@ class TilingOptions:
     outer_orders: tuple[tuple[int, ...], ...] = ()
     parallel: bool = True
     parallel_degrees: int = 1
+    parallel_loop: int | None = None
     simd: bool = True
     diamond: bool = False
     split: bool | None = None
@@ -62,11 +92,47 @@ class TilingOptions:
     packed: tuple[str, ...] | None = None
     parameters: Mapping[str, int] = field(default_factory=dict)
     target: Target = field(default_factory=host)
+    bands: Mapping[int, BandOptions] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._check_parallel()
+        self._check_sizes()
+        self._check_orders()
+        for number in self.bands:
+            try:
+                self.for_band(number)
+            except UsageError as refusal:
+                raise UsageError(refusal.problem, where=f"band {number}", witness=refusal.witness,
+                                 hint=refusal.hint) from None
+
+    def for_band(self, number: int) -> TilingOptions:
+        """What holds for one band, by its number: single values, and no `bands`."""
+        if number not in self.bands:
+            return self
+        given: dict[str, Any] = self.bands[number].given()
+        if given.get("packed") == "auto":
+            given["packed"] = None
+        return replace(self, bands={}, **given)
+
+    def each(self) -> tuple[TilingOptions, ...]:
+        """What holds for the bands without decisions of their own, and then for every band that has some."""
+        return (self, *(self.for_band(number) for number in self.bands))
+
+    def _check_parallel(self) -> None:
         if self.parallel_degrees < 1:
             raise UsageError("parallel loops need at least one degree", witness=str(self.parallel_degrees),
                              hint="parallel=False makes none")
+        if self.parallel_loop is None:
+            return
+        if self.parallel_loop < 0:
+            raise UsageError("a loop for threads is a loop of a band", witness=str(self.parallel_loop),
+                             hint="0 is the outermost loop of a band as the schedule has it")
+        if not self.parallel or self.parallel_degrees > 1:
+            raise UsageError("one loop by hand on threads needs threads, and one degree of them",
+                             witness=f"loop {self.parallel_loop}",
+                             hint="leave --no-parallel and --parallel-degrees out")
+
+    def _check_sizes(self) -> None:
         if isinstance(self.sizes, str):
             if self.sizes not in ("auto", "off"):
                 raise UsageError(f"tile sizes cannot be {self.sizes!r}", hint="give numbers, or auto, or off")
@@ -82,6 +148,7 @@ class TilingOptions:
                 raise UsageError("a register block has rows and columns", witness=str(self.register),
                                  hint="give two numbers")
 
+    def _check_orders(self) -> None:
         for order in (self.order, self.point_order, *self.outer_orders):
             if len(set(order)) < len(order) or any(member < 0 for member in order):
                 raise UsageError("an order names each loop of a band at most once", witness=",".join(map(str, order)),

@@ -54,6 +54,7 @@ def with_choices(root: Node, numbers: Mapping[int, int], decided: Mapping[int, B
             plan, tiling = decided[number], tilings[number]
             found.append(Decided(
                 number=number, plan=plan, misfit=misfits.get(number, ""), has_block=bool(tiling.register),
+                thread_loop=tiling.parallel_member,
                 order_inside="" if isinstance(plan, Untiled) else _order_inside(node, plan, tiling)))
     return tuple(found)
 

@@ -116,7 +116,7 @@ def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule
         fallbacks.append(f"{degrees} parallel loops per nest took more than {TILING_SECONDS:g} s of tiling")
     untiled = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(
         options, parallel_degrees=1, sizes="off", outer_sizes=(), order=(), point_order=(), outer_orders=(),
-        register=False)), seconds=TILING_SECONDS)
+        register=False, bands={})), seconds=TILING_SECONDS)
     if untiled is not None:
         return replace(untiled, fallbacks=(*fallbacks, "the loops were left without tiles"))
     _check(schedule, schedule.tree)
@@ -138,7 +138,7 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     decided, misfits = plan_bands(schedule.dependences, tree, numbers, options)
     plans = {number: plan for number, plan in decided.items() if isinstance(plan, BandPlan)}
     start = top(schedule.dependences, tree.domain)
-    place = _Place(scop=schedule.scop, options=options, numbers=numbers, plans=plans)
+    place = _Place(scop=schedule.scop, given=options, options=options, numbers=numbers, plans=plans)
     root = mark_loops(start, _rewrite(tree.root, start, place), options, schedule.scop)
     packed = with_budget(COPY_OPERATIONS, partial(with_copies, root, tree.domain, schedule.scop, options))
     root = packed or root
@@ -186,6 +186,7 @@ class _Place:
     Parameters
     ----------
     numbers, plans : pre-order number by identity of a band, and what becomes of it by number.
+    given, options : how to tile, and what of it holds for the band that is rewritten.
     parallel : a loop outside already runs on threads, or none may.
     sunk : loops from outside that go around each leaf.
     points_given : the order of this band's point loops was given.
@@ -193,6 +194,7 @@ class _Place:
     """
 
     scop: Scop
+    given: TilingOptions
     options: TilingOptions
     numbers: dict[int, int]
     plans: dict[int, BandPlan]
@@ -242,6 +244,7 @@ def _joined(given: Sequence, tiled: Sequence, position: Position, place: _Place)
 
 def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     number = place.numbers[id(band)]
+    place = replace(place, options=place.given.for_band(number))
     plan = place.plans.get(number)
     role = Role.POINT if plan is not None else Role.LOOP
     loops = tuple(Loop(function=member, mark=LoopMark(role=role, band=number, member=i))
@@ -263,7 +266,7 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
             return in_pieces
     if tiles and place.options.parallel and not place.parallel:
         tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(
-            enter(position, steps), tiles, degrees=place.options.parallel_degrees)
+            enter(position, steps), tiles, degrees=place.options.parallel_degrees, member=place.options.parallel_loop)
         place = replace(place, parallel=True)
     tiles = tuple(chain(steps, tiles, *inner))
     below = enter(position, tiles)
@@ -356,7 +359,7 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
     if not sunk:
         outer = (*outer, last)
     if band.permutable and place.options.parallel and not place.parallel:
-        outer = _parallel_first(position, outer, keep_last=not sunk)
+        outer = _parallel_first(position, outer, place.options, keep_last=not sunk)
         if sunk:   # around a pivot, iterations run on threads as they are
             inside = (*(loop.function for loop in outer), *loops_below(band))
             if not any(meets_in_pivot(position, inside[:count]) for count in range(2, len(inside) + 1)):
@@ -391,9 +394,10 @@ def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Lo
     return (block_of(last, THREAD_STRIP, Role.TILE), *outer, replace(last, mark=replace(last.mark, role=Role.POINT)))
 
 
-def _parallel_first(position: Position, loops: tuple[Loop, ...], *, keep_last: bool) -> tuple[Loop, ...]:
+def _parallel_first(position: Position, loops: tuple[Loop, ...], options: TilingOptions, *,
+                    keep_last: bool) -> tuple[Loop, ...]:
     movable = loops[:-1] if keep_last else loops
     for i, loop in enumerate(movable):
-        if is_independent(position, loop.function):
+        if options.parallel_loop in (None, loop.mark.member) and is_independent(position, loop.function):
             return (loop, *loops[:i], *loops[i + 1:])
     return loops

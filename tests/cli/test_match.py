@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from polysched.cli import match
+from polysched.cli.conventions import separate_sizes
 from polysched.cli.entry import make_parser
 from polysched.errors import UsageError
 from tests.cli.command import polysched
@@ -24,7 +25,7 @@ void product(int n, int32_t C[n][n], uint8_t A[n][n], %s B[n][n]) {
 
 
 def run(*words: str) -> int:
-    return match.run(make_parser().parse_args(["match", *words]))
+    return match.run(make_parser().parse_args(separate_sizes(["match", *words])))
 
 
 def test_counts_in_json(capsys: pytest.CaptureFixture[str]) -> None:

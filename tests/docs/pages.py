@@ -3,15 +3,19 @@
 A block ```` ```python ```` that is directly followed by a block ```` ```text ```` is an example and its output;
 all Python blocks of a page share their names, and run in order in an empty folder.  A refusal is printed as the
 command line prints it.  In a block ```` ```console ```` the lines that start with `$ polysched` are run and the others
-are their output.
+are their output.  A block with a file's name behind its language, ```` ```c sweep.c ````, is written to that file.
+
+As a script it reads a page from standard input and prints it with its real output: `in_fresh_process` runs it so.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +24,34 @@ from typing import Any
 from polysched.cli import main
 from polysched.errors import PolyschedError
 
-_BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+ROOT = Path(__file__).parents[2]
+_BLOCK = re.compile(r"^```(python|console|\w+ [\w.]+)\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?",
+                    re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^## (.*)\n", re.MULTILINE)
+
+
+def sections(page: str) -> tuple[str, dict[str, str]]:
+    """What stands in front of the first heading of the second level, and the text below each by its heading."""
+    start, *parts = _HEADING.split(page)
+    return start, dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def in_fresh_process(page: str, folder: Path) -> str:
+    """As `with_real_output`, in a new interpreter that knows nothing of this user: no settings, no caches.
+
+    Raises
+    ------
+    AssertionError : an example fails; the message has its traceback.
+    """
+    own = {name: str(folder / place) for name, place in (
+        ("HOME", "home"), ("XDG_CACHE_HOME", "cache"), ("TMPDIR", "tmp"))}
+    for place in (*own.values(), folder / "work"):
+        Path(place).mkdir()
+    environment = {**own, "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "LANG": "C.UTF-8"}
+    done = subprocess.run([sys.executable, __file__], input=page, cwd=folder / "work", env=environment, text=True,
+                          capture_output=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def with_real_output(page: str, folder: Path) -> str:
@@ -29,6 +60,9 @@ def with_real_output(page: str, folder: Path) -> str:
 
     def replaced(block: re.Match[str]) -> str:
         kind, code, output = block.groups()
+        if " " in kind:
+            Path(kind.split()[1]).write_text(code)
+            return block.group()
         if kind == "console":
             return f"```console\n{_console(code)}```\n"
         printed = _python(code, names)
@@ -70,7 +104,7 @@ def _console(text: str) -> str:
     for command in re.findall(r"^\$ (polysched .*)$", text, re.MULTILINE):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            main(shlex.split(command)[1:])
+            main(["--quiet", *shlex.split(command)[1:]])   # progress is told by the clock
         lines += [f"$ {command}\n", _tidy(printed.getvalue())]
     return "".join(lines)
 
@@ -79,3 +113,7 @@ def _tidy(text: str) -> str:
     """Without white space at line ends, the folder of the run, and empty lines around."""
     text = text.replace(f"{Path.cwd()}/", "").strip("\n")
     return "".join(f"{line.rstrip()}\n" for line in text.split("\n")) if text else ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(with_real_output(sys.stdin.read(), Path.cwd()))

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.test_import_direction import ORDER
-from tests.docs.pages import with_real_output
+from tests.docs.pages import in_fresh_process, sections, with_real_output
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-EXECUTED = ("concepts.md", "refusals.md", "recipes.md")
+EXECUTED = ("concepts.md", "refusals.md")
+RECIPES = DOCS / "recipes.md"
 WRITTEN = sorted([*DOCS.glob("*.md"), ROOT / "README.md", *(ROOT / "polysched").glob("*/README.md"),
-                  *(ROOT / "experiments").glob("*/README.md")])
+                  *(ROOT / "experiments").glob("*/*.md")])
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -25,6 +26,28 @@ def test_examples_print_what_the_page_shows(name: str, tmp_path: Path, golden: C
     monkeypatch.setenv("NO_COLOR", "1")
     page = DOCS / name
     golden(page, with_real_output(page.read_text(), tmp_path))
+
+
+@pytest.mark.parametrize("title", sections(RECIPES.read_text())[1])
+def test_a_recipe_runs_in_a_fresh_environment(title: str, tmp_path: Path, golden: Callable[[Path, str], None]) -> None:
+    page = RECIPES.read_text()
+    start, recipes = sections(page)
+    given = f"{start}## {title}\n{recipes[title]}"
+    made = in_fresh_process(given, tmp_path)
+    assert made.startswith(start)
+    golden(RECIPES, page.replace(given[len(start):], made[len(start):]))
+
+
+@pytest.mark.parametrize("title", sections(RECIPES.read_text())[1])
+def test_a_recipe_names_the_place_where_it_ends(title: str) -> None:
+    place = re.search(r"^Place: \[`?([\w/.]+)`?\]\(\.\./([\w/.]+)\)(?:, `(\w+)`)?\.$", sections(
+        RECIPES.read_text())[1][title], re.MULTILINE)
+    assert place, "a recipe has a line `Place: [FILE](../FILE), `NAME`.`"
+    assert place.group(1) == place.group(2)
+    file = ROOT / place.group(1)
+    assert file.exists()
+    assert place.group(3) is None or re.search(
+        rf"^(def |class )?{place.group(3)}\b", file.read_text(), re.MULTILINE), "the name is defined there"
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
@@ -43,7 +66,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", sorted((ROOT / "polysched").glob("*/README.md")), ids=lambda page: page.parent.name)
 def test_files_that_a_room_names_are_there(page: Path) -> None:
     names = re.findall(r"`([\w/]+\.py)`", page.read_text())
-    assert not [name for name in names if not any((folder / name).exists() for folder in (page.parent, ROOT))]
+    assert not [name for name in names if not (ROOT / name).exists() and not list(page.parent.rglob(name))]
 
 
 def test_the_architecture_has_every_room_and_the_order_of_imports() -> None:
@@ -62,3 +85,10 @@ def _without_code(text: str) -> str:
 def _anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "polysched").glob("*/README.md")), ids=lambda page: page.parent.name)
+def test_a_room_is_described_in_two_screens(page: Path) -> None:
+    text = page.read_text()
+    assert len(text.splitlines()) <= 80
+    assert len(text.split()) <= 1200, "figures and what was tried belong to experiments/, explanations to docs/"

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,10 @@ class Output:
     def write_json(self, value: Any) -> None:
         """Write a value as indented JSON."""
         self.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+    def write_json_of_regions(self, values: Sequence[Any]) -> None:
+        """Write what is said of each region: an object for one region, a list for several."""
+        self.write_json(values[0] if len(values) == 1 else list(values))
 
 
 def _to_standard_output(text: str) -> None:

@@ -9,11 +9,11 @@ inner edges that do not divide outer ones (the last inner tile is cut off), equa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from polysched.errors import UsageError
 from polysched.tiling.footprints.nest import Nest
-from polysched.tiling.options import TilingOptions, in_order
+from polysched.tiling.options import BandOptions, TilingOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled
 from polysched.tiling.planning.register_shape import RegisterShape
 
@@ -124,6 +124,7 @@ class Decided:
     order_inside : why the loops inside its tiles have an order of their own; empty where one by hand decides.
     misfit : in which way the register block by hand exceeds its tiles by hand; empty where it does not.
     has_block : a register block is inside.
+    thread_loop : the loop of the band that runs on threads; None where none does.
     """
 
     number: int
@@ -131,6 +132,7 @@ class Decided:
     order_inside: str = ""
     misfit: str = ""
     has_block: bool = False
+    thread_loop: int | None = None
 
     @property
     def depth(self) -> int:
@@ -140,8 +142,49 @@ class Decided:
 
 
 def unused_choices(bands: tuple[Decided, ...], options: TilingOptions) -> tuple[Unused, ...]:
-    """The choices by hand that no band of a region can use."""
-    return (*_unused_tiles(bands, options), *_unused_orders(bands, options), *_unused_block(bands, options))
+    """The choices by hand that no band of a region can use; what is given for one band counts for that one alone."""
+    return (*_unused_by_all(bands, options), *(
+        unused for number in options.bands for unused in _unused_by_one(number, bands, options)))
+
+
+def _unused_by_all(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
+    """Single values, each judged by the bands for which nothing else is given."""
+    for name in (each.name for each in fields(BandOptions)):
+        left = tuple(band for band in bands if getattr(options.bands.get(band.number), name, None) is None)
+        if left or not bands:
+            yield from (unused for unused in _unused(left, options) if unused.choice.split()[0] == name)
+
+
+def _unused_by_one(number: int, bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
+    """What is given for one band."""
+    of_band = tuple(band for band in bands if band.number == number)
+    if not of_band:
+        known = ", ".join(str(band.number) for band in bands)
+        yield Unused(choice=f"band {number}", problem=f"there is no band {number}",
+                     witness=f"bands are {known}" if known else NO_BANDS,
+                     hint="`polysched tile` lists the bands of a file")
+    for unused in _unused(of_band, options.for_band(number)) if of_band else ():
+        if unused.choice.split()[0] in options.bands[number].given():
+            yield replace(unused, choice=f"band {number} {unused.choice}", problem=f"band {number}: {unused.problem}")
+
+
+def _unused(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
+    """The single values that none of these bands can use."""
+    yield from _unused_tiles(bands, options)
+    yield from _unused_orders(bands, options)
+    yield from _unused_block(bands, options)
+    yield from _unused_thread_loop(bands, options)
+
+
+def _unused_thread_loop(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
+    loop = options.parallel_loop
+    if loop is None or any(band.thread_loop == loop for band in bands):
+        return
+    depth = max((band.depth for band in bands), default=0)
+    yield Unused(choice="parallel_loop", problem="no band can run this loop on threads", depth=depth,
+                 witness=f"loop {loop}: the deepest band has {depth} loop{'s' * (depth != 1)}" if loop >= depth else
+                         f"loop {loop}: it carries a dependence, or stands inside another loop",
+                 hint="`polysched schedule` says which loops are parallel; tiles make wavefronts of the others")
 
 
 def _unused_tiles(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[Unused]:
@@ -208,20 +251,37 @@ def _why_none(bands: tuple[Decided, ...]) -> str:
 
 def surplus_sizes(bands: tuple[Decided, ...], options: TilingOptions) -> tuple[str, ...]:
     """Lists of edges by hand that are longer than any band, one sentence each: the last edges are of no use."""
+    found = list(_surplus(tuple(band for band in bands if band.number not in options.bands), options))
+    for band in bands:
+        if {"sizes", "outer_sizes"} & set(options.bands[band.number].given() if band.number in options.bands else ()):
+            found += _surplus((band,), options.for_band(band.number))
+    return tuple(found)
+
+
+def _surplus(bands: tuple[Decided, ...], options: TilingOptions) -> Iterator[str]:
     depth = max((band.depth for band in bands), default=0)
     inner = () if isinstance(options.sizes, str) else (options.sizes,)
-    longer = [sizes for sizes in (*options.outer_sizes, *inner) if isinstance(sizes, tuple) and len(sizes) > depth > 0]
-    return tuple(f"tiles of {','.join(map(str, sizes))}: the deepest band has {depth} loop{'s' * (depth > 1)}, so what "
-                 f"follows {','.join(map(str, sizes[:depth]))} is of no use" for sizes in longer)
+    for sizes in (*options.outer_sizes, *inner):
+        if isinstance(sizes, tuple) and len(sizes) > depth > 0:
+            yield (f"tiles of {','.join(map(str, sizes))}: the deepest band has {depth} loop{'s' * (depth > 1)}, so "
+                   f"what follows {','.join(map(str, sizes[:depth]))} is of no use")
 
 
 def idle_choices(bands: Mapping[int, BandPlan | Untiled], options: TilingOptions) -> tuple[str, ...]:
     """What was given by hand for tiles that the model then did not make, one sentence each."""
+    found = list(_idle({number: plan for number, plan in bands.items() if number not in options.bands}, options))
+    for number in options.bands:
+        if number in bands:
+            found += _idle({number: bands[number]}, options.for_band(number))
+    return tuple(found)
+
+
+def _idle(bands: Mapping[int, BandPlan | Untiled], options: TilingOptions) -> Iterator[str]:
     looked_at = [(number, plan) for number, plan in bands.items() if plan.nest is not None]
     if not looked_at or any(isinstance(plan, BandPlan) and plan.sizes for _, plan in looked_at):
-        return ()
+        return
     number, plan = looked_at[0]
     why = f"band {number}: {plan.reason}" if isinstance(plan, Untiled) else f"band {number} has no tiles"
     given = ("loops over tiles" * bool(options.order), "loops inside tiles" * bool(options.point_order))
-    return tuple(f"the order of {what} by hand orders nothing, since the model chose no tiles ({why})"
-                 for what in given if what)
+    yield from (f"the order of {what} by hand orders nothing, since the model chose no tiles ({why})"
+                for what in given if what)

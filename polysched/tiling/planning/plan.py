@@ -63,9 +63,8 @@ def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, i
     planner = _Planner(scop, numbers, options, assumed_parameters(scop, options.parameters),
                        frozenset({*largest_parameters(scop), *options.parameters}))
     plans: dict[int, BandPlan | Untiled] = {}
-    if options.sizes != "off" or options.register:
-        planner.descend(tree.root, top(dependences, tree.domain), plans, tiled=False,
-                        threads=options.parallel)
+    if any(own.sizes != "off" or own.register for own in options.each()):
+        planner.descend(tree.root, top(dependences, tree.domain), plans, tiled=False, threads=True)
     return plans, planner.misfits
 
 
@@ -92,16 +91,21 @@ class _Planner:
                     self.descend(child, branch(position, keep), plans, tiled=tiled, threads=threads)
             case Band():
                 plan: BandPlan | Untiled = Untiled(reason="it stands inside a tiled band")
+                own = replace(self, options=self.options.for_band(self.numbers[id(node)]))
                 if node.mark is not None or not node.permutable:
                     plan = Untiled(reason="its loops cannot be interchanged" if node.mark is None else
                                    "its loops were made by hand")
                 elif self.options.nested or not tiled:
-                    plan = self.plan(node, position, threads=threads)
+                    plan = own.plan(node, position, threads=threads and own.options.parallel)
                 plans[self.numbers[id(node)]] = plan
-                threads = threads and not any(is_independent(position, member) for member in node.members)
+                threads = threads and not own.runs_on_threads(node, position)
                 for member in node.members:
                     position = inside(position, member)
                 self.descend(node.child, position, plans, tiled=tiled or isinstance(plan, BandPlan), threads=threads)
+
+    def runs_on_threads(self, band: Band, position: Position) -> bool:
+        """Whether a loop of the band can run on threads as it is, and may."""
+        return self.options.parallel and any(is_independent(position, member) for member in band.members)
 
     def plan(self, band: Band, position: Position, *, threads: bool) -> BandPlan | Untiled:
         options = self.options
@@ -128,8 +132,8 @@ class _Planner:
         return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
                                      pieces=self.pieces(band, nest, position, edges[0]) if options.split and not given
                                      and shape is None and threads else None,
-                                     in_steps=threads and _is_in_steps(given, _free(band, position)), shape=shape),
-                            options)
+                                     in_steps=threads and _is_in_steps(given, _free(band, position, options)),
+                                     shape=shape), options)
 
     def block_around(self, band: Band, position: Position) -> BandPlan | None:
         """A register block of a band's loops around all loops of the bands below it, which keep their order.
@@ -192,7 +196,7 @@ class _Planner:
         wavefronts of its tiles can run on threads; not inside a sequential loop, which would start them anew
         in each iteration.
         """
-        free = _free(band, position) if threads else ()
+        free = _free(band, position, self.options) if threads else ()
         whole = BandPlan(nest=nest, edges=(None,) * nest.depth, order=())
         if has_loops(band.child):
             if threads and not free and not position.path:
@@ -264,7 +268,9 @@ class _Planner:
                     position: Position) -> tuple[TileChoice | None, Pieces | None]:
         """The edges for tiles over time, which are split where that is quicker, and where space can be cut so."""
         target = self.options.target
-        may_split = self.options.split is not False and not self.options.outer_sizes and not self.options.diamond
+        options = self.options
+        may_split = options.split is not False and not options.outer_sizes and not options.diamond and (
+            options.parallel_loop is None)
         faces = faces_of(position, band.members, last=problem.innermost) if may_split and problem.threads > 1 else None
         choice = choose_skewed_tile(problem, target, faces)
         if choice is None or faces is None or not choice.split:
@@ -344,9 +350,10 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     return choose_tile(problem), shape
 
 
-def _free(band: Band, position: Position) -> tuple[int, ...]:
-    """The members that can run on threads."""
-    return tuple(i for i, member in enumerate(band.members) if is_independent(position, member))
+def _free(band: Band, position: Position, options: TilingOptions) -> tuple[int, ...]:
+    """The members that can run on threads, and may."""
+    return tuple(i for i, member in enumerate(band.members)
+                 if options.parallel_loop in (None, i) and is_independent(position, member))
 
 
 def _is_in_steps(outer: tuple[TileLevel, ...], free: tuple[int, ...]) -> bool:

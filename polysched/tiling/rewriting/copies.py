@@ -60,10 +60,12 @@ def with_copies(root: Node, domain: isl.UnionSet, scop: Scop, options: TilingOpt
     found: dict[int, list[Copy]] = {}
     parameters = assumed_parameters(scop, options.parameters)
     for block in register_blocks(root, domain, (), parameters):
+        mark = block.path[-1].band.mark
+        packed = (options if mark is None else options.for_band(mark.band)).packed
         for name in statement_names(block.domain):
             statement = scop.statement(name)
             for access in statement.accesses:
-                if options.packed is not None and access.array not in options.packed:
+                if packed is not None and access.array not in packed:
                     continue
                 operand = None if access.is_write else _operand(block, scop, statement, access)
                 place = None if operand is None else _place(block, operand, scop)

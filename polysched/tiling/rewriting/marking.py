@@ -23,7 +23,8 @@ SHORTEST_PARALLEL_LOOP = 16384
 def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Scop) -> Node:
     """Set `parallel`, `simd` and the coincident flag of every marked loop.
 
-    At most `parallel_degrees` loops of a nest are parallel, the outermost ones whose iterations are independent.  A
+    At most `parallel_degrees` loops of a nest are parallel, the outermost ones whose iterations are independent, or
+    of a band only its `parallel_loop`.  A
     point loop never is, nor a loop below one, nor an innermost loop inside a sequential one: the threads would
     meet at a barrier for too little work.  A lone outermost loop, and a loop inside a sequential one, is parallel
     from a number of iterations on, a larger one where they do little (`light_iterations`), an outermost nest of
@@ -31,7 +32,8 @@ def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Sco
     pieces of split tiles is, not even one over a single row of tiles.  An outermost loop knows whether its work grows.
     A loop is simd when it is innermost and carries no dependence.
     """
-    return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if options.parallel else 0)
+    threads = any(own.parallel for own in options.each())
+    return _mark(position, node, options, scop, depth=0, parallel=options.parallel_degrees if threads else 0)
 
 
 def _mark(position: Position, node: Node, options: TilingOptions, scop: Scop, *, depth: int, parallel: int) -> Node:
@@ -59,8 +61,8 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
-    around_pieces = any(isinstance(n, Band) and n.mark is not None and n.mark.pieces for n in walk(band.child))
-    chosen = parallel > 0 and independent and (not innermost or depth == 0) and not around_pieces
+    chosen = parallel > 0 and independent and (not innermost or depth == 0) and _may_run_on_threads(
+        band, mark, options)
     light = times_as_many(scop, statement_names(position.domain)) if chosen and innermost and options.simd else 1
     new = replace(mark, parallel=mark.parallel or chosen,
                   least_iterations=(
@@ -73,6 +75,13 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + 1,
                   parallel=parallel - new.parallel if parallel else 0)
     return replace(band, coincident=(independent,), child=child, mark=new)
+
+
+def _may_run_on_threads(band: Band, mark: LoopMark, options: TilingOptions) -> bool:
+    """Whether the options leave a loop to threads; never around the pieces of split tiles."""
+    own = options.for_band(mark.band)
+    return own.parallel and own.parallel_loop in (None, mark.member) and not any(
+        isinstance(n, Band) and n.mark is not None and n.mark.pieces for n in walk(band.child))
 
 
 def _least_iterations(band: Band, mark: LoopMark, light: float, *, depth: int) -> int:

@@ -14,7 +14,8 @@ from polysched.tiling.tree.loops import Loop
 from polysched.tiling.tree.position import Position, inside, is_independent
 
 
-def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: int = 1) -> tuple[Loop, ...]:
+def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: int = 1,
+                       member: int | None = None) -> tuple[Loop, ...]:
     """Reorder or skew the tile loops of one permutable band so that `degrees` of the outer ones are parallel.
 
     Rewrite:  [a, b, c]  ->  [c, a, b]            when c carries no dependence
@@ -27,13 +28,20 @@ def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: 
     none is free gives 1 to d - 1 degrees; further ones make wavefronts shorter and more of them.  A loop over one tile
     carries nothing and has nothing to run in parallel: it goes inside.
 
+    Parameters
+    ----------
+    member : of the band, the only one whose tiles shall run in parallel: b in the rewrites above.
+
     Source: U. Bondhugula, A. Hartono, J. Ramanujam, P. Sadayappan, "A Practical Automatic Polyhedral
     Parallelizer and Locality Optimizer", PLDI 2008, section 5.2.
     """
     single = [tile for tile in tiles if _has_one_iteration(position, tile)]
     if 0 < len(single) < len(tiles):
-        return (*expose_parallelism(position, tuple(t for t in tiles if t not in single), degrees=degrees), *single)
-    free = [i for i, tile in enumerate(tiles) if is_independent(position, tile.function)][:degrees]
+        several = tuple(t for t in tiles if t not in single)
+        return (*expose_parallelism(position, several, degrees=degrees, member=member), *single)
+    free = _free(position, tiles, member)[:degrees]
+    if member is not None and not free:
+        tiles = _with_member_second(tiles, member)
     first = tuple(tiles[i] for i in free)
     rest = tuple(tile for i, tile in enumerate(tiles) if i not in free)
     missing = min(degrees - len(free), len(rest) - 1)
@@ -44,6 +52,19 @@ def expose_parallelism(position: Position, tiles: tuple[Loop, ...], *, degrees: 
     if not position.unordered.is_empty() and not is_independent(below, skewed[1].function):
         return (*first, *rest)   # updates of a relaxed reduction may have any distance
     return (*first, *skewed)
+
+
+def _free(position: Position, tiles: tuple[Loop, ...], member: int | None) -> list[int]:
+    """The tile loops that carry no dependence, of one member where that is named."""
+    return [i for i, tile in enumerate(tiles)
+            if member in (None, tile.mark.member) and is_independent(position, tile.function)]
+
+
+def _with_member_second(tiles: tuple[Loop, ...], member: int) -> tuple[Loop, ...]:
+    """Rewrite:  [a, b, c]  ->  [a, c, b]      where c is the tile loop of the member, so that `skew` frees it"""
+    wanted = [tile for tile in tiles if tile.mark.member == member]
+    others = [tile for tile in tiles if tile.mark.member != member]
+    return (*others[:1], *wanted, *others[1:])
 
 
 def _has_one_iteration(position: Position, loop: Loop) -> bool:

@@ -224,15 +224,15 @@ def test_results_are_plain_values() -> None:
     assert value["matches"][0]["mapping"] == {"i": ["i"], "j": ["j"], "k": ["k"]}
 
 
-def readme_recipe() -> str:
-    text = (Path(__file__).parents[3] / "polysched/tensorize/README.md").read_text()
+def page_recipe() -> str:
+    text = (Path(__file__).parents[3] / "docs/instructions.md").read_text()
     return text.split("```python\n")[1].split("```")[0]
 
 
-def test_the_recipe_of_the_readme_is_a_working_description(tmp_path: Path) -> None:
+def test_the_recipe_of_the_page_is_a_working_description(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text(readme_recipe())
-    assert len(readme_recipe().splitlines()) < 40
+    file.write_text(page_recipe())
+    assert len(page_recipe().splitlines()) < 40
     mine = load_intrinsics(str(file))["my_dot"]
     assert match(product("int32_t", "uint8_t", "int8_t"), mine).count == 1
 
@@ -248,7 +248,7 @@ def test_files_without_intrinsics_are_refused(text: str, problem: str, tmp_path:
 
 def test_a_text_that_is_no_sum_of_products_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text(readme_recipe().replace("            C[i] += A[k] * B[i][k];",
+    file.write_text(page_recipe().replace("            C[i] += A[k] * B[i][k];",
                                             "            C[i] = A[k] * B[i][k] + 2 * C[i];"))
     with pytest.raises(SourceSyntaxError, match="no sum, and updates one element several times"):
         load_intrinsics(str(file))
@@ -257,7 +257,7 @@ def test_a_text_that_is_no_sum_of_products_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("update", ["A[k] > B[i][k] ? A[k] - B[i][k] : B[i][k] - A[k]", "(A[k] * B[i][k]) >> 3"])
 def test_a_text_may_choose_or_shift(update: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text(readme_recipe().replace("A[k] * B[i][k];", f"{update};"))
+    file.write_text(page_recipe().replace("A[k] * B[i][k];", f"{update};"))
     scop = from_c_text(f"""#include <stdint.h>
 void f(int32_t C[33], uint8_t A[16], int8_t B[33][16]) {{
 #pragma scop

@@ -7,6 +7,7 @@ which hold plain C declarations only: a system's headers use extensions that a C
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from polysched.scop.c_frontend.text.assembly import without_assembly
 from polysched.scop.c_frontend.text.attributes import without_attributes
 from polysched.target import Compiler, find_compiler
 
+STANDARD_INPUT = "-"
 STUB_HEADERS = Path(__file__).parent.parent / "stub_headers"
 # Extensions of GNU C that change nothing about what a region computes.
 EXTENSIONS = ("-D__extension__=", "-D__inline=inline", "-D__inline__=inline",
@@ -61,19 +63,21 @@ class SourceFile:
 
 def read_source(path: str | Path, *, include_dirs: Sequence[str | Path], defines: Sequence[str],
                 cc: str | None) -> SourceFile:
-    """Read a C file without touching its line ends.
+    """Read a C file, or standard input as `-`, without touching its line ends.
 
     Raises
     ------
     UsageError : the file cannot be read.
     NoCompilerError : there is no compiler to preprocess it with.
     """
+    piped = str(path) == STANDARD_INPUT
     try:
-        text = Path(path).read_bytes().decode("utf-8", "surrogateescape")
+        text = (sys.stdin.buffer.read() if piped else Path(path).read_bytes()).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise UsageError(f"cannot read the file: {error.strerror}", where=str(path)) from None
-    return SourceFile(path=str(path), text=text, include_dirs=tuple(str(d) for d in include_dirs),
-                      defines=tuple(defines), compiler=find_compiler(cc))
+    return SourceFile(path="<stdin>" if piped else str(path), text=text,
+                      include_dirs=tuple(str(d) for d in include_dirs),
+                      defines=tuple(defines), compiler=find_compiler(cc), on_disk=not piped)
 
 
 def preprocess(source: SourceFile) -> str:

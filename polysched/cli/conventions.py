@@ -1,0 +1,159 @@
+"""What every command spells in the same way, in one place.
+
+| spelling | meaning |
+|---|---|
+| `--size NAME=VALUE` | fixes the value of a parameter: what is made or run holds for it |
+| `--assume NAME=VALUE` | guides the model: what is made is right for every value |
+| `--json [FILE]` | the results as JSON; `-` or nothing is standard output, where they replace the text |
+| `--target NAME\\|FILE` | the machine that code is made for |
+| `--cc COMMAND` | the C compiler |
+| `-` | standard input for a file that is read, standard output for one that is written |
+
+`tests/cli/test_conventions.py` goes through all commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+STANDARD = "-"
+COMPILER_HELP = "the C compiler (default: $CC, gcc, clang, cc, or the one that polysched[compiler] brings)"
+SIZE_PATTERN = re.compile(r"[^=\s-][^=\s]*=-?\d+")
+USAGE_ERROR = 2
+
+
+def add_size(container: argparse._ActionsContainer, effect: str) -> None:
+    """`--size`, several of which may follow each other.
+
+    Parameters
+    ----------
+    effect : what the command does with a fixed value.
+    """
+    container.add_argument("--size", type=size, action="append", default=[], metavar="NAME=VALUE",
+                           help=f"fix the value of a parameter, may be repeated: {effect}")
+
+
+def add_assume(container: argparse._ActionsContainer) -> None:
+    """`--assume`."""
+    container.add_argument("--assume", type=size, action="append", default=[], metavar="NAME=VALUE",
+                           help="the value that the model takes for a parameter, may be repeated; the result is right "
+                                "for all values (default: what arrays of constant extents admit, else a typical size)")
+
+
+def add_json(container: argparse._ActionsContainer, what: str) -> None:
+    """`--json`.
+
+    Parameters
+    ----------
+    what : is written.
+    """
+    container.add_argument("--json", nargs="?", const=STANDARD, type=json_file, metavar="FILE",
+                           help=f"write {what} as JSON to FILE; - or no name: to standard output, in place of the text")
+
+
+def add_target(container: argparse._ActionsContainer) -> None:
+    """`--target`."""
+    container.add_argument("--target", metavar="NAME|FILE", default="host",
+                           help="the machine that code is made for: a name that `polysched machine --targets` lists, "
+                                "or a file that `polysched machine --json FILE` wrote (default: %(default)s)")
+
+
+def add_cc(container: argparse._ActionsContainer) -> None:
+    """`--cc`."""
+    container.add_argument("--cc", metavar="COMMAND", help=COMPILER_HELP)
+
+
+def size(text: str) -> tuple[str, int]:
+    """One value of `--size` or `--assume`, NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    try:
+        number = int(value)
+    except ValueError:
+        number = None
+    if not name or not equals or number is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a whole number")
+    return name, number
+
+
+def json_file(text: str) -> str:
+    """The place of the JSON; what is read and not written is refused, so that `--json IN.c` overwrites no program."""
+    if text.endswith((".c", ".h")) or re.fullmatch(r"[A-Za-z_][\w.]*:\w+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is what is read, not a place for JSON; write --json -, or --json "
+                                         "behind it")
+    return text
+
+
+def separate_sizes(argv: Sequence[str]) -> list[str]:
+    """Write `--size N=1 M=2` as `--size N=1 --size M=2`, so that what follows may be a file name; `--assume`, too."""
+    result: list[str] = []
+    inside: str | None = None
+    for word in argv:
+        if inside and result[-1] != inside and SIZE_PATTERN.fullmatch(word):
+            result.append(inside)
+        elif result and result[-1] != inside:
+            inside = None
+        if word in ("--size", "--assume"):
+            inside = word
+        result.append(word)
+    return result
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose refusals are two lines: what is wrong and what may have been meant, and the command's usage."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The arguments; what nothing takes is refused in two lines, too."""
+        arguments, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.refuse_unknown(unknown)
+        return arguments
+
+    def error(self, message: str) -> NoReturn:
+        """End with the two lines and exit code 2."""
+        self.exit(USAGE_ERROR, f"{self.prog}: {message}\n{self.one_line_usage()}\n")
+
+    def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
+        """End because of arguments that nothing took."""
+        option = next((word for word in words if word.startswith("-") and word != STANDARD), None)
+        if option is None:
+            self.error(f"nothing takes {' '.join(words)}")
+        name = option.partition("=")[0]
+        known = [spelling for action in self._actions for spelling in action.option_strings]
+        self.error(f"no option {name}{meant(name, known)}")
+
+    def one_line_usage(self) -> str:
+        """What the command needs, and where its options are listed."""
+        needed = [f"{action.option_strings[-1]} {action.metavar}" for action in self._actions
+                  if action.option_strings and action.required]
+        words = [*needed, *(_place(action) for action in self._actions if not action.option_strings)]
+        return f"usage: {self.prog} [OPTIONS] {' '.join(words)}".rstrip() + f"   ({self.prog} --help lists the options)"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        what = "no command" if isinstance(action, argparse._SubParsersAction) else "no choice"
+        listed = "" if isinstance(action, argparse._SubParsersAction) else f" of {', '.join(choices)}"
+        text = f"{what} {str(value)!r}{listed}{meant(str(value), choices)}"
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(text)
+        raise argparse.ArgumentError(action, text)
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """A question after the closest known word; nothing where none is close."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _place(action: argparse.Action) -> str:
+    if isinstance(action, argparse._SubParsersAction):
+        return "COMMAND ..."
+    name = str(action.metavar) if action.metavar else "|".join(map(str, action.choices or [action.dest]))
+    if action.nargs == argparse.REMAINDER:
+        return f"[{name}]"
+    return {"?": f"[{name}]", "+": f"{name} ...", "*": f"[{name} ...]"}.get(str(action.nargs), name)

@@ -1,0 +1,212 @@
+"""All commands spell sizes, assumptions, JSON, targets, standard input and output, and refusals in the same way."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from polysched.cli.commands import COMMANDS
+from polysched.cli.completion import subcommands
+from polysched.cli.conventions import COMPILER_HELP, Parser, json_file, meant, separate_sizes, size
+from polysched.cli.entry import make_parser
+from polysched.cli.options import tiled_options
+from tests.cli.command import PRODUCT, is_refusal, polysched
+
+PARSERS = dict(subcommands(make_parser()))
+READING_C = ("c2c", "run", "extract", "deps", "schedule", "tile", "passes", "match")
+WITH_MODEL = ("c2c", "run", "tile", "passes", "schedule")
+WITH_INSTRUCTIONS = ("c2c", "run", "tile", "passes", "match")
+WITHOUT_JSON = ("demo", "report", "completion")   # they write C, a page, a script
+
+ROOT = Path(__file__).parents[2]
+
+TWO = """\
+void two(int n, double a[n][n], double b[n][n], double c[n][n])
+{
+#pragma scop
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      a[i][j] = 2 * a[j][i] + 1;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        c[i][j] += a[i][k] * b[k][j];
+#pragma endscop
+}
+"""
+
+
+EXPERIMENT = """\
+from polysched.experiment import Case, Experiment
+EXPERIMENT = Experiment(cases=lambda settings: [], measure=lambda case, settings, report: {}, table=lambda records: "")
+"""
+
+
+def option(command: str, spelling: str) -> argparse.Action | None:
+    return next((a for a in PARSERS[command]._actions if spelling in a.option_strings), None)
+
+
+def actions(spelling: str) -> Iterator[tuple[str, argparse.Action]]:
+    for command in PARSERS:
+        if (found := option(command, spelling)) is not None:
+            yield command, found
+
+
+def test_every_command_is_looked_at():
+    assert list(PARSERS) == [command.NAME for command in COMMANDS]
+    assert all(isinstance(parser, Parser) for parser in PARSERS.values())
+
+
+@pytest.mark.parametrize("command", [name for name in PARSERS if name not in WITHOUT_JSON])
+def test_json_goes_to_a_file_or_to_standard_output(command):
+    found = option(command, "--json")
+    assert found is not None
+    assert (found.nargs, found.const, found.type, found.metavar) == ("?", "-", json_file, "FILE")
+
+
+@pytest.mark.parametrize("command", READING_C)
+def test_what_reads_c_reads_standard_input_and_has_the_preprocessor(command):
+    place = next(a for a in PARSERS[command]._actions if not a.option_strings)
+    assert "standard input" in str(place.help)
+    assert all(option(command, spelling) for spelling in ("-I", "-D", "--cc"))
+
+
+@pytest.mark.parametrize("command", WITH_MODEL)
+def test_what_has_a_model_is_guided_and_has_a_target(command):
+    assert option(command, "--assume")
+    assert option(command, "--target")
+
+
+@pytest.mark.parametrize("command", WITH_INSTRUCTIONS)
+def test_what_makes_code_for_a_size_takes_one(command):
+    assert option(command, "--size")
+
+
+def test_shared_spellings_mean_the_same_everywhere():
+    for spelling in ("--size", "--assume"):
+        assert {(a.type, a.metavar, type(a).__name__) for _, a in actions(spelling)} == {
+            (size, "NAME=VALUE", "_AppendAction")}
+    assert {a.help for _, a in actions("--cc")} == {COMPILER_HELP}
+    assert {(a.metavar, a.default) for _, a in actions("--target")} == {("NAME|FILE", "host")}
+    for spelling in ("--size", "--assume", "--json", "--target", "--cc"):
+        assert len(list(actions(spelling))) > 2
+
+
+@pytest.mark.parametrize("command", list(PARSERS))
+def test_a_usage_error_is_two_lines_with_the_usage_of_the_command(command, tmp_path):
+    words = {"compare": ("a", "b"), "report": ("a",), "completion": ("bash",), "match": ("a.c", "--intrinsic", "x")}
+    done = polysched(command, *words.get(command, ("a.c",) if command in READING_C else ()), "--quite",
+                     folder=tmp_path)
+    first, second = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert first == f"polysched {command}: no option --quite; did you mean --quiet?"
+    assert second.startswith(f"usage: polysched {command} [OPTIONS]")
+    assert second.endswith(f"(polysched {command} --help lists the options)")
+
+
+@pytest.mark.parametrize(("words", "first"), [
+    (("shedule", "a.c"), "polysched: no command 'shedule'; did you mean schedule?"),
+    ((), "polysched: the following arguments are required: COMMAND"),
+    (("c2c",), "polysched c2c: the following arguments are required: IN.c"),
+    (("c2c", "a.c", "b.c"), "polysched c2c: nothing takes b.c"),
+    (("deps", "--json", "a.c"), "polysched deps: argument --json: 'a.c' is what is read, not a place for JSON; write "
+                                "--json -, or --json behind it"),
+    (("c2c", "a.c", "--scheduler", "plutp"), "polysched c2c: argument --scheduler: no choice 'plutp' of pluto, "
+                                             "feautrier, isl, original, best; did you mean pluto?"),
+    (("run", "a.c", "--size", "n"), "polysched run: argument --size: 'n' is not NAME=VALUE with a whole number"),
+    (("tile", "a.c", "--tile", "1:x"), "polysched tile: argument --tile: 'x' is not a number or a list like 32,32,64"),
+    (("tile", "a.c", "--parallel-loop", "none"), "polysched tile: argument --parallel-loop: no loop of any band is "
+                                                 "--no-parallel"),
+])
+def test_usage_errors_say_what_was_meant(words, first, tmp_path):
+    done = polysched(*words, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == first
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_the_options_of_an_experiment_are_refused_in_the_same_way(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "experiment.toml").write_text('question = "Why?"\nexpected_time = "no time"\n')
+    (folder / "run.py").write_text(EXPERIMENT)
+    done = polysched("bench", str(folder), "--result", "x", "--lits", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "polysched bench mine: no option --lits; did you mean --list?",
+        "usage: polysched bench mine [OPTIONS]   (polysched bench mine --help lists the options)"]
+
+
+def test_nothing_is_suggested_where_nothing_is_close():
+    assert meant("--xyz", ["--tile"]) == ""
+
+
+def test_several_values_may_follow_a_size():
+    assert separate_sizes(["--size", "n=1", "m=2", "a.c", "--assume", "k=3", "l=4"]) == [
+        "--size", "n=1", "--size", "m=2", "a.c", "--assume", "k=3", "--assume", "l=4"]
+
+
+def test_standard_input_and_output_carry_a_program_through(tmp_path):
+    def piped(*words: str, text: str = PRODUCT) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "polysched", *words], input=text, capture_output=True, text=True,
+                              cwd=tmp_path, timeout=120, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = piped("c2c", "-", "-o", "-", "--tile", "16")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("/* before */")
+    assert "tiles of 16 x 16 x 16" in done.stdout
+    refused = piped("extract", "-", text="int x;\n")
+    assert "<stdin>" in refused.stderr
+    assert is_refusal(refused)
+
+
+def test_json_in_a_file_leaves_the_text_where_it_was(tmp_path):
+    (tmp_path / "in.c").write_text(PRODUCT)
+    text = polysched("deps", "in.c", folder=tmp_path).stdout
+    done = polysched("deps", "in.c", "--json", "deps.json", folder=tmp_path)
+    assert done.stdout == text
+    assert json.loads((tmp_path / "deps.json").read_text())["name"] == "product"
+    assert json.loads(polysched("deps", "in.c", "--json", "-", folder=tmp_path).stdout)["name"] == "product"
+
+
+def test_the_passes_are_listed_as_json(tmp_path):
+    passes = json.loads(polysched("passes", "--json", folder=tmp_path).stdout)
+    assert {"name", "summary", "needs"} == set(passes[0])
+
+
+def test_a_target_by_file_and_one_that_does_not_exist(tmp_path):
+    (tmp_path / "in.c").write_text(PRODUCT)
+    (tmp_path / "wide.json").write_text(json.dumps({"target": {"vector_bits": 512, "vector_registers": 32}}))
+    done = polysched("c2c", "in.c", "--target", "wide.json", folder=tmp_path)
+    assert "vector_size(64)" in done.stdout, done.stderr
+    assert "vector_size(16)" in polysched("c2c", "in.c", "--target", "generic", folder=tmp_path).stdout
+    unknown = polysched("c2c", "in.c", "--target", "cray", folder=tmp_path)
+    assert unknown.stderr == "polysched: no target cray\n  hint: one of host, generic, or a JSON file\n"
+    assert "generic" in polysched("machine", "--targets", folder=tmp_path).stdout
+
+
+def test_tiles_orders_and_threads_per_band(tmp_path):
+    (tmp_path / "two.c").write_text(TWO)
+    separate = ("tile", "two.c", "--fusion", "none", "--vector-bits", "0")
+    done = polysched(*separate, "--tile", "64", "--tile", "1:8,16,32", "--parallel-loop", "1:1", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "band 0: tiles 64 x 64" in done.stdout
+    assert "band 1: tiles 8 x 16 x 32" in done.stdout
+    unknown = polysched(*separate, "--tile", "7:32", folder=tmp_path)
+    assert "there is no band 7" in unknown.stderr
+    assert is_refusal(unknown)
+
+
+def test_values_of_one_band_become_options():
+    arguments = make_parser().parse_args([
+        "tile", "a.c", "--pack", "0:auto", "--pack", "1:none", "--parallel-loop", "1:none", "--outer-tile", "1:64",
+        "--outer-tile", "1:128", "--register-block", "0:4x8", "--tile", "auto"])
+    bands = tiled_options(arguments).tiling.bands
+    assert bands[0].given() == {"packed": "auto", "register": (4, 8)}
+    assert bands[1].given() == {"packed": (), "parallel": False, "outer_sizes": (64, 128)}

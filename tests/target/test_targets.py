@@ -1,0 +1,57 @@
+"""Targets by name and as files."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from polysched.errors import UsageError
+from polysched.target import TARGETS, CacheLevel, Target, find_target, host
+from polysched.target.targets import target_to_json
+
+WIDE = Target(name="wide", features=frozenset({"b", "a"}), vector_bits=512, cores=8, caches=(
+    CacheLevel(level=1, size_bytes=1 << 15), CacheLevel(level=2, size_bytes=1 << 20, shared_by=2)),
+    peak_flop_per_second={"float64": 1e10}, bandwidth_bytes_per_second={0: 1e10, 1: 1e11})
+
+
+def test_targets_have_names():
+    assert find_target("host") == host()
+    assert find_target("generic") == Target()
+    assert set(TARGETS) == {"host", "generic"}
+
+
+def test_a_target_survives_a_file(tmp_path):
+    path = tmp_path / "wide.json"
+    path.write_text(json.dumps(target_to_json(WIDE)))
+    assert find_target(str(path)) == WIDE
+    path.write_text(json.dumps({"machine": {}, "target": target_to_json(WIDE)}))
+    assert find_target(str(path)) == WIDE
+
+
+def test_a_target_comes_from_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"vector_bits": 512}'))
+    assert find_target("-") == Target(vector_bits=512)
+
+
+@pytest.mark.parametrize(("text", "problem"), [
+    ("[1]", "this is no target"),
+    ("{", "the target cannot be read"),
+    ('{"lanes": 4}', "a target has no 'lanes'"),
+    ('{"cores": 0}', "the target has a value that it cannot have"),
+    ('{"caches": [{"level": 1}]}', "the target has a value that it cannot have"),
+])
+def test_what_is_no_target_is_refused(text, problem, tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        find_target(str(path))
+    assert refused.value.problem == problem
+    assert refused.value.where == str(path)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(UsageError, match="no target cray") as refused:
+        find_target("cray")
+    assert refused.value.hint == "one of host, generic, or a JSON file"

@@ -1,0 +1,161 @@
+"""Tiles, orders, blocks, copies and threads of single bands; single values are the short form for all of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from polysched.dependence import analyse
+from polysched.emit_c import emit
+from polysched.errors import UsageError
+from polysched.scheduling import Schedule, SchedulerOptions, pluto
+from polysched.scheduling.marks import LoopMark, Role
+from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
+from polysched.scop import from_c_text
+from polysched.target import Target
+from polysched.tiling import BandOptions, TiledSchedule, TilingOptions, tile
+
+TARGET = Target(cores=2, vector_bits=0)
+VECTORS = Target(cores=2, vector_bits=256)
+
+TWO = """
+void two(double a[256][256], double b[256][256], double c[256][256], double d[256][256]) {
+#pragma scop
+  for (int i = 0; i < 256; i++)
+    for (int j = 0; j < 256; j++)
+      d[i][j] = 2 * a[j][i];
+  for (int i = 0; i < 256; i++)
+    for (int j = 0; j < 256; j++)
+      for (int k = 0; k < 256; k++)
+        c[i][j] += a[i][k] * b[k][j];
+#pragma endscop
+}
+"""
+SWEEP = """
+void sweep(int n, double a[n][n]) {
+#pragma scop
+  for (int i = 1; i < n; i++)
+    for (int j = 1; j < n; j++)
+      a[i][j] = a[i - 1][j] + a[i][j - 1];
+#pragma endscop
+}
+"""
+
+
+def tiled(text: str = TWO, **options: object) -> TiledSchedule:
+    given = {"target": TARGET, "sizes": 32, **options}
+    return tile(separate(text), TilingOptions(**given))   # type: ignore[arg-type]
+
+
+@cache
+def separate(text: str) -> Schedule:
+    """A schedule with a band per loop nest of the source."""
+    return pluto(analyse(from_c_text(text)), options=SchedulerOptions(fusion="none"))
+
+
+def marks(done: TiledSchedule, band: int) -> list[LoopMark]:
+    return [n.mark for n in walk(from_isl(done.tree).root)
+            if isinstance(n, Band) and n.mark is not None and n.mark.band == band]
+
+
+def order(done: TiledSchedule, band: int, role: Role) -> list[int]:
+    return [mark.member for mark in marks(done, band) if mark.role is role]
+
+
+def test_bands_have_edges_of_their_own():
+    done = tiled(bands={1: BandOptions(sizes=(8, 16, 64), outer_sizes=(128,))})
+    assert done.bands[0].sizes == (32, 32)
+    assert done.bands[1].plan is not None
+    assert done.bands[1].plan.edges == (8, 16, 64)
+    assert [level.edges for level in done.bands[1].plan.outer] == [(128, 128, 128)]
+    off = tiled(bands={0: BandOptions(sizes="off")})
+    assert [bool(band.sizes) for band in off.bands] == [False, True]
+
+
+def test_single_values_hold_where_a_band_says_nothing():
+    same = tiled(sizes=(32, 8), bands={1: BandOptions(order=(2, 1, 0))})
+    assert same.bands[1].plan is not None
+    assert same.bands[1].plan.edges == (32, 8, 8)
+    assert TilingOptions(sizes=8, bands={1: BandOptions()}).for_band(1) == TilingOptions(sizes=8)
+
+
+def test_bands_have_orders_of_their_own():
+    done = tiled(parallel=False, bands={1: BandOptions(order=(2, 1, 0), point_order=(1, 2, 0))})
+    assert order(done, 1, Role.TILE) == [2, 1, 0]
+    assert order(done, 1, Role.POINT) == [1, 2, 0]
+    assert order(done, 0, Role.TILE) == [0, 1]
+
+
+def test_one_band_runs_on_one_thread():
+    done = tiled(bands={0: BandOptions(parallel=False)})
+    assert not any(mark.parallel for mark in marks(done, 0))
+    assert any(mark.parallel for mark in marks(done, 1))
+    others = tiled(parallel=False, bands={0: BandOptions(parallel=True)})
+    assert any(mark.parallel for mark in marks(others, 0))
+    assert not any(mark.parallel for mark in marks(others, 1))
+
+
+def test_the_loop_on_threads_is_chosen_per_band():
+    done = tiled(bands={0: BandOptions(parallel_loop=1), 1: BandOptions(parallel_loop=0)})
+    assert [band.parallel_member for band in done.bands] == [1, 0]
+    assert order(done, 0, Role.TILE)[0] == 1
+    everywhere = tiled(parallel_loop=1)
+    assert [band.parallel_member for band in everywhere.bands] == [1, 1]
+
+
+@pytest.mark.parametrize("loop", [0, 1])
+def test_a_wavefront_has_the_loop_on_threads_that_was_chosen(loop):
+    done = tiled(SWEEP, parallel_loop=loop)
+    assert done.bands[0].wavefront
+    assert done.bands[0].parallel_member == loop
+
+
+def test_bands_have_register_blocks_and_copies_of_their_own():
+    block = tiled(sizes="auto", target=VECTORS, bands={1: BandOptions(register=(4, 8), packed=("b",))})
+    assert block.bands[1].register == (4, 8)
+    none = tiled(sizes="auto", target=VECTORS, bands={1: BandOptions(register=False)})
+    assert none.bands[1].register == ()
+    assert {array for buffer in emit(block).packed for array in buffer.arrays} <= {"b"}
+    assert emit(tiled(sizes="auto", target=VECTORS, bands={1: BandOptions(packed=())})).packed == ()
+    assert emit(tiled(sizes="auto", target=VECTORS, packed=(), bands={1: BandOptions(packed="auto")})).packed
+
+
+def test_tiles_are_skewed_along_a_chosen_loop_that_is_not_free():
+    done = tiled(bands={1: BandOptions(parallel_loop=2)})   # the loop of the sum, whose tiles follow each other
+    assert done.bands[1].wavefront
+    assert done.bands[1].parallel_member == 2
+
+
+@pytest.mark.parametrize(("options", "problem", "witness"), [
+    ({"bands": {5: BandOptions(sizes=8)}}, "there is no band 5", "bands are 0, 1"),
+    ({"bands": {0: BandOptions(order=(2, 0, 1))}}, "band 0: no band has a loop of this order of tiles",
+     "2,0,1: the deepest band has loops 0 to 1"),
+    ({"bands": {0: BandOptions(parallel_loop=4)}}, "band 0: no band can run this loop on threads",
+     "loop 4: the deepest band has 2 loops"),
+    ({"bands": {1: BandOptions(sizes="off", parallel_loop=2)}}, "band 1: no band can run this loop on threads",
+     "loop 2: it carries a dependence, or stands inside another loop"),
+    ({"bands": {1: BandOptions(register=(4, 8))}, "target": VECTORS, "sizes": (2, 2)},
+     "band 1: the register block is larger than the tiles around it",
+     "band 1, loop i: a block of 4 rows in tiles of 2"),
+])
+def test_what_a_band_cannot_use_is_refused(options, problem, witness):
+    with pytest.raises(UsageError) as refused:
+        tiled(**options)
+    assert refused.value.problem == problem
+    assert refused.value.witness == witness
+
+
+def test_a_list_longer_than_the_band_is_told():
+    done = tiled(bands={0: BandOptions(sizes=(8, 8, 8))})
+    assert done.fallbacks == ("tiles of 8,8,8: the deepest band has 2 loops, so what follows 8,8 is of no use",)
+
+
+@pytest.mark.parametrize("options", [
+    {"parallel_loop": -1}, {"parallel_loop": 0, "parallel": False}, {"parallel_loop": 0, "parallel_degrees": 2}])
+def test_a_loop_on_threads_that_cannot_be_meant_is_refused(options):
+    with pytest.raises(UsageError):
+        TilingOptions(**options)
+    with pytest.raises(UsageError, match="band 2"):
+        TilingOptions(parallel_degrees=options.get("parallel_degrees", 1), bands={2: BandOptions(
+            **{k: v for k, v in options.items() if k != "parallel_degrees"})})
