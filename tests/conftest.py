@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from polysched.emit_c import EmitOptions
+from tests.tiers import RECORD, function_of, recorded, slow_functions
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", default=False,
                      help="rewrite the golden files that a test compares with, instead of comparing")
+    parser.addoption("--record-tiers", action="store_true", default=False,
+                     help="rewrite the list of functions that are not quick, by what the whole suite takes now")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Processes that tests start keep their bytecode, and idle threads give their core to another test."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when a process loads libgomp
+    if config.getoption("--record-tiers") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(TierRecorder())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the quick tier."""
+    slow = recorded()
+    for item in items:
+        if function_of(item.nodeid) not in slow:
+            item.add_marker("quick")
+
+
+class TierRecorder:
+    """Notes what every test takes, and writes at the end which are not quick."""
+
+    def __init__(self) -> None:
+        self.seconds: list[tuple[str, float]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds.append((report.nodeid, report.duration))
+
+    def pytest_sessionfinish(self) -> None:
+        RECORD.write_text("".join(f"{name}\n" for name in slow_functions(self.seconds)))
 
 
 @pytest.fixture(autouse=True, scope="session")

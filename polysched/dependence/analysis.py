@@ -21,7 +21,7 @@ import islpy as isl
 from polysched.dependence.access_order import access_schedule
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.flow_check import is_risky, mended
-from polysched.dependence.reductions import find_reductions, mark_reductions
+from polysched.dependence.reductions import Reduction, find_reductions, mark_reductions
 from polysched.dependence.unchanged_arrays import unchanged_arrays, uses_of_arrays
 from polysched.errors import BudgetExceededError, UsageError
 from polysched.scop.budget import ISL_OPERATIONS, in_words, with_budget
@@ -64,32 +64,14 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
     """
     if reductions not in REDUCTIONS:
         raise UsageError(f"no treatment of reductions {reductions!r}", hint=f"one of {', '.join(REDUCTIONS)}")
-    relaxed = tuple(r for r in find_reductions(scop) if r.any_order and (
-        reductions == "reassociate" or (reductions == "exact" and r.exact)))
-    updates = frozenset(write for r in relaxed for part in r.accumulators for write in (part.write, *part.also))
-    usable = (known is not None and (known.value_based or bool(known.by_memory)) and known.inputs == inputs
-              and not known.relaxed)
-    same = unchanged_arrays(known.scop, scop) if known and usable and value_based and not relaxed else frozenset()
-    kept = [replace(p, reduction=False) if p.reduction else p for p in known.pairs if p.array in same] if known else []
-    arrays = {array: _instances(uses) for array, uses in uses_of_arrays(scop).items() if array not in same}
-    by_memory = dict.fromkeys(known.by_memory if known else (), "")
-    by_memory = {array: problem for array, problem in by_memory.items() if array in same}
+    relaxed = tuple(r for r in find_reductions(scop) if _is_relaxed(r, reductions))
+    before = _Known() if known is None or not value_based or relaxed else _known(known, scop, inputs=inputs)
+    arrays = {array: _instances(uses) for array, uses in uses_of_arrays(scop).items() if array not in before.arrays}
     schedule = access_schedule(scop)
-    reads = _tagged(scop, AccessKind.READ)
-    all_must = _tagged(scop, AccessKind.MUST_WRITE)
-    must = _tagged(scop, AccessKind.MUST_WRITE, without=updates)
-    may = _tagged(scop, AccessKind.MAY_WRITE).union(all_must.subtract(must))
-    writes = must.union(may)
-    nothing = union_map(())
-    last = must if value_based else nothing
-    other = may if value_based else writes
-    wanted: dict[tuple[DependenceKind, ...], _Question] = {
-        (DependenceKind.FLOW,): _Question(sink=reads, must=last, may=other),
-        (DependenceKind.ANTI, DependenceKind.OUTPUT): _Question(sink=writes, must=last, may=other.union(reads))}
-    if inputs:
-        wanted[(DependenceKind.INPUT,)] = _Question(sink=reads, must=reads)
+    wanted = _questions(scop, relaxed, value_based=value_based, inputs=inputs)
+    reads = wanted[(DependenceKind.FLOW,)].sink
     pairs: list[Dependence] = []
-    fallbacks = [line for line in (known.fallbacks if known else ()) if any(f"`{a}`" in line for a in by_memory)]
+    by_memory, fallbacks = dict.fromkeys(before.by_memory, ""), list(before.fallbacks)
     for kinds, question in wanted.items():
         what = " and ".join(kind.value for kind in kinds)
         relation, given_up = _answer(schedule, arrays, question, isl_operations, frozenset(by_memory))
@@ -101,10 +83,59 @@ def analyse(scop: Scop, *, value_based: bool = True, inputs: bool = False, reduc
                                       where=scop.name, hint="make the region smaller, or its subscripts simpler")
         for kind in kinds:
             pairs += _in_order(scop, (*_pairs(scop, kind, _from_reads_or_writes(relation, kind, reads)),
-                                      *(p for p in kept if p.kind is kind)))
+                                      *(p for p in before.pairs if p.kind is kind)))
     return mark_reductions(Dependences(scop=scop, pairs=tuple(pairs), value_based=value_based and not by_memory,
                                        inputs=inputs, relaxed=tuple(r.statement for r in relaxed),
                                        fallbacks=tuple(fallbacks), by_memory=tuple(by_memory)))
+
+
+def _is_relaxed(reduction: Reduction, treatment: str) -> bool:
+    allowed = {"keep": False, "exact": reduction.exact, "reassociate": True}
+    return reduction.any_order and allowed[treatment]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Known:
+    """What an earlier analysis says of arrays of which nothing was changed.
+
+    Parameters
+    ----------
+    arrays, pairs : these arrays, and their dependences.
+    by_memory, fallbacks : those of them that were analysed by memory, and the lines that say why.
+    """
+
+    arrays: frozenset[str] = frozenset()
+    pairs: tuple[Dependence, ...] = ()
+    by_memory: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
+
+
+def _known(known: Dependences, scop: Scop, *, inputs: bool) -> _Known:
+    """What can be taken from dependences that were asked for in the same way; nothing from others."""
+    if not (known.value_based or known.by_memory) or known.inputs != inputs or known.relaxed:
+        return _Known()
+    same = unchanged_arrays(known.scop, scop)
+    by_memory = tuple(array for array in known.by_memory if array in same)
+    return _Known(arrays=same, by_memory=by_memory,
+                  pairs=tuple(replace(p, reduction=False) if p.reduction else p for p in known.pairs
+                              if p.array in same),
+                  fallbacks=tuple(line for line in known.fallbacks if any(f"`{a}`" in line for a in by_memory)))
+
+
+def _questions(scop: Scop, relaxed: Iterable[Reduction], *, value_based: bool, inputs: bool
+               ) -> dict[tuple[DependenceKind, ...], _Question]:
+    """What isl is asked for each kind of dependence, one question for anti and output dependences together."""
+    updates = frozenset(write for r in relaxed for part in r.accumulators for write in (part.write, *part.also))
+    reads = _tagged(scop, AccessKind.READ)
+    all_must = _tagged(scop, AccessKind.MUST_WRITE)
+    must = _tagged(scop, AccessKind.MUST_WRITE, without=updates)
+    may = _tagged(scop, AccessKind.MAY_WRITE).union(all_must.subtract(must))
+    writes = must.union(may)
+    last, other = (must, may) if value_based else (union_map(()), writes)
+    wanted = {
+        (DependenceKind.FLOW,): _Question(sink=reads, must=last, may=other),
+        (DependenceKind.ANTI, DependenceKind.OUTPUT): _Question(sink=writes, must=last, may=other.union(reads))}
+    return wanted | ({(DependenceKind.INPUT,): _Question(sink=reads, must=reads)} if inputs else {})
 
 
 def _answer(schedule: isl.Schedule, arrays: Mapping[str, isl.UnionSet], question: _Question, operations: int,

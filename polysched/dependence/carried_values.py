@@ -22,10 +22,11 @@ import islpy as isl
 from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.if_conversion import assigned_value
+from polysched.dependence.statements import with_statements
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.scop.body import Assign, Binary, Call, Expr, IteratorRef, Literal, Load, rebuild, references, walk
 from polysched.scop.dtypes import INT32, Kind
-from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map, union_set
+from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
 MOST_STATEMENTS = 8
 """Statements of a program that is tried; every substitution is an analysis of its own."""
@@ -141,10 +142,7 @@ def _with_value(before: Dependences, pair: Dependence) -> Dependences | None:
     back = union_map([_renaming(s.domain, s.name if first is None or s is not first else sink.name)
                       for s in statements])
     pulled = scop.schedule.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(back))
-    used = {a.array for s in statements for a in s.accesses}
-    domains = union_set(s.domain for s in statements)
-    made = replace(scop, statements=statements, schedule=pulled.intersect_domain(domains),
-                   arrays=tuple(a for a in scop.arrays if a.name in used or not a.is_temporary))
+    made = with_statements(scop, statements, schedule=pulled)
     after = analyse(made, value_based=True, inputs=before.inputs, known=before)
     if not after.value_based or not _same_sources(before, after, back, inlined, first):
         return None

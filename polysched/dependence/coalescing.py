@@ -19,6 +19,7 @@ import islpy as isl
 from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.same_values import check_same_values
+from polysched.dependence.statements import with_statements
 from polysched.errors import IllegalScheduleError
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Literal, Load, rebuild, walk
 from polysched.scop.dtypes import INT32, INT64
@@ -149,12 +150,7 @@ def _without_copies(scop: Scop) -> Scop:
     kept = tuple(s for s in scop.statements if not _copies_to_itself(s))
     if not kept:
         return scop
-    domain = isl.UnionSet.from_set(kept[0].domain)
-    for statement in kept[1:]:
-        domain = domain.union(isl.UnionSet.from_set(statement.domain))
-    used = {a.array for s in kept for a in s.accesses}
-    return replace(scop, statements=kept, schedule=scop.schedule.intersect_domain(domain),
-                   arrays=tuple(a for a in scop.arrays if a.name in used or not a.is_temporary))
+    return with_statements(scop, kept)
 
 
 def _copies_to_itself(statement: Statement) -> bool:

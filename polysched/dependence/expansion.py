@@ -259,12 +259,7 @@ def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:
     for web in (w for a in scop.arrays if a.name not in but for w in _webs(dependences, a)):
         if not _loops_to_expand(dependences, web):
             continue
-        private = tuple(_private_loops(scop, web))
-        inner = {s.name: tuple(k for k in range(s.depth) if k not in {loop.counters[s.name][0] for loop in private})
-                 for s in web.statements}
-        long = {name: positions for name, positions in inner.items() if positions}
-        if private and len(long) < len(inner) and all(is_short(scop, scop.statement(n), p) for n, p in long.items()):
-            loops.update(long)
+        loops.update(_short_loops(scop, web))
     written = write_out(scop, loops) if loops else None
     if written is None:
         return dependences
@@ -282,6 +277,17 @@ def _written_out(dependences: Dependences, but: frozenset[str]) -> Dependences:
                                    witness=str(flow.subtract(dependences.flow)),
                                    hint="this is a fault of polysched: please report it with the source file")
     return changed
+
+
+def _short_loops(scop: Scop, web: _Web) -> dict[str, tuple[int, ...]]:
+    """The loops inside the accumulator's own, by statement; none where one of them is long, or there is nothing."""
+    private = tuple(_private_loops(scop, web))
+    inner = {s.name: tuple(k for k in range(s.depth) if k not in {loop.counters[s.name][0] for loop in private})
+             for s in web.statements}
+    found = {name: positions for name, positions in inner.items() if positions}
+    if private and len(found) < len(inner) and all(is_short(scop, scop.statement(n), p) for n, p in found.items()):
+        return found
+    return {}
 
 
 def _shift(scop: Scop, users: Sequence[Statement], loop: SourceLoop) -> int | None:

@@ -11,10 +11,9 @@ and the Control Dependence Graph", TOPLAS 13(4), 1991, section 7.1 (what is live
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from polysched.dependence.statements import with_statements
 from polysched.scop.body import Assign, Call, walk
-from polysched.scop.scop import Scop, Statement, union_set
+from polysched.scop.scop import Scop, Statement
 
 
 def without_idle_statements(scop: Scop) -> Scop:
@@ -22,6 +21,14 @@ def without_idle_statements(scop: Scop) -> Scop:
 
     A program of nothing else stays as it is.
     """
+    useful = _useful(scop)
+    if not useful or len(useful) == len(scop.statements):
+        return scop
+    return with_statements(scop, tuple(s for s in scop.statements if s.name in useful))
+
+
+def _useful(scop: Scop) -> set[str]:
+    """The statements that do more than to assign temporaries, and those that write what useful ones read."""
     temporaries = {a.name for a in scop.arrays if a.is_temporary}
     useful = {s.name for s in scop.statements
               if not _only_assigns(s) or any(a.array not in temporaries for a in s.writes)}
@@ -30,12 +37,7 @@ def without_idle_statements(scop: Scop) -> Scop:
         count = len(useful)
         read = {a.array for s in scop.statements if s.name in useful for a in s.reads}
         useful |= {s.name for s in scop.statements if any(a.array in read for a in s.writes)}
-    if not useful or len(useful) == len(scop.statements):
-        return scop
-    left = tuple(s for s in scop.statements if s.name in useful)
-    used = {a.array for s in left for a in s.accesses}
-    return replace(scop, statements=left, schedule=scop.schedule.intersect_domain(union_set(s.domain for s in left)),
-                   arrays=tuple(a for a in scop.arrays if a.name in used or not a.is_temporary))
+    return useful
 
 
 def _only_assigns(statement: Statement) -> bool:

@@ -11,7 +11,7 @@ POPL 1983.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from polysched.scop.body import (
@@ -27,7 +27,7 @@ from polysched.scop.body import (
     walk,
 )
 from polysched.scop.dtypes import DType, promote, usual_conversion
-from polysched.scop.scop import Access, AccessKind, Scop, Statement
+from polysched.scop.scop import Access, AccessKind, Array, Scop, Statement
 
 
 def without_branches(scop: Scop) -> Scop:
@@ -86,24 +86,38 @@ def _converted(scop: Scop, statement: Statement) -> Statement | None:
     """The statement as one assignment; None where it is none, or its element may not always be written."""
     if len(statement.body) != 1 or not isinstance(branch := statement.body[0], If):
         return None
-    targets = [statement.access(a.target) for a in assignments(statement.body)]
-    if not targets or not all(_same_element(t, targets[0]) for t in targets):
+    target = _only_target(statement)
+    if target is None:
         return None
-    twins = [a for a in statement.reads if _same_element(a, targets[0])]
-    named = {e.reference for e in walk(branch.condition) if isinstance(e, Load)}
-    array = scop.array(targets[0].array)
-    if not (array.is_scalar and array.is_temporary) and not any(a.reference in named for a in twins):
+    twins = [a for a in statement.reads if _same_element(a, target)]
+    if not _may_always_be_written(scop.array(target.array), branch, twins):
         return None
-    old = twins[0] if twins else replace(targets[0], reference=f"{targets[0].reference}_old", kind=AccessKind.READ)
+    old = twins[0] if twins else replace(target, reference=f"{target.reference}_old", kind=AccessKind.READ)
     dtype = next(assignments(statement.body)).dtype
     value = _chosen((branch,), Load(old.reference, dtype))
     if value is None:
         return None
-    written = replace(targets[0], kind=AccessKind.MUST_WRITE)
-    used = {e.reference for e in walk(value) if isinstance(e, Load)}
+    written = replace(target, kind=AccessKind.MUST_WRITE)
+    used = _loaded(value)
     used |= {r for a in statement.accesses if a.reference in used for r in _named_in_subscripts(a)}
     reads = [a for a in (*statement.reads, *(() if twins else (old,))) if a.reference in used]
     return replace(statement, body=(Assign(written.reference, value, dtype),), accesses=(*reads, written))
+
+
+def _only_target(statement: Statement) -> Access | None:
+    """The access of the one element that all assignments of a statement write."""
+    targets = [statement.access(a.target) for a in assignments(statement.body)]
+    return targets[0] if targets and all(_same_element(t, targets[0]) for t in targets) else None
+
+
+def _may_always_be_written(array: Array, branch: If, twins: Sequence[Access]) -> bool:
+    """Whether the element exists in every instance: a temporary scalar, or one that the condition reads."""
+    named = _loaded(branch.condition)
+    return (array.is_scalar and array.is_temporary) or any(a.reference in named for a in twins)
+
+
+def _loaded(value: Expr) -> set[str]:
+    return {e.reference for e in walk(value) if isinstance(e, Load)}
 
 
 def _named_in_subscripts(access: Access) -> Iterator[str]:

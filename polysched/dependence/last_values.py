@@ -200,15 +200,20 @@ def _freed(dependences: Dependences, array: Array, private: Mapping[str, Sequenc
     for position, loop in enumerate(loops):
         stored = temporary | {
             name for name, its in private.items() if any(loop.counters == other.counters for other in its)}
-        inside = [together for p in dependences.pairs if p.kind is not DependenceKind.INPUT
-                  and p.source in loop.counters and p.sink in loop.counters
-                  and (together := _in_one_iteration(p, loops[:position])) is not None]
-        crossing = [p for p in inside if not stays_inside(p, loop)]
+        crossing = _crossing(dependences, loop, loops[:position])
         ordered = [p for p in crossing if p.kind is DependenceKind.FLOW or p.array not in stored]
         if any(p.array == array.name for p in crossing) and not ordered and not all(
                 subscripted_by(a, loop.counters[s.name]) for s, a in _users(scop, array)):
             freed.append(loop)
     return tuple(freed)
+
+
+def _crossing(dependences: Dependences, loop: SourceLoop, around: Sequence[SourceLoop]) -> list[Dependence]:
+    """The dependences from one iteration of a loop to another, inside one iteration of those around it."""
+    inside = [p for p in dependences.pairs if p.kind is not DependenceKind.INPUT
+              and p.source in loop.counters and p.sink in loop.counters]
+    together = [made for p in inside if (made := _in_one_iteration(p, around)) is not None]
+    return [p for p in together if not stays_inside(p, loop)]
 
 
 def _in_one_iteration(pair: Dependence, loops: Sequence[SourceLoop]) -> Dependence | None:

@@ -241,26 +241,37 @@ def _extremum(statement: Statement, test: Expr, updates: tuple[tuple[Assign, Exp
     """Under a comparison of a value with the accumulator: the accumulator becomes the value, others note its place."""
     canonical = _canonical(statement)
     written = {canonical[item.target] for item, _ in updates}
-    if len(updates) != count or len(written) != count or any(
-            item.op is not None or not statement.access(item.target).exact for item, _ in updates):
+    compared = _compared_update(test, updates, canonical)
+    if compared is None or not len(updates) == len(written) == count or not _overwrites_only(statement, updates):
         return None
+    item, operator, strict = compared
+    arrays = {statement.access(other.target).array for other, _ in updates}
+    old = canonical[item.target]
+    own = [a.reference for a in statement.accesses if a.array in arrays]
+    reads = tuple(r for r in own if canonical[r] == old and r != item.target)
+    places = tuple(r for r in own if canonical[r] != old)
+    if any(canonical[r] not in written for r in places):
+        return None
+    ties = ("first" if strict else "last") if places else ""
+    return Reduction(statement=statement.name, operator=f"arg{operator}" if places else operator, dtype=item.dtype,
+                     write=item.target, reads=reads, exact=True, places=places, ties=ties)
+
+
+def _overwrites_only(statement: Statement, updates: tuple[tuple[Assign, Expr], ...]) -> bool:
+    """Whether known elements get values that nothing of the arrays is part of."""
+    arrays = {statement.access(item.target).array for item, _ in updates}
+    return all(item.op is None and statement.access(item.target).exact for item, _ in updates) and not any(
+        statement.access(r).array in arrays for _, value in updates for r in _loads(value))
+
+
+def _compared_update(test: Expr, updates: tuple[tuple[Assign, Expr], ...], canonical: dict[str, str]
+                     ) -> tuple[Assign, str, bool] | None:
+    """The update whose value the test compares with what it replaces; with the operator, and whether it is strict."""
     for item, value in updates:
-        old, candidate = canonical[item.target], _plain(_renamed(value, canonical))
-        comparison = _comparison(_renamed(test, canonical), old, candidate)
-        if comparison is None or value.dtype != item.dtype:
-            continue
-        arrays = {statement.access(other.target).array for other, _ in updates}
-        if any(statement.access(r).array in arrays for _, v in updates for r in _loads(v)):
-            return None
-        operator, strict = comparison
-        own = [a.reference for a in statement.accesses if a.array in arrays]
-        reads = tuple(r for r in own if canonical[r] == old and r != item.target)
-        places = tuple(r for r in own if canonical[r] != old)
-        if any(canonical[r] not in written for r in places):
-            return None
-        ties = ("first" if strict else "last") if places else ""
-        return Reduction(statement=statement.name, operator=f"arg{operator}" if places else operator, dtype=item.dtype,
-                         write=item.target, reads=reads, exact=True, places=places, ties=ties)
+        candidate = _plain(_renamed(value, canonical))
+        comparison = _comparison(_renamed(test, canonical), canonical[item.target], candidate)
+        if comparison is not None and value.dtype == item.dtype:
+            return item, *comparison
     return None
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 
 from polysched.dependence.source_loops import SourceLoop, source_loop
-from polysched.scop.body import IteratorRef, statement_expressions, walk
+from polysched.scop.body import Expr, IteratorRef, statement_expressions, walk
 from polysched.scop.points import isl_value
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 from polysched.scop.scop import Access, Array, Scop, Statement, Storage
@@ -103,15 +103,19 @@ def _row(scop: Scop, statement: Statement, outer: SourceLoop, inner: SourceLoop)
     return row if 1 < row <= LONGEST_ROW and joined_domain(scop, statement, p, row) is not None else None
 
 
+def _names_any(expressions: Iterable[Expr], iterators: Sequence[str]) -> bool:
+    """Whether one of the iterators stands in one of the expressions."""
+    return any(isinstance(e, IteratorRef) and e.name in iterators for top in expressions for e in walk(top))
+
+
 def _walked(scop: Scop, statement: Statement, p: int, row: int) -> dict[str, Shift] | None:
     """The references that walk rows; None when something else moves with the loops at p and p + 1."""
-    names = set(statement.iterators[p:p + 2])
-    if any(isinstance(e, IteratorRef) and e.name in names
-           for top in statement_expressions(statement.body) for e in walk(top)):
+    names = statement.iterators[p:p + 2]
+    if _names_any(statement_expressions(statement.body), names):
         return None
     walked: dict[str, Shift] = {}
     for access in statement.accesses:
-        moves = any(isinstance(e, IteratorRef) and e.name in names for s in access.subscripts for e in walk(s))
+        moves = _names_any(access.subscripts, names)
         if not moves and not access.relation.involves_dims(_IN, p, 2):
             continue
         shift = _shift(scop, statement, access, p, row)
@@ -129,21 +133,25 @@ def is_still(statement: Statement, access: Access, p: int, count: int) -> bool:
     return bool(free.is_equal(access.relation))
 
 
+def _subscript_functions(access: Access) -> list[isl.Aff] | None:
+    """The subscripts as affine functions; None where one has several pieces."""
+    function = isl.PwMultiAff.from_map(access.relation)
+    parts = [function.get_pw_aff(k).get_pieces() for k in range(len(access.subscripts))]
+    return [aff for ((_, aff),) in parts] if all(len(part) == 1 for part in parts) else None
+
+
 def _shift(scop: Scop, statement: Statement, access: Access, p: int, row: int) -> Shift | None:
     """What the access `A[..., p + shift, q]` adds to the outer iterator; None for any other access."""
     array = scop.array(access.array)
     rank = len(array.extents)
     if not access.exact or rank < 2 or len(access.subscripts) != rank or not _has_rows(array, row):
         return None
-    function = isl.PwMultiAff.from_map(access.relation)
-    parts = [function.get_pw_aff(k).get_pieces() for k in range(rank)]
-    if any(len(part) != 1 for part in parts):
+    affs = _subscript_functions(access)
+    if affs is None:
         return None
-    affs = [aff for ((_, aff),) in parts]
     across, along = (_form(statement, aff) for aff in affs[-2:])
-    if across is None or along is None or any(aff.involves_dims(_IN, p, 2) for aff in affs[:-2]) or any(
-            isinstance(e, IteratorRef) and e.name in statement.iterators[p:p + 2]
-            for s in access.subscripts[:-2] for e in walk(s)):
+    if across is None or along is None or any(aff.involves_dims(_IN, p, 2) for aff in affs[:-2]) or _names_any(
+            access.subscripts[:-2], statement.iterators[p:p + 2]):
         return None
     (row_of, added), (column, offset) = across, along
     if column != {p + 1: 1} or offset or row_of.get(p) != 1 or p + 1 in row_of:

@@ -15,7 +15,8 @@ those of Feautrier's exact sources (IJPP 20(1), 1991).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -23,8 +24,9 @@ import islpy as isl
 from polysched.dependence.analysis import analyse
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
 from polysched.dependence.if_conversion import assigned_value, without_branches
+from polysched.dependence.statements import with_statements
 from polysched.scop.body import Assign, Binary, Call, Expr, IteratorRef, Load, rebuild, walk
-from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map, union_set
+from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map
 
 LARGEST_VALUE = 150
 """Nodes of an expression that is put in the place of a read; chains of choices double it with every step."""
@@ -74,22 +76,29 @@ def _definitions(dependences: Dependences) -> dict[str, _Definition]:
     """The assignments whose every read can be replaced as far as the scalar itself is concerned, by statement."""
     scop = dependences.scop
     scalars = {a.name for a in scop.arrays if a.is_scalar and a.is_temporary}
-    flow: dict[str, list[Dependence]] = {}
-    for pair in dependences.pairs:
-        if pair.kind is DependenceKind.FLOW and pair.array in scalars:
-            flow.setdefault(pair.sink_reference, []).append(pair)
+    flow = [p for p in dependences.pairs if p.kind is DependenceKind.FLOW and p.array in scalars]
+    sources = Counter(p.sink_reference for p in flow)
     place = {s.name: k for k, s in enumerate(scop.statements)}
+
+    def defines(statement: Statement, pair: Dependence) -> bool:
+        """Whether a read has all its values from the statement ahead of it."""
+        return (sources[pair.sink_reference] == 1 and place[pair.sink] > place[statement.name]
+                and _reaches_whole(scop, statement, pair))
+
     found: dict[str, _Definition] = {}
     for statement in scop.statements:
-        item = _only_assignment(statement)
-        if item is None or statement.access(item.target).array not in scalars or not _is_movable(statement):
+        if not _assigns_one_of(statement, scalars) or not _is_movable(statement):
             continue
-        pairs = [p for read in flow.values() for p in read if p.source == statement.name]
+        pairs = [p for p in flow if p.source == statement.name]
         reads = tuple(dict.fromkeys((p.sink, p.sink_reference) for p in pairs))
-        if pairs and all(len(flow[p.sink_reference]) == 1 and place[p.sink] > place[statement.name]
-                         and _reaches_whole(scop, statement, p) for p in pairs) and _is_cheap(scop, statement, reads):
+        if pairs and all(defines(statement, p) for p in pairs) and _is_cheap(scop, statement, reads):
             found[statement.name] = _Definition(statement, reads)
     return found
+
+
+def _assigns_one_of(statement: Statement, scalars: Collection[str]) -> bool:
+    item = _only_assignment(statement)
+    return item is not None and statement.access(item.target).array in scalars
 
 
 def _only_assignment(statement: Statement) -> Assign | None:
@@ -185,19 +194,19 @@ def _substituted(scop: Scop, definitions: Mapping[str, _Definition]) -> _Program
     done: dict[str, _Inlined] = {}
     kept: set[str] = set()   # definitions that have become too large to be put anywhere
     for statement in scop.statements:
-        sources = {r: done[source_of[statement.name, r]] for r in (a.reference for a in statement.reads)
-                   if (statement.name, r) in source_of and source_of[statement.name, r] not in kept}
-        done[statement.name] = own = _inline(statement, sources)
-        item = _only_assignment(own.statement)
-        if statement.name in definitions and item is not None and sum(1 for _ in walk(item.value)) > LARGEST_VALUE:
+        found = {a.reference: source_of.get((statement.name, a.reference)) for a in statement.reads}
+        done[statement.name] = own = _inline(statement, {
+            reference: done[source] for reference, source in found.items() if source and source not in kept})
+        if statement.name in definitions and _is_too_large(own.statement):
             kept.add(statement.name)
     left = tuple(done[s.name].statement for s in scop.statements if s.name not in definitions or s.name in kept)
-    if not left:
-        return None
-    used = {a.array for s in left for a in s.accesses}
-    return _Program(replace(
-        scop, statements=left, schedule=scop.schedule.intersect_domain(union_set(s.domain for s in left)),
-        arrays=tuple(a for a in scop.arrays if a.name in used or not a.is_temporary)), done)
+    return _Program(with_statements(scop, left), done) if left else None
+
+
+def _is_too_large(statement: Statement) -> bool:
+    """Whether a definition assigns more than what is put into the place of a read."""
+    item = _only_assignment(statement)
+    return item is not None and sum(1 for _ in walk(item.value)) > LARGEST_VALUE
 
 
 def _inline(statement: Statement, sources: Mapping[str, _Inlined]) -> _Inlined:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from enum import Enum
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import CompileError, NoCompilerError, UsageError
+from polysched.fuzz.batch_child import Keep
 from polysched.fuzz.configuration import Build
 from polysched.measure.processes.building import Binary, compile_shared
 from polysched.measure.processes.isolation import End, Limits, run_isolated
@@ -131,14 +131,6 @@ class Argument:
     dtype: str
     value: int | float | None = None
     shape: tuple[int, ...] = ()
-
-
-class Keep(Enum):
-    """What of a call's arrays comes back."""
-
-    ARRAYS = "arrays"          # all of them
-    REFERENCE = "reference"    # nothing; the calls behind it are compared with it
-    DIFFERENCE = "difference"  # the first element that differs from the last reference, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,25 +258,3 @@ def _result(path: Path, report: Mapping[str, Any]) -> JobResult:
             records = tuple(stored["records"].tolist())
         path.unlink()
     return JobResult(failure=report["job"], arrays=arrays, difference=report["difference"], records=records)
-
-
-def differences(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray], tolerance: float = 0.0) -> str:
-    """The first element that differs, in words; empty when all arrays are equal (any not-a-number equals any other).
-
-    Parameters
-    ----------
-    tolerance : of floats, relative to the largest finite element of the array; infinite ones only have to stay so.
-    """
-    for name, right in expected.items():
-        left = got[name]
-        same = (left == right) | ((left != left) & (right != right))
-        if tolerance and right.dtype.kind == "f" and not same.all():
-            finite = np.isfinite(right)
-            scale = np.abs(right[finite]).max(initial=1.0)
-            with np.errstate(all="ignore"):
-                same |= (np.abs(left - right) <= tolerance * scale) | (~finite & ~np.isfinite(left))
-        if not same.all():
-            index = tuple(int(i) for i in np.argwhere(~same)[0])
-            subscripts = "".join(f"[{i}]" for i in index)
-            return f"{name}{subscripts} is {left[index]} instead of {right[index]}"
-    return ""

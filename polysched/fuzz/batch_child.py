@@ -1,18 +1,22 @@
-"""The child process of `batch`: call functions of a shared object and store what they leave in their arrays."""
+"""The child process of `batch`: call functions of a shared object and store what they leave in their arrays.
+
+It imports no room but the light files of measure/, so that it starts quickly.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from polysched.fuzz.batch import Keep, differences
 from polysched.measure.processes.child_side import start
 from polysched.measure.programs.inputs import GuardedArray, allocate, fill
-from polysched.measure.programs.instance_trace import TRACE
+from polysched.measure.programs.trace_run import TRACE
 
 MOST_INPUTS = 50
 SCALARS: dict[str, Any] = {
@@ -20,6 +24,14 @@ SCALARS: dict[str, Any] = {
     "uint8": ctypes.c_uint8, "uint16": ctypes.c_uint16, "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64,
     "float32": ctypes.c_float, "float64": ctypes.c_double,
 }
+
+
+class Keep(Enum):
+    """What of a call's arrays comes back."""
+
+    ARRAYS = "arrays"          # all of them
+    REFERENCE = "reference"    # nothing; the calls behind it are compared with it
+    DIFFERENCE = "difference"  # the first element that differs from the last reference, in words
 
 
 def main(arguments: list[str]) -> None:
@@ -79,6 +91,28 @@ class _Caller:
             self.inputs[key] = array.values.copy()
         array.values[...] = self.inputs[key]
         return array
+
+
+def differences(expected: Mapping[str, np.ndarray], got: Mapping[str, np.ndarray], tolerance: float = 0.0) -> str:
+    """The first element that differs, in words; empty when all arrays are equal (any not-a-number equals any other).
+
+    Parameters
+    ----------
+    tolerance : of floats, relative to the largest finite element of the array; infinite ones only have to stay so.
+    """
+    for name, right in expected.items():
+        left = got[name]
+        same = (left == right) | ((left != left) & (right != right))
+        if tolerance and right.dtype.kind == "f" and not same.all():
+            finite = np.isfinite(right)
+            scale = np.abs(right[finite]).max(initial=1.0)
+            with np.errstate(all="ignore"):
+                same |= (np.abs(left - right) <= tolerance * scale) | (~finite & ~np.isfinite(left))
+        if not same.all():
+            index = tuple(int(i) for i in np.argwhere(~same)[0])
+            subscripts = "".join(f"[{i}]" for i in index)
+            return f"{name}{subscripts} is {left[index]} instead of {right[index]}"
+    return ""
 
 
 if __name__ == "__main__":

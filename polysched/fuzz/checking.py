@@ -18,14 +18,13 @@ from polysched.fuzz.batch import (
     Argument,
     Job,
     JobResult,
-    Keep,
     Version,
     arguments_for,
     compile_builds,
-    differences,
     inputs_of,
     run_batch,
 )
+from polysched.fuzz.batch_child import Keep, differences
 from polysched.fuzz.configuration import MOST_ISL_OPERATIONS, Analyses, Configuration
 from polysched.fuzz.program import Program
 from polysched.fuzz.python_check import python_differences

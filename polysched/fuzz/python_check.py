@@ -10,7 +10,7 @@ from types import FunctionType
 
 import numpy as np
 
-from polysched.fuzz.batch import differences
+from polysched.fuzz.batch_child import differences
 from polysched.fuzz.generator import Shape, generate
 from polysched.fuzz.program import Layout, Program
 from polysched.fuzz.python_text import python_text

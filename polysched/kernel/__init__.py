@@ -21,14 +21,19 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, overload
 
+from polysched.kernel.c_function import CFileFunction
+from polysched.kernel.call_checks import SharedMemoryError
 from polysched.kernel.choosing import Choice, Code
-from polysched.kernel.decorated import FallbackWarning, Kernel, SharedMemoryError
+from polysched.kernel.compiling import compile
+from polysched.kernel.decorated import FallbackWarning, Kernel
+from polysched.kernel.scop_function import ScopFunction
 from polysched.kernel.timing import KernelTiming
 from polysched.pipeline.options import PipelineOptions
 from polysched.target.build_cache import cache_folder
 from polysched.tensorize.decision import NONE, TensorizeOptions
 
-__all__ = ["Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming", "SharedMemoryError", "cache_folder", "kernel"]
+__all__ = ["CFileFunction", "Choice", "Code", "FallbackWarning", "Kernel", "KernelTiming", "ScopFunction",
+           "SharedMemoryError", "cache_folder", "compile", "kernel"]
 
 
 @overload

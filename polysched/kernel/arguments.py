@@ -29,7 +29,7 @@ def check_types(name: str, types: Mapping[str, ArgumentType], values: Mapping[st
         value = values[argument]
         if isinstance(kind, ArrayType):
             _check_array(name, argument, kind, value)
-        elif not _is_scalar_of(kind, value):
+        elif not is_scalar_of(kind, value):
             raise UsageError(
                 f"{name}: {argument} is {_described(value)}, the kernel takes a number of type {kind.dtype}")
 
@@ -46,7 +46,7 @@ def _check_array(name: str, argument: str, kind: ArrayType, value: Any) -> None:
                          hint="convert it with .astype, or change the annotation")
 
 
-def _is_scalar_of(kind: ScalarType, value: Any) -> bool:
+def is_scalar_of(kind: ScalarType, value: Any) -> bool:
     """Whether a number can be passed: exactly of its type, or a Python number that the type holds."""
     if isinstance(value, np.ndarray) and value.ndim:
         return False
@@ -143,12 +143,12 @@ def check_writable(name: str, python: PythonScop, values: Mapping[str, Any]) -> 
         if not array.flags.writeable:
             raise UsageError(f"{name}: {argument.name} is written, but the array is read-only",
                              hint="pass a copy, or set array.flags.writeable")
-        if _overlaps_itself(array):
+        if overlaps_itself(array):
             raise UsageError(f"{name}: {argument.name} is written, but its elements overlap each other",
                              witness=f"shape {array.shape}, strides {array.strides}", hint="pass a copy")
 
 
-def _overlaps_itself(array: np.ndarray) -> bool:
+def overlaps_itself(array: np.ndarray) -> bool:
     """Whether two indices can reach the same byte; may say so of a layout in which they just interleave."""
     if array.size == 0:
         return False
@@ -186,7 +186,7 @@ def overlaps(python: PythonScop, values: Mapping[str, Any]) -> Overlaps:
             if _identical(array, other):
                 if all(name != n for n, _ in same):
                     same.append((name, other_name))
-            elif _share(array, other):
+            elif share_elements(array, other):
                 return Overlaps(tuple(same), (other_name, name))
     return Overlaps(tuple(same))
 
@@ -196,7 +196,7 @@ def _identical(left: np.ndarray, right: np.ndarray) -> bool:
             and left.shape == right.shape and left.strides == right.strides and left.dtype == right.dtype)
 
 
-def _share(left: np.ndarray, right: np.ndarray) -> bool:
+def share_elements(left: np.ndarray, right: np.ndarray) -> bool:
     """Whether two arrays have a byte in common; undecided after a bounded search counts as yes."""
     bounded: Any = np.shares_memory
     try:

@@ -14,8 +14,11 @@ import numpy as np
 
 from polysched.errors import BudgetExceededError, NoCompilerError, UnsupportedScopError, UsageError
 from polysched.kernel import arguments as checks
+from polysched.kernel.call_checks import SharedMemoryError
 from polysched.kernel.choosing import Choice, Code, measured_choice
-from polysched.kernel.specialisation import FLAGS, Specialisation, array_arguments
+from polysched.kernel.compiled_scop import FLAGS
+from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.specialisation import Specialisation, array_arguments
 from polysched.kernel.timing import KernelTiming, time_call
 from polysched.pipeline import Optimized
 from polysched.pipeline.options import PipelineOptions
@@ -78,11 +81,12 @@ class Kernel:
         UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
         UnsupportedScopError : the function cannot be a kernel, and there is no fallback.
         """
-        values = bound_arguments(self._source, args, kwargs)
+        values = self._bound(args, kwargs)
         try:
             found, sizes = self._checked(self._fitting(values), values)
             if sizes is not None:
                 found.function  # noqa: B018 - compiled before anything runs, so a refusal leaves the arrays alone
+                found.check_subscripts(values, sizes)
         except REASONS_TO_FALL_BACK as reason:
             if not self.fallback:
                 raise
@@ -99,6 +103,10 @@ class Kernel:
         call.run()
         call.copy_back()
         return call.returned()
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name, arrays of other libraries as NumPy arrays on the same memory."""
+        return as_numpy(self.function.__name__, bound_arguments(self._source, args, kwargs))
 
     def _chosen(self, found: Specialisation, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Choice:
         """What a call runs: measured when sizes between the same powers of two come for the first time."""
@@ -220,7 +228,7 @@ class Kernel:
         UnsupportedScopError : the function cannot be a kernel.
         """
         if args or kwargs:
-            return self._fitting(bound_arguments(self._source, args, kwargs))
+            return self._fitting(self._bound(args, kwargs))
         if self._last is None:
             self._last = self._specialised(argument_types(self._source, None), (), None)
         return self._last
@@ -258,15 +266,12 @@ class Kernel:
         ------
         WrongResultError : the kernel and `against` compute different things.
         """
-        values = bound_arguments(self._source, args, kwargs)
+        values = self._bound(args, kwargs)
         found, sizes = self._checked(self._fitting(values), values)
         if sizes is None:
             raise UsageError(f"{self.function.__name__}: there is nothing to time for empty arrays or loops")
+        found.check_subscripts(values, sizes)
         return time_call(found, values, sizes, repeats=repeats, against=against)
-
-
-class SharedMemoryError(UnsupportedScopError):
-    """Two arguments share some of their elements, and the kernel writes one of them."""
 
 
 def _type_text(kind: ArgumentType) -> str:

@@ -1,39 +1,27 @@
-"""A kernel for one combination of argument types: Scop, schedule, C, and the loaded code."""
+"""A kernel for one combination of argument types: the compiled Scop, and a call of it with its buffers."""
 
 from __future__ import annotations
 
-import ctypes
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polysched.emit_c.function import CFunction, emit_function, with_region
 from polysched.kernel import arguments as checks
-from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
-from polysched.pipeline import Optimized, optimize
+from polysched.kernel.checked_subscripts import CheckedSubscripts
+from polysched.kernel.compiled_scop import CompiledScop, number_for, passed_by_value
 from polysched.pipeline.options import PipelineOptions
-from polysched.scop.dtypes import BOOL, LONGDOUBLE, DType, Kind
 from polysched.scop.interpreter import extents_of
 from polysched.scop.python_frontend import PythonScop
 from polysched.scop.python_frontend.signature import ArgumentType, ArrayType
-from polysched.scop.scop import Array, Storage
-from polysched.target import Compiler, build_cache, find_compiler
+from polysched.scop.scop import Storage
 
 if TYPE_CHECKING:
     from polysched.kernel.choosing import Choice
 
-FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
-LIBRARY = "kernel"
-RECORD = "entry.json"
-FUNCTION = "polysched_kernel"
-EXPORTED = "#pragma GCC visibility push(default)\n"
 
-
-class Specialisation:
+class Specialisation(CompiledScop):
     """One extracted function; it is optimised and compiled when it first runs, or found in the cache.
 
     Parameters
@@ -50,17 +38,12 @@ class Specialisation:
 
     def __init__(self, python: PythonScop, options: PipelineOptions, key_parts: Mapping[str, object],
                  types: Mapping[str, ArgumentType], same: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(python.scop, options, key_parts)
         self.types = types
         self.same = same
         self.python = python
-        self.options = options
-        self.key_parts = key_parts
         self.choices: dict[tuple[int, ...], Choice] = {}
-
-    @cached_property
-    def optimized(self) -> Optimized:
-        """All stages of the pipeline."""
-        return optimize(self.python.scop, self.options)
+        self._subscripts = CheckedSubscripts(python.scop, options, key_parts)
 
     @cached_property
     def as_written(self) -> Specialisation:
@@ -69,53 +52,14 @@ class Specialisation:
                                 tensorize=None)
         return Specialisation(self.python, plain, {**self.key_parts, "options": "as written"}, self.types, self.same)
 
-    @cached_property
-    def c_function(self) -> CFunction:
-        """The C function around the optimised region."""
-        made = emit_function(self.optimized.tiled, name=FUNCTION, options=self.options.emit_options())
-        source = self.optimized.source
-        return with_region(made, source) if source.preamble else made
-
-    @cached_property
-    def compiler(self) -> Compiler:
-        """What compiles the C."""
-        return find_compiler(self.options.cc)
-
-    @cached_property
-    def function(self) -> Callable[..., int | None]:
-        """The compiled function, loaded; from the cache when it is there.
+    def check_subscripts(self, values: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+        """Refuse a call in which a subscript that is read from an array lies outside what it subscripts.
 
         Raises
         ------
-        CompileError, OutputError : the C does not compile, the cache cannot be written.
+        SubscriptError : nothing has run.
         """
-        key = build_cache.entry_key(self.key_parts, self.compiler)
-        entry = build_cache.find_or_build(key, self._build)
-        try:
-            library = ctypes.CDLL(str(entry / f"{LIBRARY}.so"))
-        except OSError:
-            build_cache.forget(key)
-            entry = build_cache.find_or_build(key, self._build)
-            library = ctypes.CDLL(str(entry / f"{LIBRARY}.so"))
-        function = getattr(library, FUNCTION)
-        record = json.loads((entry / RECORD).read_text())
-        function.restype = ctypes.c_int if record["return_type"] == "int" else None
-        function.argtypes = self._argument_types()
-        return function  # type: ignore[no-any-return]
-
-    def _build(self, folder: Path) -> None:
-        text = EXPORTED + self.c_function.text
-        binary = compile_shared(text, name=LIBRARY, folder=folder, compiler=self.compiler, flags=FLAGS,
-                                what=f"the kernel {self.python.scop.name}")
-        record = {**self.key_parts, "compiler": str(self.compiler), "flags": list(binary.flags),
-                  "steps": list(self.optimized.steps()), "return_type": self.c_function.signature.return_type}
-        (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True))
-
-    def _argument_types(self) -> list[Any]:
-        """The C types of the arguments; the same without emitting anything, so a cached kernel needs no schedule."""
-        arrays = [a for a in self.python.scop.arrays if a.storage is not Storage.LOCAL]
-        return [c_type(p.dtype) for p in self.python.scop.parameters] + [
-            c_type(a.dtype) if passed_by_value(a) else ctypes.c_void_p for a in arrays]
+        self._subscripts.check(sizes, {a.target: values[a.name] for a in self.python.arguments if not a.is_size})
 
     def prepare(self, values: Mapping[str, Any], sizes: Mapping[str, int]) -> Prepared:
         """Buffers for one call."""
@@ -144,7 +88,7 @@ class Prepared:
             if array.storage is Storage.LOCAL:
                 continue
             if passed_by_value(array):
-                passed.append(_number(self.given[array.name], array.dtype))
+                passed.append(number_for(self.given[array.name], array.dtype))
                 continue
             if array.name in self.given:
                 buffer = checks.buffer(self.given[array.name])
@@ -186,28 +130,6 @@ class Prepared:
         if python.returns_tuple:
             return tuple(values)
         return values[0] if values else None
-
-
-def passed_by_value(array: Array) -> bool:
-    """Whether an argument is a number, not a pointer to one; the same rule as the emitted function's."""
-    return array.is_scalar and not array.c_element.startswith("(*")
-
-
-def _number(value: Any, dtype: DType) -> int | float:
-    return float(value) if dtype.is_float else int(value)
-
-
-def c_type(dtype: DType) -> Any:
-    """The ctypes type of a number passed by value."""
-    if dtype == LONGDOUBLE:
-        return ctypes.c_longdouble
-    if dtype.is_float:
-        return ctypes.c_float if dtype.bits == 32 else ctypes.c_double
-    if dtype == BOOL:
-        return ctypes.c_bool
-    signed = {8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32, 64: ctypes.c_int64}
-    unsigned = {8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32, 64: ctypes.c_uint64}
-    return (unsigned if dtype.kind is Kind.UNSIGNED else signed)[dtype.bits]
 
 
 def array_arguments(python: PythonScop) -> list[str]:

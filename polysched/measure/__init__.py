@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from polysched.measure.timing.statistics import Timing
 
 _HOME = {
-    "Binary": "building", "compile_shared": "building",
-    "ChildEnd": "isolation", "Limits": "isolation", "run_isolated": "isolation",
+    "Binary": "processes.building", "compile_shared": "processes.building",
+    "ChildEnd": "processes.isolation", "Limits": "processes.isolation", "run_isolated": "processes.isolation",
     "Measurement": "measurement", "Verification": "measurement", "Work": "measurement",
     "MeasureOptions": "paired", "Subject": "paired", "compare_and_time": "paired",
-    "Timing": "statistics",
+    "Timing": "timing.statistics",
 }
 
 __all__ = ["Binary", "ChildEnd", "Limits", "MeasureOptions", "Measurement", "Subject", "Timing", "Verification", "Work",

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from polysched.emit_c import splice
 from polysched.emit_c.alternatives.wide_vectors import wide_functions
-from polysched.errors import UnsupportedScopError, UsageError
+from polysched.errors import (
+    BudgetExceededError,
+    PolyschedError,
+    SourceLocation,
+    UnsupportedScopError,
+    UsageError,
+)
 from polysched.pipeline.detected_regions import DetectedRegions
+from polysched.pipeline.file_budget import FileBudget
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import told_coarse, told_unchanged
 from polysched.pipeline.way import optimized_region
 from polysched.scop import all_from_c_file, from_c_file
+from polysched.scop.c_frontend.detection.left_loops import left_line
 from polysched.scop.scop import Scop
 from polysched.tiling.planning.by_hand import refuse_unused
 
@@ -31,7 +40,8 @@ class TransformedFile:
     ----------
     path : as the user named it.
     text : the whole file; outside the regions as it was, byte for byte.
-    regions : one per region, in textual order.
+    regions : one per region that is transformed, in textual order.
+    refused : one line per marked region that stays as it is, with its place and the reason.
     seconds : wall time of reading the file, and of putting the regions back.
     """
 
@@ -39,6 +49,7 @@ class TransformedFile:
     text: str
     regions: tuple[Optimized, ...]
     seconds: Mapping[str, float]
+    refused: tuple[str, ...] = ()
 
 
 def optimize(path_or_scop: str | Path | Scop, options: PipelineOptions | None = None, *,
@@ -88,34 +99,60 @@ def check_packed(options: PipelineOptions, scops: Sequence[Scop]) -> None:
 
 
 def transform_file(path: str | Path, options: PipelineOptions | None = None) -> TransformedFile:
-    """All stages for every region of a C file.
+    """All stages for every region of a C file; a region that is refused stays as it is, and a warning says why.
 
     Raises
     ------
-    PolyschedError : the file has no region, or any stage refuses.
+    PolyschedError : the file has no region, every region is refused, or the options do not fit one.
     """
     options = options or PipelineOptions()
     seconds: dict[str, float] = {}
-    detected = DetectedRegions(lambda scop: optimized_region(scop, options, {}), trusted=options.guard is not None)
+    budget = FileBudget()
+    detected = DetectedRegions(lambda scop: budget.run(scop, partial(optimized_region, scop, options)),
+                               trusted=options.guard is not None)
+    refusals: list[tuple[SourceLocation, PolyschedError]] = []
     try:
         scops = timed(seconds, "scop", lambda: all_from_c_file(
             str(path), include_dirs=options.include_dirs, defines=options.defines, cc=options.cc,
-            pure=options.pure, autodetect=options.autodetect, judge=detected.judge))
+            pure=options.pure, autodetect=options.autodetect, judge=detected.judge, left=budget.left,
+            refused=lambda where, error: refusals.append((where, error))))
     except UnsupportedScopError as error:
         raise detected.first_refusal or error from None
     seconds["scop"] = round(seconds["scop"] - detected.seconds, 6)
-    assert scops
-    assert scops[0].source is not None
-    text = scops[0].source.text
     check_packed(options, scops)
     regions = tuple(detected.regions) if options.autodetect else tuple(
-        optimized_region(scop, options, {}) for scop in scops)
+        _accepted(scops, options, budget, refusals))
+    if not regions:
+        raise refusals[0][1]
+    assert regions[0].scop.source is not None
+    text = regions[0].scop.source.text
     refuse_unused([region.tiled.unused for region in regions])
-    for line in [*filter(None, map(told_unchanged, regions)), *(line for r in regions for line in told_coarse(r))]:
+    refused = tuple(left_line(where, "the region stays as it is", error)
+                    for where, error in sorted(refusals, key=lambda r: r[0].line))
+    for line in [*refused, *filter(None, map(told_unchanged, regions)),
+                 *(line for r in regions for line in told_coarse(r)), *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
-    sources = [region.source for region in regions]
+    sources = [region.source for region in regions if not _only_tested(region)]
     result = timed(seconds, "splice", lambda: splice(text, sources, wide_functions(text, sources)))
-    return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds)
+    return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
+
+
+def _only_tested(made: Optimized) -> bool:
+    """Whether a detected region would be tested at run time for loops that stay as they are: then it is left alone."""
+    assumed = made.options.is_guarded and made.options.guard is None and made.scop.assumptions
+    return bool(assumed) and told_unchanged(made) is not None
+
+
+def _accepted(scops: Sequence[Scop], options: PipelineOptions, budget: FileBudget,
+              refusals: list[tuple[SourceLocation, PolyschedError]]) -> Iterator[Optimized]:
+    """The marked regions that every stage accepts; the others are added to the refusals."""
+    for scop in scops:
+        try:
+            yield budget.run(scop, partial(optimized_region, scop, options))
+        except (UnsupportedScopError, BudgetExceededError) as error:
+            assert scop.source is not None
+            line = scop.source.text.count("\n", 0, scop.source.start) + 1
+            refusals.append((SourceLocation(scop.source.path, line), error))
 
 
 def source_to_source(path: str | Path, options: PipelineOptions | None = None) -> str:

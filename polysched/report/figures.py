@@ -150,6 +150,12 @@ def _colours(names: Sequence[str]) -> dict[str, str]:
     return {name: chosen[name] for name in names}
 
 
+def _range(variants: Sequence[Variant]) -> tuple[float, float]:
+    """The least speed-up, and the largest that an interval reaches."""
+    return (min(v.speed_up or 0 for v in variants),
+            max(v.interval.high if v.interval else v.speed_up or 0 for v in variants))
+
+
 def _bars(entries: Sequence[Entry], reference: str) -> Figure:
     """One row per result and variant."""
     names = list(dict.fromkeys(v.name for e in entries for v in e.compared()))
@@ -157,15 +163,16 @@ def _bars(entries: Sequence[Entry], reference: str) -> Figure:
     rows = sum(len(names) + 0.6 for _ in entries)
     figure, (axes,) = _new(ROW_INCHES * rows + 0.9)
     at, ticks = 0.0, []
-    largest = max(v.interval.high if v.interval else v.speed_up or 0 for e in entries for v in e.compared())
-    least = min(v.speed_up or 0 for e in entries for v in e.compared())
+    least, largest = _range([v for e in entries for v in e.compared()])
     logarithmic = largest / max(least, 1e-9) > 8 and least > 0
     for entry in entries:
         ticks.append((at + (len(names) - 1) / 2, entry.title))
+        first_of: dict[str, Variant] = {}
+        for variant in entry.compared():
+            first_of.setdefault(variant.name, variant)
         for number, name in enumerate(names):
-            variant = next((v for v in entry.compared() if v.name == name), None)
-            if variant is not None:
-                _bar(axes, at + number, variant, colours[name], logarithmic)
+            if name in first_of:
+                _bar(axes, at + number, first_of[name], colours[name], logarithmic)
         at += len(names) + 0.6
     axes.set_yticks([place for place, _ in ticks], [_shortened(title) for _, title in ticks])
     axes.tick_params(axis="y", length=0)

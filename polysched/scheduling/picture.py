@@ -202,31 +202,50 @@ def _times(tree: isl.Schedule, statement: Statement, parameters: Mapping[str, in
 
 def _schedule_panel(dependences: Dependences, tree: isl.Schedule, names: Sequence_[str],
                     times: Mapping[str, Mapping[Point, Point]], parameters: Mapping[str, int]) -> Panel:
-    depth = max((len(t) for found in times.values() for t in found.values()), default=0)
-    padded = {(n, p): (*t, *(0,) * (depth - len(t))) for n, found in times.items() for p, t in found.items()}
-    horizontal, vertical = (1, 0) if depth > 1 else (0, None)
+    padded = _of_one_length(times)
     every = sorted(padded.values())
     middle = every[len(every) // 2] if every else ()
-    cut = {d: middle[d] for d in range(2, depth)}
-    shown = {i: t for i, t in padded.items() if in_slice(t, cut)}
-    places: dict[Instance, Place] = {}
-    for (name, point), t in shown.items():
-        aside = _aside(names.index(name), len(names))
-        places[name, point] = (t[horizontal] + aside if depth else aside,
-                               (t[vertical] if vertical is not None else 0) - aside)
+    cut = {d: value for d, value in enumerate(middle) if d >= 2}
+    places = _places({i: t for i, t in padded.items() if in_slice(t, cut)}, names)
     pairs = dependent_instances((d for d in dependences.pairs if d.kind in ORDERING), parameters, set(places))
-    tiles = {(n, p): tile for n in names for p, tile in _tile_of(
-        tree, dependences.scop.statement(n).domain, parameters).items() if (n, p) in places}
-    numbers = {tile: k for k, tile in enumerate(sorted(set(tiles.values())))}
-    inks = {name: INKS[n % len(INKS)] for n, name in enumerate(names)}
+    inks = {name: INKS[n % len(INKS)] for n, name in enumerate(names)} if len(names) > 1 else {}
     fixed = ", ".join(f"loop {d + 1} at {value}" for d, value in cut.items())
     return Panel(
         title=f"order of {', '.join(names)}" + (f" ({fixed})" if fixed else ""),
-        axes=("loop 2", "loop 1") if depth > 1 else ("loop 1", ""), points=tuple(places.values()),
+        axes=("loop 2", "loop 1") if len(middle) > 1 else ("loop 1", ""), points=tuple(places.values()),
         arrows=tuple(sorted({(places[a], places[b]) for a, b in pairs if places[a] != places[b]})),
-        colours={(round(places[i][0]), round(places[i][1])): numbers[tile] for i, tile in tiles.items()},
-        inks={place: inks[i[0]] for i, place in places.items()} if len(names) > 1 else {},
-        legend=tuple((inks[n], n) for n in names) if len(names) > 1 else ())
+        colours=_colours(dependences, tree, names, places, parameters),
+        inks={place: inks[name] for (name, _), place in places.items() if inks},
+        legend=tuple((ink, name) for name, ink in inks.items()))
+
+
+def _colours(dependences: Dependences, tree: isl.Schedule, names: Sequence_[str], places: Mapping[Instance, Place],
+             parameters: Mapping[str, int]) -> dict[tuple[int, int], int]:
+    """The number of the tile around each place."""
+    scop = dependences.scop
+    tiles = {(n, p): tile for n in names for p, tile in _tile_of(tree, scop.statement(n).domain, parameters).items()
+             if (n, p) in places}
+    numbers = {tile: k for k, tile in enumerate(sorted(set(tiles.values())))}
+    return {(round(places[i][0]), round(places[i][1])): numbers[tile] for i, tile in tiles.items()}
+
+
+def _of_one_length(times: Mapping[str, Mapping[Point, Point]]) -> dict[Instance, Point]:
+    """The time of every instance, with zeros behind the shorter ones."""
+    depth = max((len(t) for found in times.values() for t in found.values()), default=0)
+    return {(n, p): (*t, *(0,) * (depth - len(t))) for n, found in times.items() for p, t in found.items()}
+
+
+def _places(times: Mapping[Instance, Point], names: Sequence_[str]) -> dict[Instance, Place]:
+    """Where instances are drawn: the first loop runs downwards, the second to the right; statements beside each other.
+
+    Of one loop alone the iterations run to the right.
+    """
+    places: dict[Instance, Place] = {}
+    for (name, point), time in times.items():
+        aside = _aside(names.index(name), len(names))
+        down, right = time[:2] if len(time) > 1 else (0, *time, 0)[:2]
+        places[name, point] = (right + aside, down - aside)
+    return places
 
 
 def _aside(number: int, count: int) -> float:

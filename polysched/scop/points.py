@@ -37,7 +37,13 @@ def points_of(domain: isl.Set) -> list[tuple[int, ...]]:
     points: list[isl.Point] = []
     # No Python runs inside: what a signal raised there (Ctrl-C), isl would replace by an error of its own.
     domain.foreach_point(points.append)
-    return [tuple(point.get_coordinate_val(isl.dim_type.set, d).to_python() for d in range(depth)) for point in points]
+    return [tuple([_number(point.get_coordinate_val(isl.dim_type.set, d)) for d in range(depth)]) for point in points]
+
+
+def _number(value: isl.Val) -> int:
+    """A coordinate; `Val.to_python` goes through its text, which takes four times as long."""
+    number: int = value.get_num_si()   # 0 where it does not fit a long
+    return number if number or value.is_zero() else int(value.to_python())
 
 
 def box_size(domain: isl.Set) -> int:

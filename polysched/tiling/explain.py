@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import sympy
+from typing import TYPE_CHECKING
 
 from polysched.scop.scop import Scop
 from polysched.target.target import CacheLevel, Target
@@ -15,6 +14,9 @@ from polysched.tiling.footprints.traffic import traffic_bytes, transfers
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, in_order_made, plan_structure
 from polysched.tiling.planning.tile_problem import has_columns
 from polysched.tiling.tiled_schedule import BandTiling, TiledSchedule
+
+if TYPE_CHECKING:
+    import sympy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +129,8 @@ def volume_formula(nest: Nest, reference: Reference, order: tuple[int, ...] | ra
     order : the loops over the innermost tiles, outermost first.
     outer : the orders of the levels around them, outermost first.
     """
+    import sympy  # half a second, for formulas alone
+
     loops = [loop for level in (*outer, order) for loop in level]
     inside = {loop: sympy.Symbol(f"N_{_word(nest.loops[loop])}", positive=True) for loop in range(nest.depth)}
     moving = max((at for at, loop in enumerate(loops) if reference.moves_with(loop)), default=-1)

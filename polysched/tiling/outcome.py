@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from polysched.scheduling.marks import Role
+from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, Node, walk
 from polysched.tiling.planning.band_plan import BandPlan, Untiled
 from polysched.tiling.planning.by_hand import Decided
 from polysched.tiling.tiled_schedule import BandTiling
 from polysched.tiling.tree.loops import has_loops
+
+
+def _marked(root: Node) -> list[tuple[LoopMark, Band]]:
+    """The bands of a tree that have a mark, with it."""
+    return [(node.mark, node) for node in walk(root) if isinstance(node, Band) and node.mark is not None]
 
 
 def what_was_done(root: Node, numbers: Mapping[int, int],
@@ -22,26 +27,25 @@ def what_was_done(root: Node, numbers: Mapping[int, int],
     numbers : of the bands of the untiled tree.
     decided : the plans, by number.
     """
-    bands = [node for node in walk(root) if isinstance(node, Band)]
-    marks = [node.mark for node in bands if node.mark is not None]
-    strips = {below.mark.band: node.mark.strip for node in bands if node.mark is not None and node.mark.strip
-              for below in walk(node) if isinstance(below, Band) and below.mark is not None}
-    done: list[BandTiling] = []
-    for number in numbers.values():
-        own = [mark for mark in marks if mark.band == number]
-        found = decided.get(number)
-        plan = found if isinstance(found, BandPlan) else None
-        done.append(BandTiling(
-            band=number,
-            sizes=plan.sizes if plan else (),
-            wavefront=any(mark.role is Role.WAVEFRONT for mark in own),
-            pieces=max((mark.pieces for mark in own), default=0),
-            tile_members=tuple(mark.member for mark in own if mark.role in (Role.TILE, Role.WAVEFRONT)),
-            parallel_member=next((mark.member for mark in own if mark.parallel), None),
-            register=(plan.shape.row_count, plan.shape.column_count)
-            if plan and plan.shape and any(mark.register for mark in own) else (),
-            plan=plan, untiled=found if isinstance(found, Untiled) else None, strip=strips.get(number, 0)))
-    return tuple(done)
+    marked = _marked(root)
+    marks = [mark for mark, _ in marked]
+    strips = {below.band: mark.strip for mark, node in marked if mark.strip for below, _ in _marked(node)}
+    return tuple(_of_band(number, [mark for mark in marks if mark.band == number], decided.get(number),
+                          strips.get(number, 0)) for number in numbers.values())
+
+
+def _of_band(number: int, own: Sequence[LoopMark], decided: BandPlan | Untiled | None, strip: int) -> BandTiling:
+    """What became of a band, by the marks of its loops."""
+    plan = decided if isinstance(decided, BandPlan) else None
+    shape = plan.shape if plan and any(mark.register for mark in own) else None
+    return BandTiling(
+        band=number, sizes=plan.sizes if plan else (),
+        wavefront=any(mark.role is Role.WAVEFRONT for mark in own),
+        pieces=max((mark.pieces for mark in own), default=0),
+        tile_members=tuple(mark.member for mark in own if mark.role in (Role.TILE, Role.WAVEFRONT)),
+        parallel_member=next((mark.member for mark in own if mark.parallel), None),
+        register=(shape.row_count, shape.column_count) if shape else (),
+        plan=plan, untiled=decided if isinstance(decided, Untiled) else None, strip=strip)
 
 
 def with_choices(root: Node, numbers: Mapping[int, int], decided: Mapping[int, BandPlan | Untiled],

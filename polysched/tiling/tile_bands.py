@@ -257,33 +257,48 @@ def _rewrite_band(band: Band, position: Position, place: _Place) -> Node:
     steps: tuple[Loop, ...] = ()
     if plan.in_steps:
         steps, tiles, *inner = tiles, *inner
-    if plan.pieces is not None and place.options.parallel and not place.parallel and not place.sunk:
-        time_first = tuple(sorted(tiles, key=lambda tile: tile.mark.member != 0))
-        in_pieces = split(position, loops, time_first, plan.pieces, plan.edges,
-                          lambda below: _order(loops, band, below, replace(place, parallel=True)),
-                          partial(order_cost, place.scop))
+    if place.options.parallel and not place.parallel:
+        in_pieces = _in_pieces(band, position, place, plan, loops, tiles)
         if in_pieces is not None:
             return in_pieces
-    if tiles and place.options.parallel and not place.parallel:
-        tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(
-            enter(position, steps), tiles, degrees=place.options.parallel_degrees, member=place.options.parallel_loop)
-        place = replace(place, parallel=True)
+        if tiles:
+            tiles = _diamonds(position, loops, plan, place.options) or expose_parallelism(
+                enter(position, steps), tiles, degrees=place.options.parallel_degrees,
+                member=place.options.parallel_loop)
+            place = replace(place, parallel=True)
     tiles = tuple(chain(steps, tiles, *inner))
     below = enter(position, tiles)
     if plan.shape is not None and not place.sunk:
         block = register_nest((*loops, *_loops_below(band, place)), plan, below, band.child)
         if block is not None:
             return nest(tiles, block)
+    return nest(tiles, _points(band, below, place, plan, loops, tiled=bool(tiles)))
+
+
+def _in_pieces(band: Band, position: Position, place: _Place, plan: BandPlan, loops: tuple[Loop, ...],
+               tiles: tuple[Loop, ...]) -> Node | None:
+    """The band in pieces of space that start together; None where the plan has none, or they cannot be made."""
+    if plan.pieces is None or place.sunk:
+        return None
+    time_first = tuple(sorted(tiles, key=lambda tile: tile.mark.member != 0))
+    return split(position, loops, time_first, plan.pieces, plan.edges,
+                 lambda below: _order(loops, band, below, replace(place, parallel=True)),
+                 partial(order_cost, place.scop))
+
+
+def _points(band: Band, below: Position, place: _Place, plan: BandPlan, loops: tuple[Loop, ...], *,
+            tiled: bool) -> Node:
+    """The loops inside tiles, in the order that the user gives or that suits them."""
     points = tuple(loop for loop, edge in zip(loops, plan.edges, strict=False) if edge != 1)
     if place.options.point_order and band.permutable and not has_loops(band.child):
         members = in_order(place.options.point_order, len(loops))
         points = tuple(sorted(points, key=lambda loop: members.index(loop.mark.member)))
         place = replace(place, points_given=True)
-    elif tiles and place.options.simd:
+    elif tiled and place.options.simd:
         points = rows_at_one_time(below, points)
-    if not tiles:
+    if not tiled:
         points = tuple(replace(loop, mark=replace(loop.mark, role=Role.LOOP)) for loop in points)
-    return nest(tiles, _order(points, band, below, place))
+    return _order(points, band, below, place)
 
 
 def _loops_below(band: Band, place: _Place) -> tuple[Loop, ...]:

@@ -15,7 +15,17 @@ STRICT = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "
 
 def load(text: str, folder: Path, *, flags: Sequence[str] = ("-O1",), strict: bool = True,
          cc: str | None = None) -> ctypes.CDLL:
-    """The shared object of a C text, made by the compiler `cc` or the usual one."""
+    """The shared object of a C text, made by the compiler `cc` or the usual one; once a process for the same text."""
+    key = (text, tuple(flags), strict, cc)
+    if key not in _LOADED:
+        _LOADED[key] = _load(text, folder, flags, strict, cc)
+    return _LOADED[key]
+
+
+_LOADED: dict[tuple[str, tuple[str, ...], bool, str | None], ctypes.CDLL] = {}
+
+
+def _load(text: str, folder: Path, flags: Sequence[str], strict: bool, cc: str | None) -> ctypes.CDLL:
     stem = hashlib.sha256((text + " ".join([*flags, cc or ""])).encode()).hexdigest()[:16]
     source, binary = folder / f"{stem}.c", folder / f"{stem}.so"
     source.write_text(text)

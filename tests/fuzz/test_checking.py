@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polysched.dependence import analyse
-from polysched.fuzz.batch import differences
+from polysched.fuzz.batch_child import differences
 from polysched.fuzz.checking import ORIGINAL, Finding, Plan, Subject, check, prepare
 from polysched.fuzz.configuration import Build, Configuration
 from polysched.fuzz.drawing import BY_NAME, random_configurations

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from polysched.scop import from_c_file, from_c_text
 KERNELS = Path(__file__).parent.parent / "kernels"
 
 
+@cache
 def kernel(name: str) -> Dependences:
     return analyse(from_c_file(KERNELS / f"{name}.c"))
 
@@ -36,9 +38,9 @@ for (int i = 0; i < n; i++)
 }"""
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in KERNELS.glob("*.c")))
+@pytest.mark.parametrize("name", ["adi", "atax", "cholesky", "fdtd_2d", "gemm", "gemver", "jacobi_1d", "mm3", "trmm"])
 def test_named_schedulers_are_strategies(name: str) -> None:
-    """On every kernel, whole trees: rows, flags, fusion and order."""
+    """Whole trees: rows, flags, fusion and order, of one kernel of every kind."""
     dependences = kernel(name)
     assert str(by_strategy(dependences, STRATEGIES["pluto"]).tree) == str(pluto(dependences).tree)
     assert str(by_strategy(dependences, STRATEGIES["feautrier"]).tree) == str(feautrier(dependences).tree)

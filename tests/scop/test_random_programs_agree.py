@@ -116,7 +116,7 @@ class Program:
         return namespace["program"]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(16))
 def test_both_front_ends_extract_the_same(seed: int) -> None:
     program = Program(seed)
     python = from_python(program.python_function())

@@ -1,7 +1,6 @@
 """Compiling emitted matches into one shared object and calling them on NumPy arrays."""
 
 import ctypes
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import numpy as np
 from polysched.target import find_compiler
 from polysched.tensorize.emission import Emitted
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")   # read when the first library loads libgomp: do not spin
 FLAGS = ("-std=gnu11", "-ffp-contract=off", "-w", "-shared", "-fPIC")
 
 

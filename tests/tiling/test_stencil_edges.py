@@ -68,7 +68,12 @@ KINDS = {
     "two levels": {"outer_tiles": ((8, 16, 32),)},
     "sizes by the model": {"tile": "auto"},
 }
-FLOATS = ("boxes in wavefronts", "sizes by the model")
+EVERYWHERE = ("boxes in wavefronts", "diamonds", "sizes by the model")
+IN_TURN = ("boxes, no threads", "two degrees", "two levels")
+FLOATS = (("two arrays in turn", "boxes in wavefronts"), ("three dimensions", "sizes by the model"),
+          ("one dimension", "boxes in wavefronts"), ("a rolling array", "sizes by the model"))
+CASES = [*((name, kind, "double") for number, name in enumerate(PROGRAMS)
+           for kind in (*EVERYWHERE, IN_TURN[number % len(IN_TURN)])), *((*case, "float") for case in FLOATS)]
 
 
 def arrays_of(heads: str, sizes: tuple[int, ...]) -> list[np.ndarray]:
@@ -95,8 +100,7 @@ def sizes_around_edges(edges: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [*zip(*((a * 2)[:10] for a in around), strict=True), *mixed, (0, 9, 9, 9), (9, 17, 40, 34)]
 
 
-@pytest.mark.parametrize(("kind", "element"), [*((kind, "double") for kind in KINDS), *((k, "float") for k in FLOATS)])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "kind", "element"), CASES)
 def test_around_every_edge_the_source_is_computed(name: str, kind: str, element: str, tmp_path: Path) -> None:
     heads, body, edges = PROGRAMS[name]
     heads = heads.format(element=element)

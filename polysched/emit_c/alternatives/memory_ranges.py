@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.emit_c.alternatives.index_ranges import index_range
 from polysched.emit_c.alternatives.row_loops import row_loops
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scop.budget import with_budget
@@ -63,12 +64,33 @@ def _touched_memory(scop: Scop, array: Array) -> MemoryRange | None:
     if anywhere.is_empty():
         return NOTHING
     touched = isl.Set.from_union_set(anywhere)
+    if not _is_bounded(touched, range(1)):
+        return _by_data(scop, array, touched)
     pointers = max((k for k, extent in enumerate(array.c_extents) if extent is None), default=0)
-    if any(not (touched.dim_has_lower_bound(isl.dim_type.set, k) and touched.dim_has_upper_bound(isl.dim_type.set, k))
-           for k in range(pointers + 1)):
+    if not _is_bounded(touched, range(pointers + 1)):
         return None
     written = any(a.is_write and a.array == array.name for s in scop.statements for a in s.accesses)
     return _rows(scop, array, touched, pointers, written=written) if pointers else _one_piece(scop, array, touched)
+
+
+def _is_bounded(touched: isl.Set, dimensions: range) -> bool:
+    """Whether the elements have a least and a largest index in every one of some dimensions."""
+    return all(touched.dim_has_lower_bound(isl.dim_type.set, k) and touched.dim_has_upper_bound(isl.dim_type.set, k)
+               for k in dimensions)
+
+
+def _by_data(scop: Scop, array: Array, touched: isl.Set) -> MemoryRange | None:
+    """The memory of an array in one piece whose outermost subscript is read from arrays."""
+    one_piece = _row(array, ["0"]) is not None and None not in array.c_extents[1:]
+    if not one_piece or not _is_bounded(touched, range(1, len(array.extents))):
+        return None
+    found = index_range(scop, array, "polysched_" + re.sub(r"\W+", "_", array.name))
+    if found is None:
+        return None
+    first, behind = _row(array, [found.low]), _row(array, [f"({found.high}) + 1"])
+    there = f"{found.low} <= {found.high}"
+    return MemoryRange(begin=f"({there} ? (const char *)&{first} : (const char *)0)", before=found.before,
+                       end=f"({there} ? (const char *)&{behind} : (const char *)0)")
 
 
 def _one_piece(scop: Scop, array: Array, touched: isl.Set) -> MemoryRange | None:

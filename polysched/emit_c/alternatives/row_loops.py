@@ -45,6 +45,27 @@ def row_loops(scop: Scop, rows: isl.Set, variables: list[str], visit: Visit) -> 
     return _lines(build.node_from_schedule_map(isl.UnionMap.from_map(schedule.intersect_domain(ends))), visit)
 
 
+def point_loops(scop: Scop, points: isl.Set, names: list[str], body: list[str]) -> list[str]:
+    """C lines that run a body for every point of a set.
+
+    Parameters
+    ----------
+    names : of the loops, one per dimension; the body uses them.
+    """
+    if not names:
+        inside = spelled(scop, points.params().gist(scop.context))
+        condition = isl.AstBuild.from_context(isl.Set.universe(inside.get_space())).expr_from_set(inside)
+        return _around(f"if ({expression_in_c(condition)})", body)
+    points = spelled(scop, points.set_tuple_name("point"))
+    iterators = isl.IdList.alloc(points.get_ctx(), len(names))
+    for name in names:
+        iterators = iterators.add(isl.Id(name))
+    build = isl.AstBuild.from_context(spelled(scop, scop.context)).set_iterators(iterators)
+    schedule = isl.Map.identity(points.get_space().map_from_set()).reset_tuple_id(isl.dim_type.out)
+    return _lines(build.node_from_schedule_map(isl.UnionMap.from_map(schedule.intersect_domain(points))),
+                  lambda indices: body)
+
+
 def _is_close(hull: isl.Map, rows: isl.Map) -> bool:
     """Whether no row ends more than `SLACK` elements before its hull does.
 

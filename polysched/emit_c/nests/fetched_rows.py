@@ -124,16 +124,11 @@ def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
     for number, (part, touches) in enumerate(parts):
         new = [touch for touch in touches if touch.row not in seen and touch.moves(loop.variable)]
         alone = [touch for touch in new if sum(name == touch.array.name for name, _ in met) == 1]
-        columns = _columns(part)
-        written = _columns(part, aligned=True) if stores and not _stores_past_caches(part) else None
-        if written is not None:
-            rows += [row for row in _rows(number, alone, loop, written) if row.touch.writes]
-        if columns is not None:
-            rows += [row for row in _rows(number, alone, loop, columns) if not row.touch.writes]
-            vectors = _vectors(part)
-            if vectors is not None and not new:
-                hosts.append((number, vectors, columns))
-        if any(isinstance(node, For) or (isinstance(node, RegisterTile) and node.loops) for node in walk_nodes(part)):
+        rows += _rows_of_part(number, part, alone, loop, stores=stores)
+        columns, vectors = _columns(part), _vectors(part)
+        if columns is not None and vectors is not None and not new:
+            hosts.append((number, vectors, columns))
+        if _has_loops(part):
             seen |= {touch.row for touch in touches}   # more than a single element
     if not hosts:
         return loop
@@ -143,6 +138,18 @@ def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
                     and (not row.touch.writes or (long and row.part > place)))
     fetching = replace(host, fetched=fetched)
     return _put(loop, host, fetching) if 0 < len(fetched) <= MOST_ROWS else loop
+
+
+def _rows_of_part(number: int, part: Node, touches: list[_Touch], loop: For, *, stores: bool) -> Iterator[_Row]:
+    """The rows that a part stores, where that is wanted, and those that it reads."""
+    if stores and not _stores_past_caches(part) and (written := _columns(part, aligned=True)) is not None:
+        yield from (row for row in _rows(number, touches, loop, written) if row.touch.writes)
+    if (columns := _columns(part)) is not None:
+        yield from (row for row in _rows(number, touches, loop, columns) if not row.touch.writes)
+
+
+def _has_loops(part: Node) -> bool:
+    return any(isinstance(node, For) or (isinstance(node, RegisterTile) and node.loops) for node in walk_nodes(part))
 
 
 def _stores_past_caches(part: Node) -> bool:

@@ -97,15 +97,20 @@ def _marked(node: Node, arrays: frozenset[str], scop: Scop) -> Node:
     return map_children(node, partial(_marked, arrays=arrays, scop=scop))
 
 
+def _is_vector_of_row(loop: For, tile: RegisterTile) -> bool:
+    """Whether a tile is one vector of the row that the loop walks along, and nothing besides."""
+    if len(tile.edges) != 1 or tile.loops or tile.private or tile.partials or tile.within or tile.panels:
+        return False
+    (edge,) = tile.edges
+    return edge.simd and edge.is_own_variable and edge.variable == loop.variable and edge.count == loop.step
+
+
 def _stored(loop: For, tile: RegisterTile, arrays: frozenset[str], scop: Scop) -> str | None:
     """The array whose whole, aligned vectors a loop stores one after the other, if that is all it writes."""
-    if len(tile.edges) != 1 or tile.loops or tile.private or tile.partials or tile.within or tile.panels:
+    written = list(_written(tile, scop))
+    if loop.mark.parallel or not _is_vector_of_row(loop, tile) or len(written) != 1 or written[0] not in arrays:
         return None
     (edge,) = tile.edges
-    written = list(_written(tile, scop))
-    over_row = edge.simd and edge.is_own_variable and edge.variable == loop.variable and edge.count == loop.step
-    if loop.mark.parallel or not over_row or len(written) != 1 or written[0] not in arrays:
-        return None
     size = scop.array(written[0]).dtype.bytes * edge.count
     starts = any(isinstance(atom, ToBoundary) and atom.boundary_bytes == size and factor == 1
                  for atom, factor in loop.lower.terms)

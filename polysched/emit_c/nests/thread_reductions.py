@@ -19,7 +19,7 @@ Source: as for `lane_reductions`; Rauchwerger and Padua, "The LRPD test", PLDI 1
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
@@ -95,16 +95,12 @@ def _in_parts(loop: For, facts: Facts, how: ThreadReductions, around: tuple[str,
     if len(own) != len(list(instances(loop))):
         return None
     depth = len(around)
-    reducing = [x.instance for x in own if x.instance.statement in how.reductions and any(
-        True for _ in carried_pairs((x,), depth, how.dependences))]
+    reducing = [x.instance for x in own if x.instance.statement in how.reductions
+                and _carries(carried_pairs((x,), depth, how.dependences))]
     names = loop_names(loop) | frozenset(around)
-    parts = tuple(_part(reduction, instance, loop, how, names) for instance in reducing
-                  for reduction in how.reductions[instance.statement].accumulators)
-    known = tuple(part for part in parts if part is not None)
-    arrays = [t.array for part in known for t in part.temporaries]
-    if not known or len(known) < len(parts) or len(set(arrays)) < len(arrays) or any(
-            True for _ in carried_pairs(
-                own, depth, how.dependences, updates_of={i.statement for i in reducing})):
+    known = _parts(reducing, loop, how, names)
+    if not known or _carries(carried_pairs(
+            own, depth, how.dependences, updates_of={i.statement for i in reducing})):
         return None
     whole_arrays = [how.scop.array(p.temporary.array) for p in known if p.element is None]
     if is_worth_parts(loop, whole_arrays) is False:
@@ -122,14 +118,28 @@ def _is_candidate(loop: For, around: tuple[str, ...]) -> bool:
     return not any(isinstance(n, For) and n.mark.parallel for n in walk_nodes(loop))
 
 
+def _carries(pairs: Iterator[object]) -> bool:
+    """Whether there is a pair, or may be one."""
+    return any(True for _ in pairs)
+
+
+def _parts(reducing: Sequence[StatementInstance], loop: For, how: ThreadReductions, names: frozenset[str]
+           ) -> tuple[ThreadPart, ...]:
+    """What a thread has to itself for all reductions; none where one of them has nothing, or two share an array."""
+    parts = [_part(reduction, instance, loop, how, names) for instance in reducing
+             for reduction in how.reductions[instance.statement].accumulators]
+    known = tuple(part for part in parts if part is not None)
+    arrays = [t.array for part in known for t in part.temporaries]
+    return known if len(known) == len(parts) and len(set(arrays)) == len(arrays) else ()
+
+
 def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: ThreadReductions, names: frozenset[str]
           ) -> ThreadPart | None:
     """What a thread has to itself for one reduction; None where others use the array, or its size is unknown."""
     scop, own = how.scop, reduction.own
     statement = scop.statement(instance.statement)
     arrays = {statement.access(reference).array for reference in own}
-    users = {a.reference for i in instances(loop) for a in scop.statement(i.statement).accesses if a.array in arrays}
-    if users != own or sum(i.statement == instance.statement for i in instances(loop)) > 1:
+    if not _is_alone(arrays, own, instance, loop, scop):
         return None
     elements = {(statement.access(r).array, _forms(instance, r, scop)): r for r in sorted(own - {reduction.write})}
     first = (statement.access(reduction.write).array, _forms(instance, reduction.write, scop))
@@ -151,6 +161,14 @@ def _part(reduction: Reduction, instance: StatementInstance, loop: For, how: Thr
              PartialElement(instance, target)) for target in targets]
     (temporary, element), *places = made
     return ThreadPart(temporary, reduction.operator, element, tuple(places))
+
+
+def _is_alone(arrays: Collection[str], own: Collection[str], instance: StatementInstance, loop: For,
+              scop: Scop) -> bool:
+    """Whether arrays are used in a loop by the references of one reduction only, which stands there once."""
+    inside = list(instances(loop))
+    users = {a.reference for i in inside for a in scop.statement(i.statement).accesses if a.array in arrays}
+    return users == own and sum(i.statement == instance.statement for i in inside) == 1
 
 
 def _forms(instance: StatementInstance, reference: str, scop: Scop) -> tuple[Linear | None, ...]:

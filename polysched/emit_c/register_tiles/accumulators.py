@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, starmap
 
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, distance
 from polysched.emit_c.loop_ir.index import Comparison, Variable, substitute, variable
@@ -48,19 +49,21 @@ def _promotable(tile: RegisterTile, own: Sequence[TileAccess], level: int, facts
         return False
     fixed = [a for a in own if not any(depends_on(f, moving) for f in a.generic.subscripts or ())]
     others = [a for a in own if a not in fixed]
-    held = (Lanes.UNIT, Lanes.UNIFORM)
-    if not any(a.writes for a in fixed) or any(a.generic.lanes not in held and not _is_column(a, fixed, tile)
-                                               for a in fixed):
+    if not any(a.writes for a in fixed) or not all(_has_registers(a, fixed, tile) for a in fixed):
         return False
     inside = facts
     for number, loop in enumerate(tile.loops):
         if number > level and not inside.runs(loop):
             return False
         inside = inside.inside(loop)
-    keys = list(dict.fromkeys(key for a in fixed for key in a.keys))
-    if not all(_apart(first, second) for i, first in enumerate(keys) for second in keys[:i]):
-        return False
-    return all(_never_meet(a.generic, b.generic, tile.edges, inside) for a in fixed for b in others)
+    keys = dict.fromkeys(key for a in fixed for key in a.keys)
+    return all(starmap(_apart, combinations(keys, 2))) and all(
+        _never_meet(a.generic, b.generic, tile.edges, inside) for a in fixed for b in others)
+
+
+def _has_registers(access: TileAccess, fixed: Sequence[TileAccess], tile: RegisterTile) -> bool:
+    """Whether the elements of an access are vectors, single values, or columns of another one's vectors."""
+    return access.generic.lanes in (Lanes.UNIT, Lanes.UNIFORM) or _is_column(access, fixed, tile)
 
 
 def _is_column(access: TileAccess, others: Sequence[TileAccess], tile: RegisterTile) -> bool:

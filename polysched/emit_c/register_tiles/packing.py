@@ -83,9 +83,8 @@ def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, 
     copies : what the schedule tree copies around this loop or one outside of it, where what is read is no box.
     most_bytes : of one panel.
     """
-    if tiles.vector is None or not tiles.loops or _is_short(tiles.reuse):
-        return ()
-    if any(loop.mark.parallel for loop in (tiles.reuse, *tiles.between)):
+    on_threads = any(loop.mark.parallel for loop in (tiles.reuse, *tiles.between))
+    if tiles.vector is None or not tiles.loops or _is_short(tiles.reuse) or on_threads:
         return ()
     facts = outside
     for loop in (tiles.reuse, *tiles.between, *tiles.loops):
@@ -96,8 +95,7 @@ def panels_for(scop: Scop, tiles: TileBlock, outside: Facts, taken: TakenNames, 
             packed = (*tiles.packed, *panels)
             if any(p.statement == instance.statement and p.value == value for p in packed):
                 continue
-            read = {e.reference for e in walk(value) if isinstance(e, Load)}
-            wanted = {copy.in_lanes for copy in copies if not read.isdisjoint(copy.references)}
+            wanted = _wanted_layouts(value, copies)
             panel = _panel(scop, instance, value, tiles, facts) if wanted else None
             if panel is not None and panel.in_lanes in wanted and panel.bytes <= most_bytes:
                 name = taken.fresh(panel.name, frozenset(p.name for p in packed))
@@ -187,6 +185,12 @@ def _used(scop: Scop, instance: StatementInstance, expr: Expr, changing: frozens
     return frozenset(names)
 
 
+def _wanted_layouts(value: Expr, copies: Sequence[Copy]) -> set[bool]:
+    """Whether copies that the schedule asks for of an operand are in lanes."""
+    read = {e.reference for e in walk(value) if isinstance(e, Load)}
+    return {copy.in_lanes for copy in copies if not read.isdisjoint(copy.references)}
+
+
 def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBlock, facts: Facts) -> Panel | None:
     iterators = iterators_at(scop, instance, Point(()))
     accesses = [scop.statement(instance.statement).access(e.reference) for e in walk(value) if isinstance(e, Load)]
@@ -196,13 +200,9 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     in_lanes = vector.variable in used
     movers = _movers(tiles) if in_lanes else []
     ranges = _ranges(tiles, used, movers)
-    if ranges is None:
-        return None
-    if not tiles.rectangular:
+    if ranges is not None and not tiles.rectangular:
         ranges = clipped(scop, accesses, iterators, ranges, tiles.inside, facts)
-        if ranges is None:
-            return None
-    if not in_lanes and _repeats(accesses, iterators, [r.variable for r in ranges]):
+    if ranges is None or (not in_lanes and _repeats(accesses, iterators, [r.variable for r in ranges])):
         return None
     main = max(accesses, key=lambda access: len(_variables(access, iterators) & used))
     order = _memory_order(main, iterators, ranges)
@@ -211,14 +211,7 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
         how = reach(scop.array(main.array), main, iterators, vector.variable, 2).lanes
         if how not in (Lanes.UNIT, Lanes.SPREAD, Lanes.STRIDED) or (tiles.in_place and how is Lanes.UNIT):
             return None
-        apart = how is not Lanes.UNIT
-        blocks = [r for r in order if r.is_block]
-        points = [r for r in order if not r.is_block and r.variable != vector.variable]
-        lanes = [r for r in order if r.variable == vector.variable]
-        order = [*blocks, *points, *lanes]
-        # elements of the last loops lie side by side, and their rows of the panel stay in the first cache
-        far = points[:1] if len(points) > 1 else []
-        nested = [*blocks, *far, *lanes, *points[len(far):]] if apart else [*points, *blocks, *lanes]
+        order, nested = _orders_in_lanes(order, vector.variable, apart=how is not Lanes.UNIT)
     loops = [For(r.variable, r.lower, r.upper, 1, _EMPTY, _POINT) for r in nested]
     extents = [r.count for r in order]
     if not in_lanes and len(extents) > 1:
@@ -226,6 +219,21 @@ def _panel(scop: Scop, instance: StatementInstance, value: Expr, tiles: TileBloc
     return Panel(name=f"{identifier_of(main.array)}_panel", statement=instance.statement, value=value,
                  subscripts=tuple(variable(r.variable) - r.origin for r in order),
                  extents=tuple(extents), loops=tuple(loops), in_lanes=in_lanes)
+
+
+def _orders_in_lanes(order: Sequence[PanelRange], lane: str, *, apart: bool
+                     ) -> tuple[list[PanelRange], list[PanelRange]]:
+    """The dimensions of a panel whose last one is in lanes, and the loops that fill it.
+
+    apart : elements of neighbouring lanes lie apart in the array.
+    """
+    blocks = [r for r in order if r.is_block]
+    points = [r for r in order if not r.is_block and r.variable != lane]
+    lanes = [r for r in order if r.variable == lane]
+    # elements of the last loops lie side by side, and their rows of the panel stay in the first cache
+    far = points[:1] if len(points) > 1 else []
+    nested = [*blocks, *far, *lanes, *points[len(far):]] if apart else [*points, *blocks, *lanes]
+    return [*blocks, *points, *lanes], nested
 
 
 def _repeats(accesses: Sequence[Access], iterators: Mapping[str, Linear], names: Sequence[str]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear
@@ -122,21 +124,23 @@ def register_nest(top: For) -> RegisterNest | None:
 def _range(loop: For, inside: frozenset[str], between: frozenset[str]) -> EdgeRange | None:
     """The edge that a register loop is when full, and its other bounds."""
     lowers, uppers = arms_of(loop.lower, "max"), arms_of(loop.upper, "min")
-    for low in lowers:
-        for high in uppers:
-            difference = high - low
-            if (loop.step == 1 and difference.is_constant and 0 < difference.constant <= loop.mark.unroll
-                    and not depends_on(low, inside)):
-                edge = Edge(variable=loop.variable, base=low, count=difference.constant, simd=loop.mark.simd)
-                other_lowers = [arm for arm in lowers if arm != low]
-                other_uppers = [arm for arm in uppers if arm != high]
-                return EdgeRange(edge=edge, lowers=tuple(a for a in other_lowers if not depends_on(a, inside)),
-                              uppers=tuple(a for a in other_uppers if not depends_on(a, inside)),
-                              moving_lowers=tuple(a for a in other_lowers if depends_on(a, between)),
-                              moving_uppers=tuple(a for a in other_uppers if depends_on(a, between)),
-                              cross_lowers=tuple(a for a in other_lowers if _crosses(a, inside, between)),
-                              cross_uppers=tuple(a for a in other_uppers if _crosses(a, inside, between)))
+    for low, high in product(lowers, uppers):
+        difference = high - low
+        if (loop.step == 1 and difference.is_constant and 0 < difference.constant <= loop.mark.unroll
+                and not depends_on(low, inside)):
+            edge = Edge(variable=loop.variable, base=low, count=difference.constant, simd=loop.mark.simd)
+            below = _by_what_moves([arm for arm in lowers if arm != low], inside, between)
+            above = _by_what_moves([arm for arm in uppers if arm != high], inside, between)
+            return EdgeRange(edge=edge, lowers=below[0], uppers=above[0], moving_lowers=below[1],
+                             moving_uppers=above[1], cross_lowers=below[2], cross_uppers=above[2])
     return None
+
+
+def _by_what_moves(bounds: Sequence[Linear], inside: frozenset[str], between: frozenset[str]
+                   ) -> tuple[tuple[Linear, ...], ...]:
+    """The bounds that nothing inside moves, those that loops between move, and those that cross."""
+    return (tuple(a for a in bounds if not depends_on(a, inside)), tuple(a for a in bounds if depends_on(a, between)),
+            tuple(a for a in bounds if _crosses(a, inside, between)))
 
 
 def _crosses(arm: Linear, inside: frozenset[str], between: frozenset[str]) -> bool:

@@ -110,6 +110,24 @@ def _tiles(nest: RegisterNest, facts: Facts, how: Separation) -> Node | None:
     wholes = [tuple(c for c in r.is_full() if not facts.imply(c)) for r in nest.ranges]
     if any(facts.exclude(c) for whole in wholes for c in whole):
         return None
+    spans, lets = _spans(nest, wholes, how)
+    tiles = _cover(nest, wholes, spans, facts, how)
+    if tiles is None or not all(how.has_form(n, facts) for n in _first_tile(tiles)):
+        return None
+    for name, value in reversed(lets):
+        if any(name in variables_of(n) for n in walk_nodes(tiles)):
+            tiles = Let(name, value, tiles)
+    return tiles
+
+
+def _first_tile(node: Node) -> tuple[RegisterTile, ...]:
+    """The tile with all its points, which comes first; the smaller ones have a form when it has one."""
+    return next(((n,) for n in walk_nodes(node) if isinstance(n, RegisterTile)), ())
+
+
+def _spans(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], how: Separation
+           ) -> tuple[list[tuple[Linear, Linear]], list[tuple[str, Linear]]]:
+    """The first point of every edge and one past its last, and the names that ends of several bounds get."""
     names = frozenset(loop.variable for loop in nest.loops) | frozenset().union(
         *(variables_of(n) for n in (*nest.loops, *walk_nodes(nest.body))),
         *(variables(bound) for r in nest.ranges for bound in (*r.starts, *r.ends)))
@@ -123,18 +141,7 @@ def _tiles(nest: RegisterNest, facts: Facts, how: Separation) -> Node | None:
             lets.append((name, upper))
             upper = variable(name)
         spans.append((lower, upper))
-    tiles = _cover(nest, wholes, spans, facts, how)
-    if tiles is None or not all(how.has_form(n, facts) for n in _first_tile(tiles)):
-        return None
-    for name, value in reversed(lets):
-        if any(name in variables_of(n) for n in walk_nodes(tiles)):
-            tiles = Let(name, value, tiles)
-    return tiles
-
-
-def _first_tile(node: Node) -> tuple[RegisterTile, ...]:
-    """The tile with all its points, which comes first; the smaller ones have a form when it has one."""
-    return next(((n,) for n in walk_nodes(node) if isinstance(n, RegisterTile)), ())
+    return spans, lets
 
 
 def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
@@ -161,13 +168,17 @@ def _packed(reuse: For, facts: Facts, how: Separation) -> Node | None:
         return None
     inner = replace(how, panels=(*how.panels, *panels), ahead=_next_edge(reuse), copies=copies)
     body = separate_register_tiles(reuse.body, facts.inside(reuse), inner)
-    used = {panel.name for tile in walk_nodes(body) if isinstance(tile, RegisterTile) for panel in tile.panels}
-    if not used:
+    if not any(tile.panels for tile in walk_nodes(body) if isinstance(tile, RegisterTile)):
         return None
     node: Node = replace(reuse, body=body)
     for panel in reversed(panels):
         node = Packed(panel, next(i for i in instances(nest.body) if i.statement == panel.statement), node)
-    runs = [Comparison("<", low, high) for low in arms_of(reuse.lower, "max") for high in arms_of(reuse.upper, "min")]
+    return _where_it_runs(node, reuse, facts)
+
+
+def _where_it_runs(node: Node, loop: For, facts: Facts) -> Node:
+    """The node under the condition that a loop runs, where that is not known."""
+    runs = [Comparison("<", low, high) for low in arms_of(loop.lower, "max") for high in arms_of(loop.upper, "min")]
     unsure = [c for c in runs if not facts.imply(c)]
     return If(junction("&&", unsure), node) if unsure else node
 
@@ -214,15 +225,14 @@ def _is_rectangular(nest: RegisterNest, facts: Facts) -> bool:
 def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: Sequence[tuple[Linear, Linear]],
            facts: Facts, how: Separation) -> Node | None:
     """All points: rows in full or one by one, columns (the last edge) in full or in halves, quarters, ..."""
-    rows = range(len(nest.ranges) - 1)
+    *rows, last = nest.ranges
     full = tuple(r.edge for r in nest.ranges)
-    last = nest.ranges[-1]
     crossing = [*(Comparison(">=", last.edge.base, low) for low in last.cross_lowers),
                 *(Comparison(">=", high, last.end) for high in last.cross_uppers)]
     everywhere = _spread(crossing, full[:-1])
-    if everywhere is None or any(nest.ranges[row].cross_lowers or nest.ranges[row].cross_uppers for row in rows):
+    if everywhere is None or any(r.cross_lowers or r.cross_uppers for r in rows):
         return None
-    conditions = (*(c for row in rows for c in wholes[row]), *(c for c in everywhere if not facts.imply(c)))
+    conditions = (*(c for whole in wholes[:-1] for c in whole), *(c for c in everywhere if not facts.imply(c)))
     main = _on_copy(_build(nest, full, facts), facts, how)
     if main is None:
         return None
@@ -238,19 +248,27 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
     many = _columns(nest, full, wholes[-1], spans[-1], facts)
     if many is None or not conditions:
         return many
-    single = [replace(full[row], base=variable(full[row].variable), count=1) for row in rows]
+    one = _row_by_row(nest, (*wholes[-1], *crossing), spans, facts, how)
+    return None if one is None else If(junction("&&", conditions), many, one)
+
+
+def _row_by_row(nest: RegisterNest, whole: tuple[Comparison, ...], spans: Sequence[tuple[Linear, Linear]],
+                facts: Facts, how: Separation) -> Node | None:
+    """All points, one row after the other, each cut off where the bounds that cross the tile say."""
+    *rows, last = nest.ranges
+    single = [replace(r.edge, base=variable(r.edge.variable), count=1) for r in rows]
     lower = extreme("max", [spans[-1][0], *last.cross_lowers])
     upper = extreme("min", [spans[-1][1], *last.cross_uppers])
+    crosses = bool(last.cross_lowers or last.cross_uppers)
     end = how.taken.fresh(f"{last.edge.variable}_row_end")
-    one = _columns(nest, (*single, full[-1]), (*wholes[-1], *crossing), (
-        lower, variable(end) if crossing else upper), facts)
+    one = _columns(nest, (*single, last.edge), whole, (lower, variable(end) if crosses else upper), facts)
     if one is None:
         return None
-    if crossing:
+    if crosses:
         one = Let(end, upper, one)
-    for row in reversed(rows):
-        one = For(full[row].variable, spans[row][0], spans[row][1], 1, one)
-    return If(junction("&&", conditions), many, one)
+    for part, (first, past) in reversed(list(zip(rows, spans, strict=False))):
+        one = For(part.edge.variable, first, past, 1, one)
+    return one
 
 
 def _short(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], conditions: Sequence[Comparison],

@@ -99,14 +99,8 @@ def _only_at_the_end(room: Linear, loop: For) -> bool:
         values[0].constant < 0 <= min(values[1].constant, first.constant))
 
 
-def _is_turned_row(tile: RegisterTile, scop: Scop) -> bool:
-    """Whether a tile is on a copy, and all it reads and writes of that array are the elements that it sums up.
-
-    They are a row of memory along the first edge, and one subscript of their own along the other.
-    """
-    if not tile.within or not is_whole(tile) or len(tile.edges) != 2 or tile.edges[0].simd:
-        return False
-    rows, columns = (edge.variable for edge in tile.edges)
+def _only_place(tile: RegisterTile, scop: Scop) -> tuple[Linear, ...] | None:
+    """Where the array that a tile writes is read and written, if that is one place of one array."""
     reached: set[tuple[str, tuple[Linear | None, ...]]] = set()
     written = set()
     for instance in instances(tile.body):
@@ -115,11 +109,26 @@ def _is_turned_row(tile: RegisterTile, scop: Scop) -> bool:
         written |= {a.array for a in accesses if a.is_write}
         reached |= {(a.array, tuple(linear_form(s, iterators) for s in a.subscripts)) for a in accesses}
         if instance.temporaries:
-            return False
+            return None
     own = [forms for array, forms in reached if array in written]
-    if len(written) != 1 or len(own) != 1 or any(form is None for form in own[0]):
+    if len(written) != 1 or len(own) != 1:
+        return None
+    known = tuple(form for form in own[0] if form is not None)
+    return known if len(known) == len(own[0]) else None
+
+
+def _is_turned_row(tile: RegisterTile, scop: Scop) -> bool:
+    """Whether a tile is on a copy, and all it reads and writes of that array are the elements that it sums up.
+
+    They are a row of memory along the first edge, and one subscript of their own along the other.
+    """
+    if not tile.within or not is_whole(tile) or len(tile.edges) != 2 or tile.edges[0].simd:
         return False
-    *outer, last = (form for form in own[0] if form is not None)
+    rows, columns = (edge.variable for edge in tile.edges)
+    place = _only_place(tile, scop)
+    if place is None:
+        return False
+    *outer, last = place
     turned = [form for form in outer if depends_on(form, frozenset({columns}))]
     return (last.coefficient(Variable(rows)) == 1 and not depends_on(last, frozenset({columns})) and len(turned) == 1
             and turned[0].coefficient(Variable(columns)) == 1

@@ -66,6 +66,16 @@ class Row:
         return 1 + bool(self.behind) + bool(self.ahead)
 
 
+def _is_along_a_row(access: TileAccess) -> bool:
+    return access.generic.lanes is Lanes.UNIT and bool(access.generic.subscripts)
+
+
+def _is_a_line_per_vector(access: TileAccess, lanes: int, scop: Scop) -> bool:
+    """Whether a vector of the access is a cache line or more, so that a vector between two of them costs two loads."""
+    dtype = scop.array(access.generic.array).dtype
+    return _is_along_a_row(access) and has_vectors(dtype) and dtype.bytes * lanes >= LINE_BYTES
+
+
 def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: int, scop: Scop) -> tuple[Row, ...]:
     """The rows of which vector after vector is read, and vectors that start between them.
 
@@ -75,12 +85,9 @@ def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: 
     if not _is_row_of_vectors(tile, lanes):
         return ()
     written = {a.generic.array for a in accesses if a.writes}
-    ends = [a.generic.subscripts[-1] for a in accesses
-            if a.writes and a.generic.lanes is Lanes.UNIT and a.generic.subscripts]
+    ends = [_last(a.generic) for a in accesses if a.writes and _is_along_a_row(a)]
     reads = list(dict.fromkeys(a.generic for a in accesses if not a.writes and a.generic.array not in written
-                               and a.generic.lanes is Lanes.UNIT and a.generic.subscripts
-                               and has_vectors(scop.array(a.generic.array).dtype)
-                               and scop.array(a.generic.array).dtype.bytes * lanes >= LINE_BYTES))
+                               and _is_a_line_per_vector(a, lanes, scop)))
     loads = {read: 1 if any(distance(end, _last(read)) == 0 for end in ends) else 2 for read in reads}
     both = [row for here in reads if loads[here] == 1 and (row := _row(here, reads, lanes)).registers > 1]
     behind = [replace(row, ahead=()) for row in both if row.behind]

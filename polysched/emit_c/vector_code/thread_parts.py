@@ -60,12 +60,8 @@ class ThreadParts:
             inner += ["#pragma omp ordered", "{",
                       *(INDENT + line for p in scalars for line in self._ordered(p)), "}"]
         ordered = " ordered" if scalars else ""
-        several = f"{PARTS_OF_A_THREAD} * " if work_varies(self.node.whole) and not arrays else ""
-        threads = self.index.macros.threads()
-        condition = self._condition()
-        wanted = f"{several}{threads}" if condition is None else f"{condition} ? {several}{threads} : 1"
         return [
-            f"{'' if arrays else 'const '}int {count} = {wanted};",
+            f"{'' if arrays else 'const '}int {count} = {self._wanted(several=not arrays)};",
             *(PROTOTYPES if arrays else ()),
             *(line for p in arrays for line in self._memory(p)),
             *(line for p in scalars for line in self._before(p)),
@@ -81,6 +77,14 @@ class ThreadParts:
         alone = [line for line in loop if line.strip() != "#pragma omp ordered"]
         return [f"if ({several}) {{", *(INDENT + line for line in (pragma, *loop)),
                 "} else {", *(INDENT + line for line in alone), "}"]
+
+    def _wanted(self, *, several: bool) -> str:
+        """How many parts there are: one per thread, several where work varies and that is allowed, one of little."""
+        threads = self.index.macros.threads()
+        if several and work_varies(self.node.whole):
+            threads = f"{PARTS_OF_A_THREAD} * {threads}"
+        condition = self._condition()
+        return threads if condition is None else f"{condition} ? {threads} : 1"
 
     @property
     def _count(self) -> str:

@@ -5,9 +5,7 @@ No array is needed, so this works for any region whose sizes can be made small.
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +16,15 @@ import numpy as np
 from polysched.emit_c import EmitOptions, Scan, emit
 from polysched.errors import RunFailedError, UsageError
 from polysched.measure.processes.building import compile_shared
-from polysched.measure.processes.child_side import start
 from polysched.measure.processes.isolation import End, Limits, run_isolated
 from polysched.measure.programs.execution_order import BEGIN, END, ITERATION, check_order, execution_of
+from polysched.measure.programs.trace_run import TRACE
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.tiling.tiled_schedule import TiledSchedule
 
-TRACE = "polysched_trace"
+CHILD_MODULE = "polysched.measure.programs.trace_run"
 FLAGS = ("-std=gnu11", "-O1")
 SMALL = (7, 6, 5, 4, 3, 2, 1)
 MOST_INSTANCES = 2000
@@ -117,28 +115,10 @@ def verify_order(tiled: TiledSchedule, *, sizes: Mapping[str, int] | None = None
                                 openmp=False, what="the instrumented code")
         values = [chosen[p.name] for p in scop.parameters]
         request = {"library": str(binary.path), "values": values, "records": str(folder / "records.npy")}
-        end = run_isolated("polysched.measure.programs.instance_trace", request, folder=folder,
+        end = run_isolated(CHILD_MODULE, request, folder=folder,
                            limits=Limits(seconds=60))
         if end.end is not End.FINISHED:
             raise RunFailedError(f"the instrumented code of {scop.name} {end.describe()}")
         records = np.load(folder / "records.npy").tolist()
     check_order(scop, chosen, execution_of(records, [s.name for s in scop.statements]))
     return chosen
-
-
-def main(arguments: list[str]) -> None:
-    """The child process: run once to count the numbers that are reported, and once more to keep them."""
-    request, reporter = start(arguments)
-    library = ctypes.CDLL(request["library"])
-    values = [ctypes.c_long(value) for value in request["values"]]
-    records = np.zeros(0, np.int64)
-    for _ in range(2):
-        getattr(library, f"{TRACE}_start")(ctypes.c_void_p(records.ctypes.data), ctypes.c_long(records.size))
-        library.traced(*values)
-        records = records if records.size else np.zeros(getattr(library, f"{TRACE}_stop")(), np.int64)
-    np.save(request["records"], records)
-    reporter.report(end="finished")
-
-
-if __name__ == "__main__":
-    main(sys.argv)

@@ -74,27 +74,42 @@ def choose_size(scops: Sequence[Scop], given: Mapping[str, int]) -> ProblemSize:
         spelled = {spelling: values[name] for spelling, name in by_spelling.items()}
     for scop, found in zip(scops, stray, strict=True):
         check_sizes(scop, values, found)
+    return ProblemSize(values=values, spelled=spelled, instances=_instances(scops, values, spelled),
+                       chosen=tuple(s for s in spelled if s not in given))
+
+
+def _instances(scops: Sequence[Scop], values: Mapping[str, int], spelled: Mapping[str, int]) -> int:
+    """How many instances there are at most; refuses sizes at which there are none."""
     instances = instance_bound(scops, values)
     if instances == 0:
         sizes = ", ".join(f"{s}={v}" for s, v in spelled.items()) or "these sizes"
         raise UsageError(f"no statement of {scops[0].name} runs with {sizes}",
                          hint="choose larger values with --size")
-    return ProblemSize(values=values, spelled=spelled, instances=instances,
-                       chosen=tuple(s for s in spelled if s not in given))
+    return instances
+
+
+def _roles(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int], names: Sequence[str]
+           ) -> tuple[list[str], list[str], list[str]]:
+    """Free parameters that are extents of arrays, other free ones, and those that arrays bound."""
+    within = at_sizes(valid, fixed)
+    context = at_sizes(reduce(isl.Set.intersect, (scop.context for scop in scops)), fixed)
+    bounded = [n for n in names if _largest(within, n) != _largest(context, n)]
+    free = [n for n in names if n not in bounded]
+    edges = [n for n in free if _decides_an_extent(scops, n)]
+    return edges, [n for n in free if n not in edges], bounded
+
+
+def _most_instances(edges: Sequence[str], edge: int) -> int:
+    if edge > EDGES[0]:
+        return MOST_INSTANCES_OF_LONG_EDGES
+    return MOST_INSTANCES if edges else MOST_INSTANCES_WITHIN_ARRAYS
 
 
 def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -> dict[str, int]:
     """Values for all parameters: free ones by their role, then the largest for those that arrays bound."""
     names = dict.fromkeys(p.name for scop in scops for p in scop.parameters)
-    open_names = [n for n in names if n not in fixed]
     valid = _where_all_runs(scops, valid, fixed)
-    within = at_sizes(valid, fixed)
-    context = at_sizes(reduce(isl.Set.intersect, (scop.context for scop in scops)), fixed)
-    free = [n for n in open_names if _largest(within, n) == _largest(context, n)]
-    bounded = [n for n in open_names if n not in free]
-    edges = [n for n in free if _decides_an_extent(scops, n)]
-    counts = [n for n in free if n not in edges]
-    most_instances = MOST_INSTANCES if edges else MOST_INSTANCES_WITHIN_ARRAYS
+    edges, counts, bounded = _roles(scops, valid, fixed, [n for n in names if n not in fixed])
     values = dict(fixed)
     cap = None
     for wanted, count in _candidates(bool(edges or bounded), bool(counts)):
@@ -105,8 +120,8 @@ def _complete(scops: Sequence[Scop], valid: isl.Set, fixed: Mapping[str, int]) -
             continue
         values = guess | _balanced_largest(remaining, bounded, cap=cap)
         cap = edge
-        most = MOST_INSTANCES_OF_LONG_EDGES if wanted > EDGES[0] else most_instances
-        if 0 < instance_bound(scops, values) <= most and array_bytes(scops, values) <= MOST_BYTES:
+        if 0 < instance_bound(scops, values) <= _most_instances(edges, wanted) and (
+                array_bytes(scops, values) <= MOST_BYTES):
             break
     if len(values) < len(names):
         raise UsageError(f"no sensible sizes were found for {scops[0].name}", witness=str(valid),

@@ -41,7 +41,7 @@ def make_slots(scops: Sequence[Scop], signature: FunctionSignature, size: Proble
     slots = [_argument(scops, signature, p, size, given) for p in signature.parameters]
     _refuse_unknown_sizes(scops, signature, is_global)
     slots += _globals(scops, signature, size, given, is_global)
-    if (dtype := _result_type(signature.return_type)) is not None:
+    if (dtype := returned_dtype(signature.return_type)) is not None:
         slots.append(Slot(name=RESULT_NAME, dtype=dtype, origin=Origin.RESULT, is_array=False))
     settable = [s.name for s in slots if not s.is_array and s.dtype.is_integer and s.origin is not Origin.RESULT]
     settable += [p.spelling for scop in scops for p in scop.parameters if not p.spelling.isidentifier()]
@@ -254,7 +254,7 @@ def index_extent(scops: Sequence[Scop], array: Array, size: ProblemSize) -> int 
     return min(bounds) if bounds else None
 
 
-def _result_type(c_type: str) -> DType | None:
+def returned_dtype(c_type: str) -> DType | None:
     """The type of the returned number; None when the function returns nothing that can be compared."""
     words = " ".join(w for w in c_type.split() if w not in ("const", "static", "inline", "extern", "volatile"))
     if words in INTEGER_SPELLINGS:

@@ -19,9 +19,11 @@ from polysched.scheduling.solving.problem import at_large_size
 from polysched.scheduling.solving.rows import NON_NEGATIVE, Row, find_row
 from polysched.scheduling.solving.search import Band, Found, Names, Search, among, find_band, missing_of
 
+Groups = list[tuple[tuple[Names, ...], Band | None]]
+"""Components that run together, with their band where they have one."""
 
-def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], active: list[Active], found: Found
-          ) -> list[tuple[tuple[Names, ...], Band | None]]:
+
+def fuse(search: Search, groups: Groups, active: list[Active], found: Found) -> Groups:
     """Apply the fusion policy to components in topological order.
 
     A component may join the last group that it depends on: everything that it depends on runs no later.  The other
@@ -32,19 +34,16 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
     if policy == "none" or len(groups) < 2:
         return groups
     interleaving = Interleaving(search.problem.scop)
-    fused: list[tuple[tuple[Names, ...], Band | None]] = []
+    fused: Groups = []
     place: dict[str, int] = {}
     for members, band in groups:
         names = {n for c in members for n in c}
         before = [place[a.dependence.source] for a in active
                   if a.dependence.sink in names and a.dependence.source not in names]
-        target = max(before, default=None) if before else _interleaved(interleaving, fused, names)
+        target = max(before) if before else _interleaved(interleaving, fused, names)
         joined = None
-        if target is not None and band is not None and fused[target][1] is not None:
-            joined = _fused_band(search, fused[target][1], band, active, found)
-        for partner in (_with_same_reads, _with_same_streams):
-            if joined is None and band is not None:
-                target, joined = partner(search, fused, max(before, default=-1), band, active, found)
+        if band is not None:
+            target, joined = _place_for(search, fused, target, max(before, default=-1), band, active, found)
         if joined is not None and target is not None:
             fused[target] = (joined.components, joined)
         else:
@@ -55,7 +54,25 @@ def fuse(search: Search, groups: list[tuple[tuple[Names, ...], Band | None]], ac
     return [group for group in fused if group[0]]
 
 
-def _gather(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], target: int, sources: list[int],
+def _place_for(search: Search, fused: Groups, target: int | None, last: int, band: Band, active: list[Active],
+               found: Found) -> tuple[int | None, Band | None]:
+    """The group that a band joins, and the band of both; a later one only where it reads the same.
+
+    Parameters
+    ----------
+    target : the group that is tried first.
+    last : the last group that the band depends on; -1 for none.
+    """
+    joined = None
+    if target is not None and fused[target][1] is not None:
+        joined = _fused_band(search, fused[target][1], band, active, found)
+    for partner in (_with_same_reads, _with_same_streams):
+        if joined is None:
+            target, joined = partner(search, fused, last, band, active, found)
+    return target, joined
+
+
+def _gather(search: Search, fused: Groups, target: int, sources: list[int],
             active: list[Active], found: Found) -> None:
     """Let further groups that a group depends on come to it, the last one first; their old places stay empty.
 
@@ -73,7 +90,7 @@ def _gather(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], 
             fused[target], fused[source] = (joined.components, joined), ((), None)
 
 
-def _with_same_reads(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], after: int, band: Band,
+def _with_same_reads(search: Search, fused: Groups, after: int, band: Band,
                      active: list[Active], found: Found) -> tuple[int | None, Band | None]:
     """The last group below common loops that reads what a sum reads, with their band; none of both runs in lanes.
 
@@ -93,7 +110,7 @@ def _with_same_reads(search: Search, fused: list[tuple[tuple[Names, ...], Band |
     return None, None
 
 
-def _with_same_streams(search: Search, fused: list[tuple[tuple[Names, ...], Band | None]], after: int, band: Band,
+def _with_same_streams(search: Search, fused: Groups, after: int, band: Band,
                        active: list[Active], found: Found) -> tuple[int | None, Band | None]:
     """The last group in the same loops of the source with a stream that a group without carried dependences reads, too.
 
@@ -125,7 +142,7 @@ def _is_sum(search: Search, band: Band, found: Found) -> bool:
     return not _parallel_rows(band) and len(band.rows) == _depth(search, band, found)
 
 
-def _interleaved(interleaving: Interleaving, fused: list[tuple[tuple[Names, ...], Band | None]],
+def _interleaved(interleaving: Interleaving, fused: Groups,
                  names: set[str]) -> int | None:
     """The last group that reaches elements between those of some statements."""
     return next((n for n in reversed(range(len(fused))) if fused[n][1] is not None and interleaving.between(
@@ -134,14 +151,11 @@ def _interleaved(interleaving: Interleaving, fused: list[tuple[tuple[Names, ...]
 
 def _fused_band(search: Search, first: Band | None, second: Band, active: list[Active], found: Found) -> Band | None:
     """The band of two groups together, if the policy accepts it."""
-    if first is None:
+    if first is None or search.apart(first.names, second.names):
         return None
     policy = search.options.fusion
-    if search.apart(first.names, second.names):
-        return None
-    if policy != "max" and _depth(search, first, found) != _depth(search, second, found):
-        return None
-    if policy != "max" and len(first.rows) != len(second.rows):
+    if policy != "max" and (_depth(search, first, found) != _depth(search, second, found)
+                            or len(first.rows) != len(second.rows)):
         return None
 
     def cheap(row: Row) -> bool:
@@ -159,10 +173,13 @@ def _fused_band(search: Search, first: Band | None, second: Band, active: list[A
         return None
     if policy == "cost" and _shared_bytes(search, first, second, active) <= search.options.cache_bytes:
         return None
-    kept = _parallel_rows(band)
-    if policy == "typed":
-        return band if kept >= min(_parallel_rows(first), _parallel_rows(second)) else None
-    return band if kept or not (_parallel_rows(first) and _parallel_rows(second)) else None
+    return band if _keeps_parallel_rows(band, first, second, policy) else None
+
+
+def _keeps_parallel_rows(band: Band, first: Band, second: Band, policy: str) -> bool:
+    """Whether fusing costs no parallelism: all that both had for the policy `typed`, for others some of it."""
+    kept, least = _parallel_rows(band), min(_parallel_rows(first), _parallel_rows(second))
+    return kept >= least if policy == "typed" else bool(kept or not least)
 
 
 def extended_band(search: Search, first: Band, second: Band, active: list[Active], found: Found) -> Band | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from math import prod
 
@@ -54,11 +55,14 @@ def fuse_rows(search: Search, groups: Groups, active: list[Active], found: Found
     for sink in range(len(groups)):
         for source in sorted((a for a, b in edges if b == sink), reverse=True):
             clusters = _joined(search, clusters, source, sink, edges, range(len(groups)), active, found)
-    merged = [c for c in clusters if len(c.groups) > 1 and _pays(search, c, bands)]
-    parts = [c.groups for c in merged]
-    taken = {n for part in parts for n in part}
-    parts += [(n,) for n in range(len(groups)) if n not in taken]
+    return _in_order(groups, [c for c in clusters if len(c.groups) > 1 and _pays(search, c, bands)], edges)
+
+
+def _in_order(groups: Groups, merged: Sequence[_Cluster], edges: set[tuple[int, int]]) -> Groups:
+    """The groups with clusters in the place of their members, each behind what it depends on."""
     of = {c.groups: (c.band.components, c.band) for c in merged}
+    taken = {n for part in of for n in part}
+    parts = [*of, *((n,) for n in range(len(groups)) if n not in taken)]
     ordered = list(_topological(parts, edges))
     assert len(ordered) == len(parts), "clusters were only merged where an order is left"
     return [of.get(part) or groups[part[0]] for part in ordered]
@@ -88,18 +92,23 @@ def _joined(search: Search, clusters: list[_Cluster], source: int, sink: int, ed
         return clusters
     rest = [c for c in clusters if c is not first and c is not second]
     together = (*first.groups, *second.groups)
-    parts = [together, *(c.groups for c in rest)]
-    parts += [(n,) for n in everything if not any(n in part for part in parts)]
-    if len(list(_topological(parts, edges))) < len(parts):
+    if not _have_an_order([together, *(c.groups for c in rest)], everything, edges):
         return clusters
-    for rows in _shared_rows(first):
-        if not _fits(search, rows):
-            continue
+    for rows in filter(partial(_fits, search), _shared_rows(first)):
         band = extended_band(search, replace(first.band, rows=rows), second.band, active, found)
-        if band is not None and all(c == (0, 0) for row in band.rows for c in row.costs) and _fits(search, band.rows) \
-                and _is_deeper(search, band, found):
+        if band is not None and _costs_nothing(band) and _fits(search, band.rows) and _is_deeper(search, band, found):
             return [*rest, _Cluster(groups=tuple(sorted(together)), band=band)]
     return clusters
+
+
+def _have_an_order(merged: Sequence[tuple[int, ...]], everything: range, edges: set[tuple[int, int]]) -> bool:
+    """Whether merged groups and all others, one by one, can run in some order."""
+    parts = [*merged, *((n,) for n in everything if not any(n in part for part in merged))]
+    return len(list(_topological(parts, edges))) == len(parts)
+
+
+def _costs_nothing(band: Band) -> bool:
+    return all(cost == (0, 0) for row in band.rows for cost in row.costs)
 
 
 def _shared_rows(cluster: _Cluster) -> Iterator[tuple[Row, ...]]:

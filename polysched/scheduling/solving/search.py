@@ -101,6 +101,18 @@ def find_band(search: Search, components: tuple[Names, ...], active: list[Active
     return Band(components=components, rows=tuple(rows)) if rows else None
 
 
+def _modes(search: Search, group: Group) -> tuple[RowMode, ...]:
+    """The modes in which a row is looked for, in order."""
+    modes = search.modes
+    if "feautrier" in search.strategy.at(group.depth).cost and FEAUTRIER not in modes[:1]:
+        modes = (FEAUTRIER, *(m for m in modes if m != FEAUTRIER))
+    if len(group.components) > 1 and search.options.fusion != "max":
+        modes = (NON_NEGATIVE, REVERSING)
+    if not group.edges:
+        modes = tuple(m for m in modes if not m.carry)   # nothing to carry: every row is parallel
+    return modes
+
+
 def _next_row(search: Search, group: Group, active: list[Active], *, first: bool) -> tuple[Row | None, RowMode | None]:
     """The next row of a band by the first mode that has one.
 
@@ -109,19 +121,13 @@ def _next_row(search: Search, group: Group, active: list[Active], *, first: bool
     twice the length is no fusion that anybody wants.
     """
     several = len(group.components) > 1
-    modes, decided = search.modes, True
-    if "feautrier" in search.strategy.at(group.depth).cost and FEAUTRIER not in modes[:1]:
-        modes = (FEAUTRIER, *(m for m in modes if m != FEAUTRIER))
-    if several and search.options.fusion != "max":
-        modes = (NON_NEGATIVE, REVERSING)
-    if not group.edges:
-        modes = tuple(m for m in modes if not m.carry)   # nothing to carry: every row is parallel
-    for position, mode in enumerate(modes):
+    modes, decided = _modes(search, group), True
+    for mode in modes:
         if (several or not first) and (mode.carry or not mode.bounded):
             continue
         outcome = find_row(group, mode, search.options, search.count)
         if isinstance(outcome, Row):
-            if position and (not several or search.options.fusion == "max"):
+            if mode is not modes[0] and (not several or search.options.fusion == "max"):
                 names = ", ".join(s.name for s in group.statements)
                 search.note(f"{mode.name} for {names}: {modes[0].name} gave no row")
             return outcome, mode

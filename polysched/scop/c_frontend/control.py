@@ -42,6 +42,7 @@ from polysched.scop.c_frontend.opaque import (
     loop_text,
     needs_flags,
     note_whole,
+    opaque_loop,
     opaque_statement,
     refused,
 )
@@ -244,7 +245,7 @@ def _while(x: Extraction, node: c_ast.While | c_ast.DoWhile, domain: isl.Set) ->
 def _kept_whole(x: Extraction, node: c_ast.For, domain: isl.Set, reason: str) -> Tree | None:
     """A loop that counts in no affine way: one statement that runs it as C does, whatever it does to its counter."""
     note_whole(x, node, reason)
-    return opaque_statement(x, node, domain)
+    return opaque_loop(x, node, domain)
 
 
 def _body(x: Extraction, node: c_ast.For, inside: LoopDomain, domain: isl.Set, loop_exit: LoopExit, *,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import islpy as isl
 from pycparser import c_ast
@@ -49,12 +50,17 @@ READING_OPERATIONS = 30_000_000
 READING_SECONDS = 10.0
 """Of processor time, whatever the operations."""
 
+OnRefusal: TypeAlias = Callable[[SourceLocation, PolyschedError], None]
+"""Is told where a marked region stands, and why it cannot be represented."""
+
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
                     cc: str | None = None, pure: Sequence[str] = (), autodetect: bool = False,
-                    judge: Callable[[Scop], PolyschedError | None] = lambda _: None) -> tuple[Scop, ...]:
+                    judge: Callable[[Scop], PolyschedError | None] = lambda _: None,
+                    refused: OnRefusal | None = None,
+                    left: Callable[[], float] = lambda: READING_SECONDS) -> tuple[Scop, ...]:
     """Every region of a C file, in textual order.
 
     Parameters
@@ -65,6 +71,9 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     pure : functions that only compute with their arguments.
     autodetect : take the largest regions that can be represented, whether marked by pragmas or not.
     judge : why there is no use for a region that was found, None where there is; smaller ones are found instead.
+    refused : told of every marked region that cannot be represented, which is left out then; without it, the first is
+        raised.
+    left : the processor seconds that reading a region may take from now on, at most `READING_SECONDS`.
 
     Raises
     ------
@@ -72,7 +81,7 @@ def all_from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = ()
     UnsupportedScopError : there is no region, or one cannot be represented soundly.
     """
     source = read_source(path, include_dirs=include_dirs, defines=defines, cc=cc)
-    return _all(source, frozenset(pure), autodetect=autodetect, judge=judge)
+    return _all(source, frozenset(pure), autodetect=autodetect, judge=judge, refused=refused, left=left)
 
 
 def from_c_file(path: str | Path, *, include_dirs: Sequence[str | Path] = (), defines: Sequence[str] = (),
@@ -118,16 +127,17 @@ def _only(scops: tuple[Scop, ...], path: str, function: str | None) -> Scop:
 
 
 def _all(source: SourceFile, pure: frozenset[str], *, autodetect: bool,
-         judge: Callable[[Scop], PolyschedError | None] = lambda _: None) -> tuple[Scop, ...]:
+         judge: Callable[[Scop], PolyschedError | None] = lambda _: None,
+         refused: OnRefusal | None = None, left: Callable[[], float] = lambda: READING_SECONDS) -> tuple[Scop, ...]:
     """Every region, with its notes logged."""
-    scops = _regions(source, pure, judge, autodetect=autodetect)
+    scops = _regions(source, pure, judge, autodetect=autodetect, refused=refused, left=left)
     for note in dict.fromkeys(note for scop in scops for note in scop.notes):
         _LOG.warning("%s", note)
     return scops
 
 
 def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], PolyschedError | None], *,
-             autodetect: bool) -> tuple[Scop, ...]:
+             autodetect: bool, left: Callable[[], float], refused: OnRefusal | None = None) -> tuple[Scop, ...]:
     preprocessed = preprocess(source)
     regions = () if autodetect else find_regions(source.path, source.text, preprocessed)
     if not regions and not autodetect:
@@ -137,7 +147,8 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
     identifiers = frozenset(_IDENTIFIER.findall(preprocessed))
     reads = file_reads(source.path, tree)
     if autodetect:
-        extract = partial(_extract, source, tree, pure=pure, identifiers=identifiers, reads=reads, whole_loops=False)
+        extract = partial(_extract, source, tree, pure=pure, identifiers=identifiers, reads=reads, whole_loops=False,
+                          left=left)
         found = detect(source, preprocessed, tree, extract, judge)
         for line in found.left if found.scops or len(found.left) > 1 else ():   # else the refusal says it
             _LOG.warning("%s", line)
@@ -145,7 +156,20 @@ def _regions(source: SourceFile, pure: frozenset[str], judge: Callable[[Scop], P
             raise _nothing_detected(source, found.refusal)
         return found.scops
     located = find_syntax_regions(source, tree, regions)
-    return tuple(_extract(source, tree, region, pure=pure, identifiers=identifiers, reads=reads) for region in located)
+    read = partial(_extract, source, tree, pure=pure, identifiers=identifiers, reads=reads, left=left)
+    return tuple(read(region) for region in located) if refused is None else _accepted(source, located, read, refused)
+
+
+def _accepted(source: SourceFile, located: Sequence[SyntaxRegion], read: Callable[[SyntaxRegion], Scop],
+              refused: OnRefusal) -> tuple[Scop, ...]:
+    """The regions that can be represented."""
+    accepted = []
+    for region in located:
+        try:
+            accepted.append(read(region))
+        except (UnsupportedScopError, BudgetExceededError) as error:
+            refused(SourceLocation(source.path, region.text_region.first_line), error)
+    return tuple(accepted)
 
 
 def _nothing_detected(source: SourceFile, refusal: PolyschedError | None) -> PolyschedError:
@@ -181,7 +205,8 @@ def _declared_pure(tree: c_ast.FileAST) -> frozenset[str]:
 
 
 def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, pure: frozenset[str],
-             identifiers: frozenset[str], reads: FileReads, whole_loops: bool = True) -> Scop:
+             identifiers: frozenset[str], reads: FileReads, left: Callable[[], float],
+             whole_loops: bool = True) -> Scop:
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
     named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
@@ -195,18 +220,19 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
     x = Extraction(path=source.path, bindings=bindings, identifiers=identifiers, pure=pure, functions=functions,
                    whole_loops=whole_loops, region=region,
                    jump_targets=frozenset(n.name for n in everything(region.function) if isinstance(n, c_ast.Goto)))
+    seconds = min(READING_SECONDS, left())
     scop = with_budget(READING_OPERATIONS, partial(_read, source, x, region, scope, kept, plain, named),
-                       seconds=READING_SECONDS)
+                       seconds=seconds)
     if scop is None:
-        raise _takes_too_long(x, region)
+        raise _takes_too_long(x, region, seconds)
     return scop
 
 
-def _takes_too_long(x: Extraction, region: SyntaxRegion) -> BudgetExceededError:
+def _takes_too_long(x: Extraction, region: SyntaxRegion, seconds: float) -> BudgetExceededError:
     """The refusal of a region at what was being read when the budget ended."""
     at = x.at or region.items[0]
     return BudgetExceededError(
-        f"reading the region takes more than {in_words(READING_OPERATIONS, READING_SECONDS)}, which were spent here",
+        f"reading the region takes more than {in_words(READING_OPERATIONS, round(seconds, 1))}, which were spent here",
         where=place(x.path, at), witness=head_text(at) if isinstance(at, c_ast.For) else describe(at),
         hint="make the region smaller, or its conditions, bounds and subscripts simpler: fewer of %, /, min, max, || "
              "and of cases inside one another")

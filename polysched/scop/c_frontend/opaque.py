@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import islpy as isl
 from pycparser import c_ast
@@ -13,7 +13,9 @@ from polysched.scop.body import Assign, Binary, BodyStatement, Expr, If, Literal
 from polysched.scop.c_frontend.affine import may_be
 from polysched.scop.c_frontend.assignments import (
     assign,
+    assignment,
     close_statement,
+    declaration,
     declared_scalar,
     forget,
     identifier,
@@ -27,7 +29,7 @@ from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
 from polysched.scop.c_frontend.loops import head_text
 from polysched.scop.c_frontend.members import is_fixed
-from polysched.scop.c_frontend.order import Tree
+from polysched.scop.c_frontend.order import Tree, sequence
 from polysched.scop.c_frontend.parse import everything, place
 from polysched.scop.c_frontend.remarks import is_remark
 from polysched.scop.c_frontend.scopes import Symbol
@@ -65,6 +67,36 @@ def opaque_statement(x: Extraction, node: c_ast.Node, domain: isl.Set) -> Tree |
     body = guarded(builder, node, domain)
     forget(x, node)
     return close_statement(x, builder, node, domain, body)
+
+
+def opaque_loop(x: Extraction, node: c_ast.For, domain: isl.Set) -> Tree | None:
+    """A whole `for` loop: its counter is set by a statement of its own, so that each iteration around has its own."""
+    first = node.init.decls if isinstance(node.init, c_ast.DeclList) else [node.init]
+    plain = all(isinstance(item, c_ast.Decl) or (isinstance(item, c_ast.Assignment) and item.op == "=")
+                for item in first)
+    counters = x.bindings.assigned.get(node, frozenset())
+    if not plain or _writes_where(x, node.stmt, counters):   # then iterations around stay in their order anyway
+        return opaque_statement(x, node, domain)
+    stored, x.stored_counters = x.stored_counters, x.stored_counters | counters
+    leaves = [declaration(x, item, domain) if isinstance(item, c_ast.Decl) else assignment(x, item, domain)
+              for item in first]
+    x.stored_counters = stored
+    rest = c_ast.For(None, node.cond, node.next, node.stmt, node.coord)
+    x.bindings.assigned[rest] = counters
+    builder = open_statement(x)
+    body = guarded(builder, rest, domain)
+    forget(x, rest)
+    return sequence([*leaves, close_statement(x, builder, rest, domain, body)])
+
+
+def _writes_where(x: Extraction, node: c_ast.Node, counters: Set[Symbol]) -> bool:
+    """Whether elements are written at subscripts that depend on variables which the loop changes."""
+    for part in everything(node):
+        target = part.lvalue if isinstance(part, c_ast.Assignment) else part.expr if is_increment(part) else None
+        if target is not None and not isinstance(target, c_ast.ID) and any(
+                isinstance(n, c_ast.ID) and x.bindings.meaning.get(n) in counters for n in everything(target)):
+            return True
+    return False
 
 
 def note_whole(x: Extraction, node: c_ast.Node, reason: str) -> None:

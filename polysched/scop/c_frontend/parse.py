@@ -10,6 +10,7 @@ from pycparser import c_ast, c_generator, c_parser
 from pycparser.c_parser import ParseError
 
 from polysched.errors import SourceLocation, UnsupportedScopError
+from polysched.scop.c_frontend.text.implicit_int import declare_parameters, with_implicit_int
 from polysched.scop.c_frontend.text.preprocess import SourceFile, check_syntax
 from polysched.scop.c_frontend.text.regions import TextRegion
 
@@ -50,9 +51,13 @@ def parse(source: SourceFile, preprocessed: str) -> c_ast.FileAST:
     UnsupportedScopError : only the parser cannot read it.
     """
     try:
-        return c_parser.CParser().parse(PRELUDE + preprocessed, source.path)
+        tree = c_parser.CParser().parse(PRELUDE + preprocessed, source.path)
+        declare_parameters(tree)
+        return tree
     except ParseError as error:
         check_syntax(source)
+        if (tree := _with_implicit_int(source, preprocessed)) is not None:
+            return tree
         place = _PLACE.match(str(error))
         where = SourceLocation(place["path"], int(place["line"])) if place else source.path
         line = _line_of(source, where)
@@ -64,6 +69,16 @@ def parse(source: SourceFile, preprocessed: str) -> c_ast.FileAST:
             "the file has a construct beyond standard C that cannot be read", where=where,
             witness=line or (place["text"] if place else str(error)),
             hint="keep the region in a file without it, or hide it behind `#ifndef __POLYSCHED_FRONTEND__`") from None
+
+
+def _with_implicit_int(source: SourceFile, preprocessed: str) -> c_ast.FileAST | None:
+    """The tree of a file whose declarations leave out `int`; None where that is not what the parser cannot read."""
+    try:
+        tree = c_parser.CParser().parse(PRELUDE + with_implicit_int(preprocessed), source.path)
+    except ParseError:
+        return None
+    declare_parameters(tree)
+    return tree
 
 
 def _line_of(source: SourceFile, where: SourceLocation | str) -> str | None:

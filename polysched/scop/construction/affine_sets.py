@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import islpy as isl
 
@@ -41,24 +41,28 @@ def range_set(value: Value, start: Value, stop: Value, step: int) -> isl.Set:
     return result
 
 
-def element_set(array: str, subscripts: Sequence[isl.PwAff]) -> isl.Set:
-    """`{ A[x, y] : x = f, y = g }` for subscripts over parameters and iterators."""
+def element_set(array: str, subscripts: Sequence[isl.PwAff | None]) -> isl.Set:
+    """`{ A[x, y] : x = f, y = g }` for subscripts over parameters and iterators; None may be any number."""
     names = ", ".join(f"x{d}" for d in range(len(subscripts)))
     result = isl.Set(f"{{ {array}[{names}] }}")
     space = result.get_space()
     for d, subscript in enumerate(subscripts):
+        if subscript is None:
+            continue
         dimension = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, d)
         result = result.intersect(dimension.eq_set(subscript.insert_domain(space)))
     return result
 
 
-def extent_box(array: Array) -> isl.Set:
-    """The elements that an array has."""
+def extent_box(array: Array, dimensions: Collection[int] | None = None) -> isl.Set:
+    """The elements that an array has; as far as some dimensions alone say, where these are given."""
+    chosen = range(len(array.extents)) if dimensions is None else dimensions
     names = [f"x{d}" for d in range(len(array.extents))]
-    result = isl.Set(f"{{ {array.name}[{', '.join(names)}] : {' and '.join(f'{n} >= 0' for n in names) or 'true'} }}")
+    result = isl.Set(f"{{ {array.name}[{', '.join(names)}] : "
+                     f"{' and '.join(f'{names[d]} >= 0' for d in chosen) or 'true'} }}")
     space = result.get_space()
     for d, extent in enumerate(array.extents):
-        if extent is not None:
+        if extent is not None and d in chosen:
             dimension = isl.PwAff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, d)
             result = result.intersect(dimension.lt_set(extent.insert_domain(space)))
     return result

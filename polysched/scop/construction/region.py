@@ -125,11 +125,16 @@ class Region:
         return name
 
     @contextmanager
-    def loop(self, name: str, start: Value, stop: Value, step: int = 1) -> Iterator[Value]:
-        """A loop as Python's `range` describes it; the bounds must be affine and the step a constant but 0."""
+    def loop(self, name: str, start: Value, stop: Value, step: int = 1, *, turned: bool = False) -> Iterator[Value]:
+        """A loop as Python's `range` describes it; the bounds must be affine and the step a constant but 0.
+
+        Parameters
+        ----------
+        turned : the last element of the range comes first, as with Python's `reversed`.
+        """
         symbol = f"polysched_it_{self._count}"
         self._count += 1
-        loop = Loop(self.fresh(name), symbol, 1 if step > 0 else -1)
+        loop = Loop(self.fresh(name), symbol, 1 if (step > 0) is not turned else -1)
         value = iterator(loop.name, symbol)
         domain = self.domain.intersect(range_set(value, start, stop, step))
         outer, node = self.domain, Node(loop)
@@ -183,14 +188,19 @@ class Region:
         """Whether a condition is true for every instance under the open loops and guards."""
         return bool(self.domain.intersect(self.context).is_subset(condition))
 
+    def meets(self, condition: isl.Set) -> bool:
+        """Whether a condition is true for some instance under the open loops and guards."""
+        return not self.domain.intersect(self.context).intersect(condition).is_empty()
+
     def touch(self, array: str, subscripts: Sequence[Value]) -> str:
         """A reference to an element, for `Load` and `Assign.target`; the statement that uses it owns it."""
         reference = f"pending_{len(self._touches)}"
-        self._touches[reference] = Touch(array, tuple(self.simplified(s) for s in subscripts), self.domain)
+        self._touches[reference] = Touch(
+            array, tuple(s if s.affine is None else self.simplified(s) for s in subscripts), self.domain)
         return reference
 
     def load(self, array: str, subscripts: Sequence[Value] = (), *, weak: bool = False) -> Value:
-        """The value of an element; every subscript is affine."""
+        """The value of an element; a subscript without an affine form depends on data, and may be any inside."""
         dtype = self.arrays[array].dtype
         return Value(Load(self.touch(array, subscripts), dtype), dtype, weak)
 
@@ -211,7 +221,15 @@ class Region:
     def touches_of(self, value: Expr) -> list[Touch]:
         """The array references in an expression that no statement owns yet."""
         pretend = (Assign(target="", value=value, dtype=value.dtype),)
-        return [self._touches[r] for r in references(pretend) if r]
+        return [self._touches[r] for r in self._references_of(pretend) if r]
+
+    def _references_of(self, body: tuple[BodyStatement, ...]) -> Iterator[str]:
+        """Every reference of a body, those in the subscripts of another ahead of it."""
+        for reference in references(body):
+            for subscript in self._touches[reference].subscripts if reference else ():
+                if subscript.affine is None:
+                    yield from self._references_of((Assign(target="", value=subscript.expr, dtype=subscript.dtype),))
+            yield reference
 
     def add(self, body: tuple[BodyStatement, ...], *, line: int = 0) -> Statement | None:
         """Add a statement under the open loops and guards; None when its domain is empty for all parameters."""
@@ -222,15 +240,15 @@ class Region:
         names: dict[str, str] = {}
         accesses: list[Access] = []
         written = {a.target for a in _assigns(body)}
-        for reference in references(body):
-            if reference in names:
+        for reference in self._references_of(body):
+            if reference in names or not reference:
                 continue
             letter = "w" if reference in written else "r"
             number = sum(1 for n in names.values() if n.startswith(f"{name}_{letter}"))
             names[reference] = f"{name}_{letter}{number}"
             kind = (AccessKind.READ if letter == "r" else
                     AccessKind.MUST_WRITE if reference in must else AccessKind.MAY_WRITE)
-            accesses.append(self._access(name, names[reference], self._touches[reference], kind))
+            accesses.append(self._access(name, reference, kind, names))
         statement = Statement(name=name, line=line, domain=self._as_dimensions(self._statement_domain(), name),
                               body=_renamed(body, names), accesses=tuple(accesses))
         self.statements.append(statement)
@@ -258,9 +276,13 @@ class Region:
             result = result.set_dim_name(isl.dim_type.set, depth, loop.name)
         return result.set_tuple_name(name)
 
-    def _access(self, statement: str, reference: str, touch: Touch, kind: AccessKind) -> Access:
+    def _access(self, statement: str, pending: str, kind: AccessKind, names: dict[str, str]) -> Access:
+        """The access that a reference becomes under its final name; the names in its subscripts are final already."""
+        touch = self._touches[pending]
         array = self.arrays[touch.array]
-        box = element_set(touch.array, [affine_of(s) for s in touch.subscripts])
+        open_dimensions = [d for d, s in enumerate(touch.subscripts) if s.affine is None]
+        box = element_set(touch.array, [s.affine for s in touch.subscripts]).intersect(
+            extent_box(array, open_dimensions))
         box = box.intersect_params(touch.domain).intersect_params(self.domain)
         relation = isl.Map.from_domain_and_range(isl.Set("{ [] }"), box)
         for depth, loop in enumerate(self.loops):
@@ -270,8 +292,11 @@ class Region:
             relation = relation.set_dim_name(isl.dim_type.in_, depth, loop.name)
         relation = relation.set_tuple_name(isl.dim_type.in_, statement).gist_params(self.context).coalesce()
         self._require_in_bounds(array, relation)
-        return Access(reference=reference, array=touch.array, kind=kind, relation=relation,
-                      subscripts=tuple(s.expr for s in touch.subscripts))
+        if open_dimensions and kind is AccessKind.MUST_WRITE:
+            kind = AccessKind.MAY_WRITE
+        return Access(reference=names[pending], array=touch.array, kind=kind, relation=relation,
+                      subscripts=tuple(_with_names(s.expr, names) for s in touch.subscripts),
+                      exact=not open_dimensions)
 
     def _require_in_bounds(self, array: Array, relation: isl.Map) -> None:
         """Restrict the context to the sizes for which the access stays inside its array."""
@@ -350,20 +375,25 @@ def _assigns(body: tuple[BodyStatement, ...]) -> Iterator[Assign]:
                 yield from _assigns(item.body)
 
 
-def _renamed(body: tuple[BodyStatement, ...], names: dict[str, str]) -> tuple[BodyStatement, ...]:
-    """The body with every reference under its final name."""
+def _with_names(value: Expr, names: dict[str, str]) -> Expr:
+    """The expression with every reference under its final name."""
     def change(expr: Expr) -> Expr:
         return replace(expr, reference=names[expr.reference]) if isinstance(expr, Load) else expr
 
+    return rebuild(value, change)
+
+
+def _renamed(body: tuple[BodyStatement, ...], names: dict[str, str]) -> tuple[BodyStatement, ...]:
+    """The body with every reference under its final name."""
     result: list[BodyStatement] = []
     for item in body:
         match item:
             case Assign():
-                result.append(replace(item, value=rebuild(item.value, change), target=names[item.target],
+                result.append(replace(item, value=_with_names(item.value, names), target=names[item.target],
                                       read=None if item.read is None else names[item.read]))
             case If():
-                result.append(If(rebuild(item.condition, change), _renamed(item.then, names),
+                result.append(If(_with_names(item.condition, names), _renamed(item.then, names),
                                  _renamed(item.otherwise, names)))
             case While():
-                result.append(While(rebuild(item.condition, change), _renamed(item.body, names)))
+                result.append(While(_with_names(item.condition, names), _renamed(item.body, names)))
     return tuple(result)

@@ -14,6 +14,7 @@ from polysched.scop.construction.promotion import result_type, to_numpy
 from polysched.scop.construction.region import Region
 from polysched.scop.construction.values import CannotExpress, Value
 from polysched.scop.dtypes import BFLOAT16, DType
+from polysched.scop.python_frontend.data_indices import DataIndices
 from polysched.scop.python_frontend.emission import COMPOUND, Emission
 from polysched.scop.python_frontend.environment import (
     Environment,
@@ -50,7 +51,7 @@ class Assignments:
     """
 
     def __init__(self, source: FunctionSource, region: Region, env: Environment, outer: Mapping[str, Any],
-                 types: dict[str, tuple[DType, bool]], forced: set[str]) -> None:
+                 types: dict[str, tuple[DType, bool]], forced: set[str], indices: DataIndices) -> None:
         self.source = source
         self.region = region
         self.emission = Emission(region)
@@ -61,7 +62,7 @@ class Assignments:
         self.results: list[View] = []
         self.weak_results: set[str] = set()
         own = frozenset([*assigned_names(source.tree.body), *env])
-        self.evaluator = Evaluator(source, self.emission, env, outer, own, forced, self.captured)
+        self.evaluator = Evaluator(source, self.emission, env, outer, own, forced, self.captured, indices)
 
     @property
     def env(self) -> Environment:
@@ -153,7 +154,9 @@ class Assignments:
         name = target.id
         match operand:
             case Value():
-                if name in self.forced or not self._is_plain(operand):
+                indices = self.evaluator.indices
+                computed_again = name in indices.names and indices.only_reads(self.region, operand)
+                if name in self.forced or not (self._is_plain(operand) or computed_again):
                     self._bind_scalar(target, name, operand)
                 else:
                     self.env[name] = operand

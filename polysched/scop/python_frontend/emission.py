@@ -65,11 +65,11 @@ class Emission:
         self.region.add(tuple(body), line=self.line)
 
     @contextmanager
-    def loop(self, name: str, start: Value, stop: Value, step: int = 1) -> Iterator[Value]:
+    def loop(self, name: str, start: Value, stop: Value, step: int = 1, *, turned: bool = False) -> Iterator[Value]:
         """Open a loop; inside a data-dependent branch that is built as one statement it cannot be."""
         if self.collected is not None:
             raise NeedsLoops
-        with self.region.loop(name, start, stop, step) as value:
+        with self.region.loop(name, start, stop, step, turned=turned) as value:
             yield value
 
     def open_all(self, loops: ExitStack, extents: Sequence[Value], *, first: int = 0) -> Indices:
@@ -217,7 +217,8 @@ class Emission:
             value = source.element(stretched(indices, source.shape))
             reads = [t for t in self.region.touches_of(value.expr) if t.array == target.array]
             domain = self.region.domain.intersect(self.region.context)
-            write = Touch(target.array, tuple(self.region.simplified(s) for s in target.at(indices)), domain)
+            write = Touch(target.array, tuple(
+                s if s.affine is None else self.region.simplified(s) for s in target.at(indices)), domain)
             written = _relation(write, symbols, domain)
             for read in reads:
                 meets = written.apply_range(_relation(read, symbols, domain).reverse())
@@ -229,7 +230,7 @@ class Emission:
 
 def _relation(touch: Touch, symbols: list[str], domain: isl.Set) -> isl.Map:
     """`{ [i, j] -> A[...] }` from the iterations of some open loops to the element that they reach."""
-    elements = element_set(touch.array, [s.affine for s in touch.subscripts if s.affine is not None])
+    elements = element_set(touch.array, [s.affine for s in touch.subscripts])
     elements = elements.intersect_params(touch.domain).intersect_params(domain)
     relation = isl.Map.from_domain_and_range(isl.Set("{ [] }"), elements)
     for depth, symbol in enumerate(symbols):

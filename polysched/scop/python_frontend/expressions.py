@@ -12,7 +12,9 @@ import numpy as np
 
 from polysched.scop.construction import functions, values
 from polysched.scop.construction.values import CannotExpress, Value
+from polysched.scop.dtypes import INT64
 from polysched.scop.python_frontend.calls import BoundMethod, Calls, array_attribute
+from polysched.scop.python_frontend.data_indices import DataIndices
 from polysched.scop.python_frontend.emission import Emission
 from polysched.scop.python_frontend.environment import Environment, Restart, Stale, Stored
 from polysched.scop.python_frontend.operands import (
@@ -25,6 +27,7 @@ from polysched.scop.python_frontend.operands import (
     elements_of,
     lifted,
 )
+from polysched.scop.python_frontend.quotients import with_bounded_quotient
 from polysched.scop.python_frontend.slicing import Dots, Item, NewAxis, Slice, indexed
 from polysched.scop.python_frontend.source import FunctionSource
 
@@ -61,6 +64,7 @@ class Evaluator:
     own : every name that the function assigns somewhere.
     forced : names that need storage; a stale one that is read is added, and the function lowered again.
     captured : the outer numbers that the function used, by name.
+    indices : what is known of the values that depend on data and stand in subscripts.
     """
 
     source: FunctionSource
@@ -70,6 +74,7 @@ class Evaluator:
     own: frozenset[str]
     forced: set[str]
     captured: dict[str, Any]
+    indices: DataIndices
 
     def evaluate(self, node: ast.expr) -> Operand:
         """The operand that an expression stands for.
@@ -192,7 +197,11 @@ class Evaluator:
             return self.calls.product(left, right)
         if isinstance(node.op, ast.Add) and isinstance(left, TupleValue) and isinstance(right, TupleValue):
             return TupleValue(left.items + right.items)
-        return self._apply(BINARY[type(node.op)], left, right)
+        result = self._apply(BINARY[type(node.op)], left, right)
+        if isinstance(node.op, ast.Mod | ast.FloorDiv) and isinstance(result, Value) and result.affine is None:
+            return with_bounded_quotient(self.emission.region, result, left, right,
+                                         remainder=isinstance(node.op, ast.Mod))
+        return result
 
     def _unary(self, node: ast.UnaryOp) -> Operand:
         operand = self.evaluate(node.operand)
@@ -305,11 +314,25 @@ class Evaluator:
             self.source.refuse(node, f"{described(operand)} is no index")
         if not operand.dtype.is_integer or operand.dtype.name == "bool":
             self.source.refuse(node, "the index is not an integer", hint="use // instead of /")
-        if operand.affine is None:
+        return operand if operand.affine is not None else self._data_index(node, operand)
+
+    def _data_index(self, node: ast.expr, index: Value) -> Value:
+        """A subscript that is read from arrays which the kernel does not write."""
+        stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), Stored)}
+        if self.indices.need_values(stored):
+            raise Restart
+        sources = [t.array for t in self.emission.region.touches_of(index.expr)]
+        if not sources:
             self.source.refuse(node, "the subscript is not affine",
                                hint="only sums of loop indices and sizes times constants, // and % by constants, "
                                     "are affine; what is read from an array is not")
-        return operand
+        if not self.indices.only_reads(self.emission.region, index):
+            changed = next(s for s in sources if not self.indices.is_only_read(self.emission.region, s))
+            self.source.refuse(node, f"the subscript depends on {changed}, which the kernel computes",
+                               hint="read subscripts from array arguments that the kernel does not write: they are "
+                                    "checked before it runs")
+        self.indices.used.update(sources)
+        return Value(values.converted(index, INT64), INT64, True)
 
     @staticmethod
     def _is_none(node: ast.expr | None) -> bool:

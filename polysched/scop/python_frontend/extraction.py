@@ -16,6 +16,7 @@ from polysched.scop.construction import values
 from polysched.scop.construction.region import Region
 from polysched.scop.construction.values import Value
 from polysched.scop.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INT64, DType
+from polysched.scop.python_frontend.data_indices import DataIndices
 from polysched.scop.python_frontend.environment import Environment, Restart, Stored, outer_names
 from polysched.scop.python_frontend.operands import View, whole_view
 from polysched.scop.python_frontend.signature import (
@@ -154,8 +155,9 @@ def extract(source: FunctionSource, types: Mapping[str, ArgumentType], *, same: 
     known: dict[str, tuple[DType, bool]] = {}
     forced = {n.target.id for n in ast.walk(source.tree)
               if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    indices = DataIndices()
     for _ in range(MOST_PASSES):
-        attempt = _Attempt(source, types, same or {}, known, forced, values)
+        attempt = _Attempt(source, types, same or {}, known, forced, indices, values)
         try:
             return attempt.run()
         except Restart:
@@ -167,7 +169,8 @@ class _Attempt:
     """One pass over a function, with what the passes before found out about its variables."""
 
     def __init__(self, source: FunctionSource, types: Mapping[str, ArgumentType], same: Mapping[str, str],
-                 known: dict[str, tuple[DType, bool]], forced: set[str], values: Mapping[str, Any] | None) -> None:
+                 known: dict[str, tuple[DType, bool]], forced: set[str], indices: DataIndices,
+                 values: Mapping[str, Any] | None) -> None:
         self.source, self.types, self.same = source, types, same
         self.region = Region(source.tree.name)
         self.arguments: list[Argument] = []
@@ -175,7 +178,7 @@ class _Attempt:
         env = self._bind_arguments()
         if values is not None:
             self.region.sizes.hint = sizes_of(self.arguments, values)
-        self.lowering = Lowering(source, self.region, env, outer_names(source.function), known, forced)
+        self.lowering = Lowering(source, self.region, env, outer_names(source.function), known, forced, indices)
 
     def run(self) -> PythonScop:
         """Lower the body and finish the Scop."""
@@ -183,6 +186,8 @@ class _Attempt:
         results = tuple(self._result_array(v) for v in self.lowering.results)
         scop = self.region.finish()
         written = {a.array for s in scop.statements for a in s.accesses if a.is_write}
+        if self.lowering.evaluator.indices.are_written(written):
+            raise Restart
         outputs = set(results)
         arrays = tuple(_final(a, a.name in written, a.name in outputs) for a in scop.arrays)
         assumptions = (*scop.assumptions, *_wrapping(scop))

@@ -83,14 +83,18 @@ def _applied(region: Region, view: View, items: Sequence[Item]) -> View:
 
 def _composed(region: Region, outer: Subscript, start: Value, step: int, dimension: int | None) -> Subscript:
     first = values.arithmetic("+", outer.start, values.arithmetic("*", values.number(outer.step), start))
-    return Subscript(region.simplified(first), outer.step * step, dimension)
+    return Subscript(first if first.affine is None else region.simplified(first), outer.step * step, dimension)
 
 
 def normal_index(region: Region, index: Value, extent: Value) -> Value:
-    """An index with NumPy's meaning of negative ones: counted from the end."""
+    """An index with NumPy's meaning of negative ones: counted from the end.
+
+    One that depends on data stays as it is: that it lies inside the array is checked at every call.
+    """
+    if not index.dtype.is_integer:
+        raise CannotExpress("the index is not an integer", NOT_AFFINE)
     if index.affine is None:
-        raise CannotExpress("the index is not affine" if index.dtype.is_integer else "the index is not an integer",
-                            NOT_AFFINE)
+        return index
     negative = values.compare("<", index, ZERO)
     from_end = values.arithmetic("+", index, extent)
     assert negative.condition is not None

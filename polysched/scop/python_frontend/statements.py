@@ -126,14 +126,14 @@ class Lowering(Assignments):
             self.source.refuse(node.orelse[0], "the else of a for loop", hint="write it behind the loop")
         if not isinstance(node.target, ast.Name):
             self.source.refuse(node.target, "a loop over more than one name", hint="loop over a range")
-        start, stop, step = self._range(node.iter)
+        start, stop, step, turned = self._range(node.iter)
         name = node.target.id
         assigned = [n for n in assigned_names(node.body) if n != name]
         if name in assigned_names(node.body):
             self.source.refuse(node.target, f"the loop variable {name} is assigned in its loop",
                                hint="use another name inside the loop")
         before = dict(self.env)
-        with self.emission.loop("t" if name == "_" else name, start, stop, step) as value:
+        with self.emission.loop("t" if name == "_" else name, start, stop, step, turned=turned) as value:
             self.env = at_loop_entry(before, assigned)
             if name in self.forced:
                 self._bind_scalar(node.target, name, value)
@@ -145,8 +145,8 @@ class Lowering(Assignments):
             inside = self.env
         self.env = after_loop(before, inside, [*assigned, name])
 
-    def _range(self, node: ast.expr) -> tuple[Value, Value, int]:
-        """The bounds and the step of the loop."""
+    def _range(self, node: ast.expr) -> tuple[Value, Value, int, bool]:
+        """The bounds and the step of the loop, and whether the last element comes first."""
         turned = False
         call = node
         if isinstance(call, ast.Call) and self._is_builtin(call.func, builtins.reversed) and len(call.args) == 1:
@@ -162,12 +162,7 @@ class Lowering(Assignments):
         if not isinstance(step, int) or step == 0:
             self.source.refuse(call.args[2], "the step of the loop is not a constant other than 0",
                                hint="a symbolic step is not affine")
-        if turned and abs(step) != 1:
-            self.source.refuse(node, "reversed of a range with a step", hint="write the range backwards")
-        if turned:
-            shift = values.number(step)
-            return values.arithmetic("-", stop, shift), values.arithmetic("-", start, shift), -step
-        return start, stop, step
+        return start, stop, step, turned
 
     def _is_builtin(self, node: ast.expr, function: Any) -> bool:
         if not isinstance(node, ast.Name) or node.id in self.env:

@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -69,25 +70,55 @@ def conformance(intrinsic: Intrinsic, *, trials: int = 2000, seed: int = 1) -> C
     ----------
     trials : executions; the inputs cycle through random bits, corner values, small numbers and a mixture.
     """
-    commands, how, why = toolchain(intrinsic)
-    if not commands:
-        return Conformance(intrinsic=intrinsic.name, verdict=Verdict.EMULATED_ONLY, reason=why)
+    (result,) = conformances((intrinsic,), trials=trials, seed=seed)
+    return result
+
+
+def conformances(intrinsics: Sequence[Intrinsic], *, trials: int = 2000, seed: int = 1) -> list[Conformance]:
+    """The same for several, of different names.
+
+    Those of one instruction set are one C program: its headers take most of a compiler's time.  Each runs in a process
+    of its own.
+    """
+    found: dict[str, Conformance] = {}
+    groups: dict[tuple[object, ...], list[Intrinsic]] = {}
+    for intrinsic in intrinsics:
+        commands, how, why = toolchain(intrinsic)
+        if commands:
+            groups.setdefault((commands, how, intrinsic.isa), []).append(intrinsic)
+        else:
+            found[intrinsic.name] = Conformance(intrinsic=intrinsic.name, verdict=Verdict.EMULATED_ONLY, reason=why)
+    for group in groups.values():
+        found |= {result.intrinsic: result for result in _of_group(group, trials, seed)}
+    return [found[intrinsic.name] for intrinsic in intrinsics]
+
+
+def _of_group(group: Sequence[Intrinsic], trials: int, seed: int) -> list[Conformance]:
+    """Instructions of one set in one program; one by one where they do not compile, so that each has its message."""
+    commands, how, _ = toolchain(group[0])
+    isa = group[0].isa
     with tempfile.TemporaryDirectory(prefix="polysched-conformance-") as folder:
         source, binary = Path(folder) / "conformance.c", Path(folder) / "conformance"
-        source.write_text(conformance_c(intrinsic))
-        built = subprocess.run([*commands, *intrinsic.isa.flags, "-O2", "-std=gnu11", "-fwrapv", "-ffp-contract=off",
+        source.write_text(conformance_c(group))
+        built = subprocess.run([*commands, *isa.flags, "-O2", "-std=gnu11", "-fwrapv", "-ffp-contract=off",
                                 "-w", str(source), "-o", str(binary), "-lm"],
                                capture_output=True, text=True, timeout=300, check=False)
+        if built.returncode != 0 and len(group) > 1:
+            return [result for intrinsic in group for result in _of_group((intrinsic,), trials, seed)]
         if built.returncode != 0:
             message = next((line for line in built.stderr.splitlines() if "error" in line), built.stderr.strip())
-            return Conformance(intrinsic=intrinsic.name, verdict=Verdict.EMULATED_ONLY,
-                               reason=f"{shlex.join(commands)} does not build it: {message}")
-        runner = intrinsic.isa.runner if how != "native" else ()
-        try:
-            ran = subprocess.run([*runner, str(binary), str(trials), str(seed)], capture_output=True, text=True,
-                                 timeout=300, check=False)
-        except subprocess.TimeoutExpired:
-            return Conformance(intrinsic=intrinsic.name, verdict=Verdict.EMULATED_ONLY, reason="ran out of time")
+            return [Conformance(intrinsic=group[0].name, verdict=Verdict.EMULATED_ONLY,
+                                reason=f"{shlex.join(commands)} does not build it: {message}")]
+        runner = isa.runner if how != "native" else ()
+        return [_executed(intrinsic, how, [*runner, str(binary), str(trials), str(seed), str(number)])
+                for number, intrinsic in enumerate(group)]
+
+
+def _executed(intrinsic: Intrinsic, how: str, command: Sequence[str]) -> Conformance:
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        return Conformance(intrinsic=intrinsic.name, verdict=Verdict.EMULATED_ONLY, reason="ran out of time")
     return _judge(intrinsic, how, ran)
 
 
@@ -124,8 +155,30 @@ def toolchain(intrinsic: Intrinsic) -> tuple[tuple[str, ...], str, str]:
     return (compiler, "-static"), isa.runner[0], ""
 
 
-def conformance_c(intrinsic: Intrinsic) -> str:
-    """The whole test program; prints `trials mismatches` and the first difference."""
+def conformance_c(group: Sequence[Intrinsic]) -> str:
+    """The whole test program of instructions of one set; runs the one of a number, and prints `trials mismatches` and
+    the first difference."""
+    isa = group[0].isa
+    headers = "".join(f"#include <{h}>\n" for h in isa.headers)
+    functions = "".join(_trials_c(intrinsic, number) for number, intrinsic in enumerate(group))
+    cases = "".join(f"    case {number}: return trials_{number}(trials);\n" for number in range(len(group)))
+    return f"""{headers}#include <stdio.h>
+#include <stdlib.h>
+{PRELUDE}
+{_FILLERS}
+{functions}int main(int argc, char **argv) {{
+    long trials = atol(argv[1]);
+    state = strtoull(argv[2], 0, 10) * 0x9E3779B97F4A7C15ull + 1;
+    {fill_in(isa.prepare, refuse='return 77')}
+    switch (atoi(argv[3])) {{
+{cases}    }}
+    return 1;
+}}
+"""
+
+
+def _trials_c(intrinsic: Intrinsic, number: int) -> str:
+    """What is run of one instruction: the text, its printed form, the instruction itself, and their comparison."""
     operands = intrinsic.parsed.operands
     written = [v for v in operands if v.written]
     arguments = ", ".join(v.name for v in operands)
@@ -135,27 +188,20 @@ def conformance_c(intrinsic: Intrinsic) -> str:
     declare = "\n".join(f"    static {declaration(v)} __attribute__((aligned(64)));" for v in (*operands, *copies))
     fill = "\n".join(f"        {_fill(v, i)}" for i, v in enumerate(operands))
     keep = "\n".join(f"        memcpy({c.name}, {c.name.rsplit('_', 1)[0]}, sizeof {c.name});" for c in copies)
-    headers = "".join(f"#include <{h}>\n" for h in intrinsic.isa.headers)
-    return f"""{headers}#include <stdio.h>
-#include <stdlib.h>
-{PRELUDE}
-{intrinsic.semantics}
-{emulator_c(intrinsic.parsed, name="polysched_printed")}
-{instruction_c(intrinsic, name="polysched_executed")}
-{_FILLERS}
-int main(int argc, char **argv) {{
-    long trials = atol(argv[1]), mismatches = 0;
-    state = strtoull(argv[2], 0, 10) * 0x9E3779B97F4A7C15ull + 1;
-    {fill_in(intrinsic.isa.prepare, refuse='return 77')}
+    return f"""{intrinsic.semantics}
+{emulator_c(intrinsic.parsed, name=f"printed_{number}")}
+{instruction_c(intrinsic, name=f"executed_{number}")}
+static int trials_{number}(long trials) {{
+    long mismatches = 0;
 {declare}
     char witness[256] = "";
     {intrinsic.configure}
     for (long trial = 0; trial < trials; trial++) {{
 {fill}
 {keep}
-        polysched_executed({arguments});
+        executed_{number}({arguments});
         {intrinsic.parsed.name}({by_text});
-        polysched_printed({by_printed});
+        printed_{number}({by_printed});
         if (trial == 0) fflush(stdout);
         int bad = 0;
 {"".join(_compare(v) for v in written)}        mismatches += bad;

@@ -153,23 +153,33 @@ class _Sum:
 def _of_sum(semantics: Semantics, blocks: Blocks, rest: tuple[Block, ...]) -> Contraction | None:
     """The contraction of a text that adds up in locals; None where it is another one."""
     nests = [b for b in rest if not b.starts]
-    if any(len(b.results) != 1 for b in nests) or len(nests) < 2:
+    plain = len(nests) >= 2 and all(len(b.results) == 1 for b in nests)
+    core = _core_of(semantics, blocks, nests) if plain else None
+    if core is None:
         return None
-    results = [b.results[0] for b in nests]
-    last = results[-1]
-    constant = {o.name for o in semantics.operands if not o.written}
-    cores = [b for b in nests if any(e.array in constant for e in b.results[0].reads)]
-    local = all(r.output.array in blocks.locals for r in results[:-1])
-    if len(cores) != 1 or cores[0] is nests[-1] or not local or last.output.array in blocks.locals:
-        return None
-    if any(not _adds_up(r, blocks) for r in results if r is not cores[0].results[0]) \
-            or not last.output.names <= {loop.name for loop in cores[0].loops}:
-        return None
+    last = nests[-1].results[0]
     if last.output_dtype.is_float:
-        return _of_floats(semantics, cores[0], last)
+        return _of_floats(semantics, core, last)
     if len(nests) != 2 or not _starts_from_zero(blocks, rest, nests):
         return None
-    return _of_integers(semantics, blocks, cores[0], last)
+    return _of_integers(semantics, blocks, core, last)
+
+
+def _core_of(semantics: Semantics, blocks: Blocks, nests: list[Block]) -> Block | None:
+    """Of nests of one result each, the one that reads the operands: others add up locals, the last into the result."""
+    constant = {o.name for o in semantics.operands if not o.written}
+    cores = [b for b in nests if any(e.array in constant for e in b.results[0].reads)]
+    if len(cores) != 1 or cores[0] is nests[-1] or not _only_the_last_is_kept(nests, blocks):
+        return None
+    (core,), others = cores, [b.results[0] for b in nests if b is not cores[0]]
+    named = {loop.name for loop in core.loops}
+    return core if all(_adds_up(r, blocks) for r in others) and others[-1].output.names <= named else None
+
+
+def _only_the_last_is_kept(nests: list[Block], blocks: Blocks) -> bool:
+    """Whether all nests but the last write locals."""
+    *arrays, last = (b.results[0].output.array for b in nests)
+    return last not in blocks.locals and all(array in blocks.locals for array in arrays)
 
 
 def _starts_from_zero(blocks: Blocks, rest: tuple[Block, ...], nests: list[Block]) -> bool:
@@ -257,6 +267,17 @@ def _added(own: Result) -> Expr | None:
     return None
 
 
+def _wrapping(semantics: Semantics, found: _Sum, count: int) -> Contraction:
+    """A sum of so many integers in a narrower local, whose partial sums may wrap."""
+    own, last, dtype = found.core, found.last, found.core.output_dtype
+    if count == 1:   # one addend wraps by itself
+        return _contraction(semantics, found.loops, own, last, traits=(), update=_sum_of(
+            found.result, Cast(found.addend, dtype), last.output_dtype))
+    return _contraction(semantics, found.loops, own, last, traits=(), update=_sum_of(
+        found.result, found.addend, last.output_dtype), limits=(
+            _limit(found, count, dtype.value_range(), wraps_=True),))
+
+
 def _detour(semantics: Semantics, found: _Sum, total: Interval | None, count: int | None) -> Contraction | None:
     """The contraction of a sum of integers; None where a partial sum may wrap in a way that no limit describes."""
     own, last, dtype = found.core, found.last, found.core.output_dtype
@@ -264,13 +285,9 @@ def _detour(semantics: Semantics, found: _Sum, total: Interval | None, count: in
     clamps = [e for e in walk(last.update) if isinstance(e, Call) and _clamps(e)]
     update = _sum_of(found.result, found.addend, last.output_dtype)
     if not clamps and _plain(last.update, found):
-        if count == 1 and not fits and dtype.bits < last.output_dtype.bits:   # one addend wraps by itself
-            return _contraction(semantics, found.loops, own, last, traits=(), update=_sum_of(
-                found.result, Cast(found.addend, dtype), last.output_dtype))
-        limits = () if dtype.bits >= last.output_dtype.bits or fits else (
-            _limit(found, count, dtype.value_range(), wraps_=True),) if count is not None else None
-        return None if limits is None else _contraction(semantics, found.loops, own, last, update=update, traits=(),
-                                                        limits=limits)
+        if fits or dtype.bits >= last.output_dtype.bits:
+            return _contraction(semantics, found.loops, own, last, update=update, traits=(), limits=())
+        return None if count is None else _wrapping(semantics, found, count)
     if len(clamps) != 1 or not fits or count is None or total is None \
             or not _holds(clamps[0].arguments[0], found, total):
         return None

@@ -6,7 +6,7 @@ whole range.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Select, Unary
@@ -82,25 +82,40 @@ def _binary(e: Binary, extents: Mapping[str, int | str]) -> Interval | None:
     if e.op in ("<<", ">>"):
         return _shift(e.op, converted(left, e.dtype), right)
     common = usual_conversion(e.left.dtype, e.right.dtype)
-    a, b = converted(left, common), converted(right, common)
-    match e.op:
-        case "+":
-            return a[0] + b[0], a[1] + b[1]
-        case "-":
-            return a[0] - b[1], a[1] - b[0]
-        case "*":
-            corners = [x * y for x in a for y in b]
-            return min(corners), max(corners)
-        case "&" if b[0] >= 0 or a[0] >= 0:
-            return 0, min(x[1] for x in (a, b) if x[0] >= 0)
-        case "|" | "^" if a[0] >= 0 and b[0] >= 0:
-            return 0, (1 << max(a[1], b[1]).bit_length()) - 1
-        case "/" if b[0] > 0:
-            ends = [abs(x) // y * (1 if x >= 0 else -1) for x in a for y in b]
-            return min(ends), max(ends)
-        case "%" if b[0] > 0:
-            return (0 if a[0] >= 0 else max(a[0], 1 - b[1])), max(0, min(a[1], b[1] - 1))
-    return None
+    operation = _OPERATIONS.get(e.op)
+    return None if operation is None else operation(converted(left, common), converted(right, common))
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _common_bits(a: Interval, b: Interval) -> Interval | None:
+    """Of `&`: no more than the least of those that are not negative."""
+    return (0, min(x[1] for x in (a, b) if x[0] >= 0)) if b[0] >= 0 or a[0] >= 0 else None
+
+
+def _all_bits(a: Interval, b: Interval) -> Interval | None:
+    """Of `|` and `^`."""
+    return (0, (1 << max(a[1], b[1]).bit_length()) - 1) if a[0] >= 0 and b[0] >= 0 else None
+
+
+def _quotient(a: Interval, b: Interval) -> Interval | None:
+    if b[0] <= 0:
+        return None
+    ends = [abs(x) // y * (1 if x >= 0 else -1) for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def _remainder(a: Interval, b: Interval) -> Interval | None:
+    return None if b[0] <= 0 else ((0 if a[0] >= 0 else max(a[0], 1 - b[1])), max(0, min(a[1], b[1] - 1)))
+
+
+_OPERATIONS: Mapping[str, Callable[[Interval, Interval], Interval | None]] = {
+    "+": lambda a, b: (a[0] + b[0], a[1] + b[1]), "-": lambda a, b: (a[0] - b[1], a[1] - b[0]), "*": _product,
+    "&": _common_bits, "|": _all_bits, "^": _all_bits, "/": _quotient, "%": _remainder}
+"""Operators on values of one type; None where nothing is known of the result."""
 
 
 def _shift(op: str, value: Interval, amount: Interval) -> Interval | None:

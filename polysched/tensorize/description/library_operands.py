@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,25 @@ def library_operand(strides: Sequence[int | None], extents: Sequence[int], *, wr
         return "its strides are not constant"
     known = [s or 0 for s in strides]
     if len(known) == 1:
-        step = known[0] if extents[0] > 1 else 1
-        return LibraryOperand(rows=1, columns=extents[0], distance=step) if step > 0 else f"its step is {step}"
-    (row, column), (rows, columns) = known[-2:], extents[-2:]
+        return _vector(known[0], extents[0])
+    matrix = _matrix(known[-2:], extents[-2:], written=written)
+    if isinstance(matrix, str) or len(known) < 3:
+        return matrix
+    lines, distance, batch = matrix.rows, matrix.distance, known[0]
+    if extents[0] > 1 and batch < distance * lines:
+        return f"its matrices of {lines} rows {distance} elements apart do not lie one behind the other (step {batch})"
+    return replace(matrix, batch=batch)
+
+
+def _vector(step: int, count: int) -> LibraryOperand | str:
+    if count == 1:
+        step = 1
+    return LibraryOperand(rows=1, columns=count, distance=step) if step > 0 else f"its step is {step}"
+
+
+def _matrix(strides: Sequence[int], extents: Sequence[int], *, written: bool) -> LibraryOperand | str:
+    """Two subscripts of which one walks along neighbours."""
+    (row, column), (rows, columns) = strides, extents
     if columns == 1:
         column = 1
     if rows == 1:
@@ -51,8 +67,5 @@ def library_operand(strides: Sequence[int | None], extents: Sequence[int], *, wr
         return "the result would be transposed"
     distance, lines, length = (column, columns, rows) if transposed else (row, rows, columns)
     if (row if transposed else column) != 1 or distance < length:
-        return f"its strides are {known[-2]} and {known[-1]}"
-    batch = known[0] if len(known) == 3 else 0
-    if len(known) == 3 and extents[0] > 1 and batch < distance * lines:
-        return f"its matrices of {lines} rows {distance} elements apart do not lie one behind the other (step {batch})"
-    return LibraryOperand(rows=lines, columns=length, distance=distance, transposed=transposed, batch=batch)
+        return f"its strides are {strides[0]} and {strides[1]}"
+    return LibraryOperand(rows=lines, columns=length, distance=distance, transposed=transposed)

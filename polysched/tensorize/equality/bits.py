@@ -139,24 +139,29 @@ class Circuit:
             case Cast():
                 return self.resized(e.operand, e.dtype)
             case Unary():
-                if e.op == "!":
-                    return self.flag(-self.any_of(self.word(e.operand)), e.dtype)
-                inner = self.resized(e.operand, e.dtype)
-                if e.op == "~":
-                    return [-x for x in inner]
-                return self.negate(inner) if e.op == "-" else inner
+                return self.unary(e)
             case Select():
                 condition = self.any_of(self.word(e.condition))
-                pair = zip(self.resized(e.then, e.dtype), self.resized(e.otherwise, e.dtype), strict=True)
-                return [self.choose(condition, a, b) for a, b in pair]
+                return self.chosen(condition, self.resized(e.then, e.dtype), self.resized(e.otherwise, e.dtype))
             case Call() if e.function in ("max", "min") and len(e.arguments) == 2:
                 a, b = (self.resized(x, e.dtype) for x in e.arguments)
                 smaller = self.less(a, b, e.dtype.is_signed)
-                first, second = (a, b) if e.function == "min" else (b, a)
-                return [self.choose(smaller, x, y) for x, y in zip(first, second, strict=True)]
+                return self.chosen(smaller, a, b) if e.function == "min" else self.chosen(smaller, b, a)
             case Binary():
                 return self.operation(e)
         raise NotACircuit(type(e).__name__)
+
+    def unary(self, e: Unary) -> Word:
+        if e.op == "!":
+            return self.flag(-self.any_of(self.word(e.operand)), e.dtype)
+        inner = self.resized(e.operand, e.dtype)
+        if e.op == "~":
+            return [-x for x in inner]
+        return self.negate(inner) if e.op == "-" else inner
+
+    def chosen(self, condition: int, then: Word, otherwise: Word) -> Word:
+        """One of two words, bit by bit."""
+        return [self.choose(condition, a, b) for a, b in zip(then, otherwise, strict=True)]
 
     def operation(self, e: Binary) -> Word:
         if e.op in ("&&", "||"):

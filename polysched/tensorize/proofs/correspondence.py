@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from typing import TypeAlias
@@ -156,6 +156,14 @@ class Correspondence:
                                             (other_spelt, other, values[depth:]))
         return f"operand {operand} would need two elements at one place"
 
+    def _sampled_points(self, mapped: Collection[str]) -> dict[str, Column]:
+        """Iterations from a corner of the box, along the loops that are mapped."""
+        most = max(2, int(SAMPLED ** (1 / max(1, len(mapped)))))
+        loops = self.fragment.loops
+        ranges = [range(p.lower, p.lower + (min(p.extent, most) if p.name in mapped else 1)) for p in loops]
+        grid = np.meshgrid(*map(np.array, ranges), indexing="ij")
+        return {p.name: values.ravel() for p, values in zip(loops, grid, strict=True)}
+
     def _clash(self, operand: str, content: Expr, loops: Sequence[tuple[str, ...]]) -> str:
         """The same from some iterations of a box, which is how most mappings are refused; "" proves nothing."""
         fragment = self.fragment
@@ -164,11 +172,7 @@ class Correspondence:
         affine = all(i.affine for x in used for i in fragment.indices[x.reference])
         if not fragment.is_box or fragment.kept or not affine:
             return ""
-        mapped = {n for members in loops for n in members}
-        most = max(2, int(SAMPLED ** (1 / max(1, len(mapped)))))
-        ranges = [range(p.lower, p.lower + (min(p.extent, most) if p.name in mapped else 1)) for p in fragment.loops]
-        points = dict(zip((p.name for p in fragment.loops), (
-            x.ravel() for x in np.meshgrid(*map(np.array, ranges), indexing="ij")), strict=True))
+        points = self._sampled_points({n for members in loops for n in members})
         rows = [(self._sampled_place(operand, element, loops, points), self._sampled_elements(part, points))
                 for element, part in parts]
         keys = _numbered([np.concatenate(x) for x in zip(*(place for place, _ in rows), strict=True)])

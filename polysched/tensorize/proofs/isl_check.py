@@ -87,9 +87,7 @@ class IslCheck:
             hidden = tuple([loops[g] for g in groups])
             agree = known.get(hidden)
             if agree is None:
-                together = _together(hidden)
-                agree = known[hidden] = together.isdisjoint(used) and all(
-                    self.independent(r, together) for r in used if r in self.fragment.indices)
+                agree = known[hidden] = self._is_one_element(used, _together(hidden))
             if not agree:
                 return Refusal(f"operand {operand} would need two elements at one place", _together(hidden))
         lanes = tuple([loops[g] for g in shown])
@@ -98,12 +96,21 @@ class IslCheck:
                            _together(lanes))
         if self.fragment.is_box:
             return None
+        return _padding(self.fragment, self._views(operands, output, indexes, loops), frozenset(names))
+
+    def _is_one_element(self, used: Sequence[str], together: frozenset[str]) -> bool:
+        """Whether what an operand holds is the same in all iterations of some loops."""
+        return together.isdisjoint(used) and all(
+            self.independent(r, together) for r in used if r in self.fragment.indices)
+
+    def _views(self, operands: Mapping[str, Expr], output: str, indexes: Sequence[frozenset[str]],
+               loops: Sequence[tuple[str, ...]]) -> list[frozenset[str]]:
+        """The loops that each operand with places of its own, and the result, are seen along."""
         kept = frozenset(self.fragment.kept)
         views = [kept | self.fragment.loops_of(e) | _together(
             tuple(m for m, i in zip(loops, indexes, strict=True) if o in i))
             for o, e in operands.items() if o not in self.shared]
-        views += [] if output in self.shared else [self.written | kept]
-        return _padding(self.fragment, views, frozenset(names))
+        return views if output in self.shared else [*views, self.written | kept]
 
     def written_while_read(self, operands: Mapping[str, Expr], loops: Sequence[tuple[str, ...]]) -> Refusal | None:
         """Refuse calls of a function that would find elements of an input in its result; no such function allows that.

@@ -24,6 +24,7 @@ from polysched.tensorize.equality.normal_form import Normaliser, widens
 from polysched.tensorize.software.fragment import Fragment
 
 Part: TypeAlias = tuple[Expr, Expr | None]   # a value and what is added to it
+_Term: TypeAlias = tuple[tuple[str, ...], Fraction]
 HALVED_BITS = (8, 16)   # of elements that instructions want signed or unsigned
 
 
@@ -145,19 +146,27 @@ def _expanded(fragment: Fragment) -> tuple[Part, Part] | None:
     products = [m for m, c in added if len(m) == 2 and set(m) <= summed and c == 1]
     if len(products) != 1:
         return None
-    offsets: list[Expr | None] = []
-    for one in products[0]:
-        other = products[0][1 - products[0].index(one)]
-        terms = [(tuple(a for a in m if a != other), c) for m, c in added if other in m and one not in m]
-        if any(abs(c) >= 1 << 31 or summed & set(atoms) for atoms, c in terms):
-            return None
-        offsets.append(_sum(fragment, loads, terms))
-    left, right = (_typed(loads[n], fragment) for n in products[0])
-    return (left, offsets[0]), (right, offsets[1])
+    first, second = products[0]
+    of_first, of_second = _factors_of(second, added, but=first), _factors_of(first, added, but=second)
+    if not all(_is_small(term, summed) for term in (*of_first, *of_second)):
+        return None
+    return ((_typed(loads[first], fragment), _sum(fragment, loads, of_first)),
+            (_typed(loads[second], fragment), _sum(fragment, loads, of_second)))
+
+
+def _is_small(term: _Term, summed: set[str]) -> bool:
+    """Whether a term fits the accumulator and moves with no loop of the sum."""
+    atoms, coefficient = term
+    return abs(coefficient) < 1 << 31 and summed.isdisjoint(atoms)
+
+
+def _factors_of(atom: str, added: Sequence[_Term], *, but: str) -> list[_Term]:
+    """What an atom is multiplied with in the terms that have it without another one."""
+    return [(tuple(a for a in m if a != atom), c) for m, c in added if atom in m and but not in m]
 
 
 def _sum(fragment: Fragment, loads: Mapping[str, Load],
-         terms: Sequence[tuple[tuple[str, ...], Fraction]]) -> Expr | None:
+         terms: Sequence[_Term]) -> Expr | None:
     """A polynomial as an expression in the accumulator's type; None for nothing."""
     dtype, total = fragment.update.dtype, None
     for atoms, coefficient in terms:

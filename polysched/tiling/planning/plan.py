@@ -116,9 +116,7 @@ class _Planner:
         refuse_larger_inside(self.numbers[id(band)], nest, options, count)
         shape = None
         if options.register and options.simd and not has_loops(band.child):
-            shape = self.shape(nest, band.members, position)
-            if shape is None and isinstance(options.register, tuple):
-                self.note_misfit(band, nest, position)
+            shape = self.shape_or_misfit(band, nest, position)
         elif options.register and options.simd and options.sizes in ("auto", "off") and not options.outer_sizes:
             block = self.block_around(band, position)
             if block is not None:
@@ -128,12 +126,25 @@ class _Planner:
         if options.sizes == "off":
             return _without_tiles(nest, shape, options) or Untiled(
                 reason="tiles were not asked for, and no register block pays", nest=nest)
-        given, edges = outer_levels(options, count), stretched(options.sizes, count)
+        return self.by_hand(options.sizes, nest, shape, band, position, threads=threads)
+
+    def by_hand(self, sizes: int | tuple[int, ...], nest: Nest, shape: RegisterShape | None, band: Band,
+                position: Position, *, threads: bool) -> BandPlan:
+        """Tiles of the edges that the user gives."""
+        options, count = self.options, len(band.members)
+        given, edges = outer_levels(options, count), stretched(sizes, count)
+        splits = options.split and not given and shape is None and threads
         return _with_blocks(BandPlan(nest=nest, edges=edges, order=in_order(options.order, count), outer=given,
-                                     pieces=self.pieces(band, nest, position, edges[0]) if options.split and not given
-                                     and shape is None and threads else None,
+                                     pieces=self.pieces(band, nest, position, edges[0]) if splits else None,
                                      in_steps=threads and _is_in_steps(given, _free(band, position, options)),
                                      shape=shape), options)
+
+    def shape_or_misfit(self, band: Band, nest: Nest, position: Position) -> RegisterShape | None:
+        """The register block of a band; noted where the user asks for one and the band has none."""
+        shape = self.shape(nest, band.members, position)
+        if shape is None and isinstance(self.options.register, tuple):
+            self.note_misfit(band, nest, position)
+        return shape
 
     def block_around(self, band: Band, position: Position) -> BandPlan | None:
         """A register block of a band's loops around all loops of the bands below it, which keep their order.
@@ -227,42 +238,45 @@ class _Planner:
         free : the loops that can run on threads.
         whole : loops that tiles do not cut.
         """
+        problem = self.level_problem(nest, shape, level, free, whole, threads=threads)
+        skewed = problem.wavefront and is_skewed(nest) and shape is None
+        pieces = None
+        if skewed:
+            choice, pieces = self.skewed_tile(problem, band, position)
+            whole = frozenset(range(nest.depth))
+        else:
+            choice, shape = _packed_or_not(problem, self.options.target)
+        if choice is None:
+            return self.without_choice(nest, shape, level, free)
+        plan = _with_blocks(_chosen_plan(choice, problem, shape, pieces, whole), self.options)
+        needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
+        if (needed and not position.path) or self.options.outer_sizes:
+            return self.with_given_levels(plan, free)    # only its wavefronts run on threads
+        bare = _without_tiles(nest, shape, self.options)
+        if _saves_traffic(plan, bare, problem):
+            return self.with_outer_level(plan, problem, free)
+        return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
+                               nest=nest, candidate=plan, level=level)
+
+    def level_problem(self, nest: Nest, shape: RegisterShape | None, level: int, free: tuple[int, ...],
+                      whole: frozenset[int], *, threads: bool) -> TileProblem:
+        """What is searched: with the order that the user gives, and the cache whose sets columns would crowd."""
         target = self.options.target
         problem = tile_problem(nest, target, shape=shape, innermost=innermost_choice(nest), level=level,
                                parallel=free, wavefront=threads and not free, threads=target.cores, whole=whole)
         if self.options.order:
             problem = replace(problem, orders=(in_order(self.options.order, nest.depth),))
-        sets = target.cache(level) if shape is None and has_columns(nest) else None
-        if sets is not None:
-            problem = replace(problem, cache=sets)
-        skewed = problem.wavefront and is_skewed(nest) and shape is None
-        pieces = None
-        if skewed:
-            choice, pieces = self.skewed_tile(problem, band, position)
-        else:
-            choice, shape = _packed_or_not(problem, target)
-        if choice is None and self.options.outer_sizes:
+        if shape is None and has_columns(nest):
+            problem = replace(problem, cache=target.cache(level))
+        return problem
+
+    def without_choice(self, nest: Nest, shape: RegisterShape | None, level: int,
+                       free: tuple[int, ...]) -> BandPlan | Untiled:
+        """What there is where no tile fits."""
+        if self.options.outer_sizes:
             return self.with_given_levels(BandPlan(nest=nest, edges=(None,) * nest.depth, order=(), shape=shape), free)
-        if choice is None:
-            return _without_tiles(nest, shape, self.options) or Untiled(
-                reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
-        edges = tuple(None if (skewed or nest.fixed[loop] or loop in whole) and edge >= nest.extents[loop] else edge
-                      for loop, edge in enumerate(choice.edges))
-        plan = _with_blocks(BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice,
-                                     pieces=pieces,
-                                     order=tuple(loop for loop in choice.order if edges[loop] is not None)),
-                            self.options)
-        needed = skewed or (problem.wavefront and shape is None and not any(nest.row_independent))
-        if (needed and not position.path) or self.options.outer_sizes:
-            return self.with_given_levels(plan, free)    # only its wavefronts run on threads
-        bare = _without_tiles(nest, shape, self.options)
-        before = _traffic(bare or BandPlan(nest=nest, edges=(None,) * nest.depth, order=()), problem, sets)
-        packs = shape is not None and nest.is_box     # panels need a tile around the loop that reads them again
-        saves = _traffic(plan, problem, sets) < (1 - LEAST_GAIN) * before
-        if packs or saves:
-            return self.with_outer_level(plan, problem, free)
-        return bare or Untiled(reason=f"they would save less than {LEAST_GAIN:.0%} of the traffic into L{level}",
-                               nest=nest, candidate=plan, level=level)
+        return _without_tiles(nest, shape, self.options) or Untiled(
+            reason=f"no tile fits L{level} with enough tiles for the threads", nest=nest)
 
     def skewed_tile(self, problem: TileProblem, band: Band,
                     position: Position) -> tuple[TileChoice | None, Pieces | None]:
@@ -363,6 +377,33 @@ def _is_in_steps(outer: tuple[TileLevel, ...], free: tuple[int, ...]) -> bool:
 
 def _traffic(plan: BandPlan, problem: TileProblem, sets: CacheLevel | None = None) -> int:
     return sum(traffic_bytes(plan.nest, plan_structure(plan), problem.capacity_bytes, problem.line_bytes, sets))
+
+
+def _chosen_plan(choice: TileChoice, problem: TileProblem, shape: RegisterShape | None, pieces: Pieces | None,
+                 whole: frozenset[int]) -> BandPlan:
+    """The plan of the edges found; an edge of the whole extent is none, for loops that tiles need not cut.
+
+    whole : these loops, beside those of fixed extents.
+    """
+    nest = problem.nest
+    edges = tuple(None if (nest.fixed[loop] or loop in whole) and edge >= nest.extents[loop] else edge
+                  for loop, edge in enumerate(choice.edges))
+    return BandPlan(nest=nest, edges=edges, shape=shape, problem=problem, choice=choice, pieces=pieces,
+                    order=tuple(loop for loop in choice.order if edges[loop] is not None))
+
+
+def _saves_traffic(plan: BandPlan, bare: BandPlan | None, problem: TileProblem) -> bool:
+    """Whether tiles pay: by the traffic that they save, or as the place of panels.
+
+    Parameters
+    ----------
+    bare : the plan without tiles, where there is one.
+    """
+    if plan.shape is not None and plan.nest.is_box:
+        return True    # panels need a tile around the loop that reads them again
+    sets = problem.cache if problem.shape is None else None
+    before = _traffic(bare or BandPlan(nest=plan.nest, edges=(None,) * plan.nest.depth, order=()), problem, sets)
+    return _traffic(plan, problem, sets) < (1 - LEAST_GAIN) * before
 
 
 def _without_tiles(nest: Nest, shape: RegisterShape | None, options: TilingOptions) -> BandPlan | None:

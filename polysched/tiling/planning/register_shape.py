@@ -9,8 +9,10 @@ High-Performance BLIS", ACM TOMS 43(2), 2016, section 3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from math import inf, prod
 
 from polysched.target.target import Target
@@ -92,36 +94,79 @@ def _nearness(own: list[Reference], rows: int) -> int:
     return min(max(at for at, row in enumerate(r.coefficients) if row[rows]) for r in own if r.writes)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Roles:
+    """What the loops and references of a nest are to the block of a statement.
+
+    Parameters
+    ----------
+    rows, columns : the loops of the block.
+    inner, outer : the other loops: those of the sum, and those around it.
+    sums, operands : those that are written, and those that a loop of the sum moves.
+    """
+
+    nest: Nest
+    rows: int
+    columns: int
+    inner: tuple[int, ...]
+    outer: tuple[int, ...]
+    sums: list[Reference]
+    operands: list[Reference]
+
+    @property
+    def transposed(self) -> bool:
+        """Whether the elements of a row of sums lie apart."""
+        return any(r.stride(self.columns) is Stride.OTHER for r in self.sums)
+
+    @property
+    def reads_sums(self) -> bool:
+        """Whether an operand is of an array that the block writes."""
+        return not {r.array for r in self.operands}.isdisjoint(r.array for r in self.sums)
+
+
+def _roles(nest: Nest, own: list[Reference], rows: int, columns: int) -> _Roles | None:
+    """None where there is no loop of a sum, or a sum does not move with both loops."""
+    sums = [r for r in own if r.writes]
+    rest = [loop for loop in range(nest.depth) if loop not in (rows, columns)]
+    inner = tuple(loop for loop in rest if not _moved(sums, (loop,)))
+    if not sums or not inner or not sums == _moved(sums, (rows,)) == _moved(sums, (columns,)):
+        return None
+    return _Roles(nest=nest, rows=rows, columns=columns, inner=inner, sums=sums, operands=_moved(own, inner),
+                  outer=tuple(loop for loop in rest if loop not in inner))
+
+
+def _moved(references: list[Reference], loops: tuple[int, ...]) -> list[Reference]:
+    """The references that move with one of the loops."""
+    return [r for r in references if any(r.moves_with(loop) for loop in loops)]
+
+
+def _suits_registers(roles: _Roles) -> bool:
+    """Whether rows use a vector again, or keeping the sums pays by itself; transposed sums have to be whole columns."""
+    rows, columns = roles.rows, roles.columns
+    in_lanes = [r for r in roles.operands if r.moves_with(columns)]
+    shared = any(not r.moves_with(rows) for r in in_lanes)
+    if not roles.transposed:
+        return shared or _streams(roles.sums, roles.operands, columns)
+    return (shared and not any(r.moves_with(rows) for r in in_lanes) and not roles.reads_sums
+            and roles.nest.is_straight(rows, columns) and all(_is_column(r, rows, columns) for r in roles.sums))
+
+
 def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns: int,
             target: Target) -> list[RegisterShape]:
-    sums = [r for r in own if r.writes]
-    transposed = any(r.stride(columns) is Stride.OTHER for r in sums)
-    if transposed and not (nest.is_straight(rows, columns) and all(_is_column(r, rows, columns) for r in sums)):
+    roles = _roles(nest, own, rows, columns)
+    if roles is None or not _suits_registers(roles):
         return []
-    rest = [loop for loop in range(nest.depth) if loop not in (rows, columns)]
-    inner = tuple(loop for loop in rest if not any(r.moves_with(loop) for r in sums))
-    if not inner or not all(r.moves_with(rows) and r.moves_with(columns) for r in sums) or not sums:
-        return []
-    operands = [r for r in own if any(r.moves_with(loop) for loop in inner)]
-    if not any(r.moves_with(columns) and not r.moves_with(rows) for r in operands) and (
-            transposed or not _streams(sums, operands, columns)):
-        return []  # no vector is used again by the next row
-    if transposed and any((r.moves_with(columns) and r.moves_with(rows)) or r.array in {s.array for s in sums}
-                          for r in operands):
-        return []
-    lanes = target.lanes(8 * max(r.element_bytes for r in own))
-    outer = tuple(loop for loop in rest if loop not in inner)
+    transposed, lanes = roles.transposed, target.lanes(8 * max(r.element_bytes for r in own))
+    around = lanes * _around_the_sum(nest, roles.operands, columns, roles.inner) if transposed else 0.0
     shapes = []
-    for vectors in range(1, MOST_VECTORS + 1):
-        for row_count in range(2, MOST_ROWS + 1):
-            count = partial(_cycles, nest, sums, operands, rows, columns, row_count, vectors, lanes, target)
-            even = count(packs_columns=transposed, straight=nest.is_straight(rows, columns))
-            cycles = even if transposed else count(straight=nest.is_box)
-            if cycles is not None and even is not None:
-                cycles += lanes * _around_the_sum(nest, operands, columns, inner) if transposed else 0.0
-                shapes.append(RegisterShape(statement=statement, rows=rows, columns=columns, row_count=row_count,
-                                            column_count=vectors * lanes, inner=inner, outer=outer, cycles=cycles,
-                                            transposed=transposed, even_cycles=even))
+    for vectors, row_count in product(range(1, MOST_VECTORS + 1), range(2, MOST_ROWS + 1)):
+        count = partial(_cycles, roles, row_count, vectors, lanes, target)
+        even = count(packs_columns=transposed, straight=nest.is_straight(rows, columns))
+        cycles = even if transposed else count(straight=nest.is_box)
+        if cycles is not None and even is not None:
+            shapes.append(RegisterShape(statement=statement, rows=rows, columns=columns, row_count=row_count,
+                                        column_count=vectors * lanes, inner=roles.inner, outer=roles.outer,
+                                        cycles=cycles + around, transposed=transposed, even_cycles=even))
     return shapes
 
 
@@ -200,8 +245,8 @@ def _streams(sums: list[Reference], operands: list[Reference], columns: int) -> 
         r.moves_with(columns) for r in operands)
 
 
-def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: int, columns: int, row_count: int,
-            vectors: int, lanes: int, target: Target, *, straight: bool, packs_columns: bool = False) -> float | None:
+def _cycles(roles: _Roles, row_count: int, vectors: int, lanes: int, target: Target, *, straight: bool,
+            packs_columns: bool = False) -> float | None:
     """Cycles per vector operation of the block, with the waste at the edges; None when registers do not suffice.
 
     Parameters
@@ -209,31 +254,56 @@ def _cycles(nest: Nest, sums: list[Reference], operands: list[Reference], rows: 
     straight : blocks are whole but for the last ones.
     packs_columns : operands in lanes are read from panels, wherever their elements lie.
     """
-    accumulators = len(sums) * row_count * vectors
+    rows, columns, operands, sums = roles.rows, roles.columns, roles.operands, len(roles.sums)
+    accumulators = sums * row_count * vectors
     kept = sum(vectors for r in operands if r.moves_with(columns) and not r.moves_with(rows))
     if accumulators + kept + 1 > target.vector_registers:
         return None
     # a vector whose elements lie apart is gathered element by element
     loads = partial(_loads, operands, rows, columns, vectors, 1 if packs_columns else lanes)
-    step = partial(_block_cycles, len(sums) * vectors, target=target)
+    step = partial(_block_cycles, sums * vectors, target=target)
     whole_step = step(row_count, loads(row_count, row_count if row_count <= MOST_FOLDED else 1))
-    operations = row_count * vectors * len(sums)
+    operations = row_count * vectors * sums
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
-    packed = straight and not {r.array for r in operands} & {r.array for r in sums}
-    waste = 1.0
-    for loop, edge, whole in ((rows, row_count, row_count), (columns, vectors * lanes, lanes)):
-        extent = nest.extents[loop]
-        if packed and packs_columns and loop == rows and any(nest.constant[rows:rows + 1]):
-            rest = step(extent % edge, loads(extent % edge, 1)) / whole_step if extent % edge else 0.0
-            waste *= (extent // edge + rest) * edge / extent
-        elif packed:
-            waste *= (-(-extent // whole) * whole + (CUT_BLOCK * edge if extent % edge else 0)) / extent
-        else:
-            waste *= 1 + PARTIAL_BLOCK * (extent % edge) / extent
+    blocks = _Blocks(nest=roles.nest, packed=straight and not roles.reads_sums)
+    if packs_columns and blocks.packed and any(roles.nest.constant[rows:rows + 1]):
+        waste = blocks.of_known_rows(rows, row_count, lambda left: step(left, loads(left, 1)) / whole_step)
+    else:
+        waste = blocks.waste(rows, row_count, row_count)
+    waste *= blocks.waste(columns, vectors * lanes, lanes)
     if row_count & (row_count - 1):
         waste *= UNEVEN_ROWS if straight else UNEVEN_ROWS_BY_A_DIAGONAL
     return waste * (whole_step / operations + BYTES_WEIGHT * loaded / (operations * lanes))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Blocks:
+    """What blocks along a loop take beside whole ones, as a factor.
+
+    Parameters
+    ----------
+    packed : blocks at an edge are computed as a whole, from panels.
+    """
+
+    nest: Nest
+    packed: bool
+
+    def waste(self, loop: int, edge: int, whole: int) -> float:
+        """For blocks of `edge` iterations, of which a whole number of `whole` is computed."""
+        extent = self.nest.extents[loop]
+        if self.packed:
+            return (-(-extent // whole) * whole + (CUT_BLOCK * edge if extent % edge else 0)) / extent
+        return 1 + PARTIAL_BLOCK * (extent % edge) / extent
+
+    def of_known_rows(self, loop: int, edge: int, share: Callable[[int], float]) -> float:
+        """For rows whose number is known, so that the last block has as many as are left.
+
+        share : what a block of so many rows takes of a whole one.
+        """
+        extent = self.nest.extents[loop]
+        rest = share(extent % edge) if extent % edge else 0.0
+        return (extent // edge + rest) * edge / extent
 
 
 def _loads(operands: list[Reference], rows: int, columns: int, vectors: int, apart: int, row_count: int,

@@ -6,7 +6,7 @@ share out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -25,6 +25,7 @@ ROW_CYCLES = 20         # what it costs to start an innermost loop, its bounds a
 USABLE_BY_PANELS = 0.9  # the same for the first cache and panels, which are contiguous
 CONTENDED = 4           # how much slower than alone a core is served by a cache that it shares
 HIDDEN = 0.6            # share of a step's arithmetic behind which rows of a panel come from the second cache
+MOST_IDLE = 0.13         # share of the time that threads may wait for the one with most tiles
 MOST_ROUNDS = 8          # tiles per thread for which even shares are tried
 FEWEST_BLOCKS = 8       # of rows in a tile, so that the panel of its columns is read that often
 FEWEST_LINES = 4        # in a row of a tile of the result, or two blocks: last steps keep the panel of its rows inside
@@ -208,22 +209,34 @@ def candidate_edges(problem: TileProblem, loop: int, order: tuple[int, ...]) -> 
                     if granule * step < extent})
     if not edges or plain:
         edges.append(-(-extent // granule) * granule)
-    if problem.streams and problem.shape is not None and loop == problem.shape.rows:
-        least = min(FEWEST_BLOCKS * granule, _rows_side_by_side(problem) // granule * granule)
-        edges = [edge for edge in edges if edge >= least] or edges[-1:]
-    if problem.streams and problem.shape is not None and loop == problem.shape.columns:
-        fewest = max(2 * granule, FEWEST_LINES * problem.line_bytes // problem.nest.element_bytes)
-        fewest = granule if problem.shares and order[0] == loop else fewest
-        edges = [edge for edge in edges if edge >= fewest] or edges[-1:]
+    least = _least_edge(problem, loop, order)
+    edges = [edge for edge in edges if edge >= least] or edges[-1:]
     pairs = [(edge, -(-extent // edge)) for edge in edges]
     shared = order[:2] if problem.wavefront else order[:1]
     if problem.threads > 1 and loop in shared:
-        least = 2 * problem.threads if problem.wavefront else problem.threads
-        side = unskewed_extent(problem.nest, loop) if problem.wavefront else extent
-        balanced = [(edge, n) for edge, n in pairs
-                    if -(-side // edge) >= least and (problem.wavefront or idle_share(n, problem.threads) <= 0.13)]
-        pairs = balanced or [max(pairs, key=lambda pair: pair[1])]
+        return _busy(problem, loop, pairs) or [max(pairs, key=lambda pair: pair[1])]
     return pairs
+
+
+def _least_edge(problem: TileProblem, loop: int, order: tuple[int, ...]) -> int:
+    """The shortest edge along a loop of a register block, where an operand streams past it; 0 for other loops."""
+    granule, shape = problem.granules[loop], problem.shape
+    if not problem.streams or shape is None or loop not in (shape.rows, shape.columns):
+        return 0
+    if loop == shape.rows:
+        return min(FEWEST_BLOCKS * granule, _rows_side_by_side(problem) // granule * granule)
+    if problem.shares and order[0] == loop:
+        return granule
+    return max(2 * granule, FEWEST_LINES * problem.line_bytes // problem.nest.element_bytes)
+
+
+def _busy(problem: TileProblem, loop: int, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The edges that leave no thread idle for long; of a wavefront, those with enough tiles on its side."""
+    if problem.wavefront:
+        side = unskewed_extent(problem.nest, loop)
+        return [(edge, n) for edge, n in pairs if -(-side // edge) >= 2 * problem.threads]
+    return [(edge, n) for edge, n in pairs
+            if n >= problem.threads and idle_share(n, problem.threads) <= MOST_IDLE]
 
 
 def _even_shares(problem: TileProblem, loop: int, order: tuple[int, ...]) -> set[int]:

@@ -61,17 +61,9 @@ def _mark_loop(position: Position, band: Band, mark: LoopMark, options: TilingOp
     independent = is_independent(position, member)
     innermost = not has_loops(band.child)
     parallel = 0 if mark.role is Role.POINT else parallel
-    chosen = parallel > 0 and independent and (not innermost or depth == 0) and _may_run_on_threads(
-        band, mark, options)
-    light = times_as_many(scop, statement_names(position.domain)) if chosen and innermost and options.simd else 1
-    new = replace(mark, parallel=mark.parallel or chosen,
-                  least_iterations=(
-                      _least_iterations(band, mark, light, depth=depth) if chosen else mark.least_iterations),
-                  least_work=SHORTEST_PARALLEL_LOOP if chosen and depth == 0 and mark.role is Role.LOOP
-                  and not innermost else mark.least_work,
-                  growing=chosen and depth == 0 and not (innermost or mark.pieces) and grows(
-                      position, band, assumed_parameters(scop, options.parameters)),
-                  simd=mark.simd or (options.simd and independent and innermost))
+    new = replace(mark, growing=False, simd=mark.simd or (options.simd and independent and innermost))
+    if parallel > 0 and independent and (not innermost or depth == 0) and _may_run_on_threads(band, mark, options):
+        new = _on_threads(new, position, band, options, scop, depth=depth)
     child = _mark(inside(position, member), band.child, options, scop, depth=depth + 1,
                   parallel=parallel - new.parallel if parallel else 0)
     return replace(band, coincident=(independent,), child=child, mark=new)
@@ -82,6 +74,19 @@ def _may_run_on_threads(band: Band, mark: LoopMark, options: TilingOptions) -> b
     own = options.for_band(mark.band)
     return own.parallel and own.parallel_loop in (None, mark.member) and not any(
         isinstance(n, Band) and n.mark is not None and n.mark.pieces for n in walk(band.child))
+
+
+def _on_threads(mark: LoopMark, position: Position, band: Band, options: TilingOptions, scop: Scop, *,
+                depth: int) -> LoopMark:
+    """The mark of a loop that runs on threads, with what it needs for that to pay."""
+    outermost, innermost = depth == 0, not has_loops(band.child)
+    light = times_as_many(scop, statement_names(position.domain)) if innermost and options.simd else 1
+    lone_nest = outermost and mark.role is Role.LOOP and not innermost
+    return replace(
+        mark, parallel=True, least_iterations=_least_iterations(band, mark, light, depth=depth),
+        least_work=SHORTEST_PARALLEL_LOOP if lone_nest else mark.least_work,
+        growing=outermost and not (innermost or mark.pieces) and grows(
+            position, band, assumed_parameters(scop, options.parameters)))
 
 
 def _least_iterations(band: Band, mark: LoopMark, light: float, *, depth: int) -> int:

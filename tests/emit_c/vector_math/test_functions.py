@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -34,33 +37,42 @@ WIDTHS_AND_BUILDS = [*((512, build) for build in BUILDS), (256, BUILDS[1]), (256
 FINITE_ONLY = ("-O3", "-march=native", "-ffast-math", "-nostartfiles")
 
 
-def compiled(name: str, dtype: np.dtype, build: tuple[str, ...], folder: Path,
-             vector_bits: int = 512) -> dict[int, ctypes._CFuncPtr]:
-    """One function `r[i] = name(x[i], y[i])` per number of lanes."""
+NAMES = {**UNARY, **BINARY}
+FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+Functions = dict[tuple[str, np.dtype], dict[int, ctypes._CFuncPtr]]
+
+
+@cache
+def compiled(build: tuple[str, ...], vector_bits: int) -> Functions:
+    """Functions `r[i] = name(x[i], y[i])`, all from one text: per name, type and number of lanes."""
     taken = TakenNames(used=frozenset(), visible=frozenset())
     types = VectorTypes(taken)
     math = VectorMath(taken, types, vector_bits)
-    element = FLOAT32 if dtype == np.float32 else FLOAT64
-    function = name + ("f" if element is FLOAT32 else "")
-    bodies = []
-    widths = [1, *(bits // element.bits for bits in (128, 256, 512))]
-    for lanes in widths:
-        macro, types_first = math.use(function, lanes)
-        kind = types.name(element, lanes) if lanes > 1 else element.c_name
-        arguments = [f"*(const {kind} *)&{a}[i]" for a in ("xy" if name in BINARY else "x")]
-        bodies.append(f"void f{lanes}(const {element.c_name} *x, const {element.c_name} *y, {element.c_name} *r, "
-                      f"long n) {{ (void)y; for (long i = 0; i < n; i += {lanes}) *({kind} *)&r[i] = "
-                      f"{macro}({', '.join([*types_first, *arguments])}); }}")
+    bodies, made = [], {}
+    for name in NAMES:
+        for dtype, element in ((FLOAT, FLOAT32), (DOUBLE, FLOAT64)):
+            function = name + ("f" if element is FLOAT32 else "")
+            made[name, dtype] = [1, *(bits // element.bits for bits in (128, 256, 512))]
+            for lanes in made[name, dtype]:
+                macro, types_first = math.use(function, lanes)
+                kind = types.name(element, lanes) if lanes > 1 else element.c_name
+                arguments = [f"*(const {kind} *)&{a}[i]" for a in ("xy" if name in BINARY else "x")]
+                bodies.append(
+                    f"void {function}_in_{lanes}(const {element.c_name} *x, const {element.c_name} *y, "
+                    f"{element.c_name} *r, long n) {{ (void)y; for (long i = 0; i < n; i += {lanes}) "
+                    f"*({kind} *)&r[i] = {macro}({', '.join([*types_first, *arguments])}); }}")
     text = "\n".join([*types.declarations.values(), *math.definitions(), *bodies, *math.undefinitions(), ""])
-    folder.mkdir(exist_ok=True)
-    source, library = folder / f"{function}.c", folder / f"{function}.so"
+    folder = Path(tempfile.mkdtemp(prefix="polysched-vector-math-"))
+    atexit.register(shutil.rmtree, folder)
+    source, library = folder / "functions.c", folder / "functions.so"
     source.write_text(text)
     done = subprocess.run([*build, "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Wno-psabi", "-Werror", "-shared",
                            "-fPIC", str(source), "-o", str(library), "-lm"], capture_output=True, text=True,
                           check=False)
-    assert done.returncode == 0, f"{done.stderr}\n{text}"
+    assert done.returncode == 0, done.stderr
     loaded = ctypes.CDLL(str(library))
-    return {lanes: getattr(loaded, f"f{lanes}") for lanes in widths}
+    return {(name, dtype): {lanes: getattr(loaded, f"{name}{'f' if dtype == FLOAT else ''}_in_{lanes}")
+                            for lanes in widths} for (name, dtype), widths in made.items()}
 
 
 def called(function: ctypes._CFuncPtr, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -123,16 +135,22 @@ def errors(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     return np.where(agree & ~np.isfinite(rounded), 0.0, np.where(np.isnan(apart), np.inf, apart))
 
 
+@cache
+def cases(name: str, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arguments and exact values, the same for every build."""
+    x, y = samples(name, dtype, 320 if name == "erf" else 2000)
+    return x, y, exact(name, x, y)
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, DOUBLE], ids=str)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("vector_bits", "build"), WIDTHS_AND_BUILDS,
                          ids=[f"{bits} {' '.join(build)}" for bits, build in WIDTHS_AND_BUILDS])
-@pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
-@pytest.mark.parametrize("name", [*UNARY, *BINARY])
-def test_error_bound(name: str, dtype: np.dtype, vector_bits: int, build: tuple[str, ...], tmp_path: Path) -> None:
+def test_error_bound(name: str, dtype: np.dtype, vector_bits: int, build: tuple[str, ...]) -> None:
     if shutil.which(build[0]) is None:
         pytest.skip(f"no {build[0]}")
-    x, y = samples(name, dtype, 320 if name == "erf" else 2000)
-    want = exact(name, x, y)
-    results = {lanes: called(f, x, y) for lanes, f in compiled(name, dtype, build, tmp_path, vector_bits).items()}
+    x, y, want = cases(name, dtype)
+    results = {lanes: called(f, x, y) for lanes, f in compiled(build, vector_bits)[name, dtype].items()}
     for lanes, got in results.items():
         assert np.array_equal(got, results[1], equal_nan=True), f"{lanes} lanes give other values than one"
         apart = errors(got, want)
@@ -149,7 +167,7 @@ def test_error_bound(name: str, dtype: np.dtype, vector_bits: int, build: tuple[
         "exp", "exp2", "log", "log2", "tanh", "erf", "expm1", "log1p", "log10", "cbrt", "sin", "cos", "pow")),
     *((name, np.dtype(np.float64)) for name in (
         "exp", "exp2", "log", "log2", "tanh", "erf", "expm1", "log1p", "log10", "cbrt", "sin", "cos"))], ids=str)
-def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: np.dtype, tmp_path: Path) -> None:
+def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: np.dtype) -> None:
     """No step is one that `-ffast-math` folds away; what it assumes (numbers, no denormals) has to hold.
 
     Only `pow` of doubles computes with rounding errors of sums, and is good for 20 units then.
@@ -160,13 +178,13 @@ def test_error_bound_holds_when_the_compiler_may_reassociate(name: str, dtype: n
     x, y = rng.uniform(0.01, 8, 1600).astype(dtype), rng.uniform(-8, 8, 1600).astype(dtype)
     want = exact(name, x, y)
     build = ("gcc", *FINITE_ONLY)
-    both = [item for bits in (512, 256) for item in compiled(name, dtype, build, tmp_path / str(bits), bits).items()]
+    both = [item for bits in (512, 256) for item in compiled(build, bits)[name, dtype].items()]
     for lanes, function in both:
         assert errors(called(function, x, y), want).max() <= BOUND, f"{lanes} lanes"
 
 
 @pytest.mark.parametrize("name", ["sin", "cos"])
-def test_large_arguments_take_the_library_lane_by_lane(name: str, tmp_path: Path) -> None:
+def test_large_arguments_take_the_library_lane_by_lane(name: str) -> None:
     """A lane has the library's value whatever the lanes beside it have, and these keep theirs."""
     library = ctypes.CDLL("libm.so.6")
     for dtype, c_type in ((np.float32, ctypes.c_float), (np.float64, ctypes.c_double)):
@@ -176,8 +194,7 @@ def test_large_arguments_take_the_library_lane_by_lane(name: str, tmp_path: Path
         for lane, large in ((0, 1e7), (1, -3e20), (21, 1e30), (63, 1.5e9)):
             x[lane] = large
         for build in (BUILDS[0], BUILDS[2]):
-            found = compiled(name, np.dtype(dtype), build, tmp_path / str(len(build)))
-            for function in found.values():
+            for function in compiled(build, 512)[name, np.dtype(dtype)].values():
                 got = called(function, x, x)
                 assert [got[lane] for lane in (0, 1, 21, 63)] == [scalar(float(x[lane])) for lane in (0, 1, 21, 63)]
                 small = np.abs(x) < 100

@@ -11,7 +11,7 @@ from polysched.scop.scop import AccessKind, Storage
 from tests.scop.c_frontend.compiled_c import compile_library
 from tests.scop.c_frontend.program_generator import PARAMETERS, SIZE, program
 
-PROGRAMS = 12
+PROGRAMS = 7
 
 
 def arrays(seed):

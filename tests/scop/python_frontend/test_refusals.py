@@ -21,6 +21,7 @@ def product_subscript(x):
 def indirect(x, idx):
     for i in range(len(x)):
         x[idx[i]] = 0
+        idx[i] = 0
 
 
 def float_subscript(x):
@@ -189,7 +190,7 @@ X = np.zeros(5)
 I8 = np.zeros(5, "int8")
 CASES = [
     (product_subscript, (X,), "the subscript is not affine", "            x[i * j] = 0\n                  ^^^^^"),
-    (indirect, (X, I8), "the subscript is not affine", "        x[idx[i]] = 0\n              ^^^^^^"),
+    (indirect, (X, I8), "depends on idx, which the kernel computes", "        x[idx[i]] = 0\n              ^^^^^^"),
     (float_subscript, (X,), "the index is not an integer", "^^^^^"),
     (narrow_shape, (X, np.int32(2)), "NumPy's narrow integers could wrap around", "np.empty(x.shape[0] - w)"),
     (data_bound, (X, I8), "a bound of the loop is not affine", "for i in range(n[0]):\n                       ^^^^"),

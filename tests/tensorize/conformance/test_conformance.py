@@ -1,11 +1,12 @@
 """Every shipped description against the real instruction, and wrong descriptions that must be caught."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from polysched.tensorize.conformance.conformance import Verdict, conformance
+from polysched.tensorize.conformance.conformance import Conformance, Verdict, conformance, conformances
 from polysched.tensorize.description.field_proof import same_function
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.intrinsics.avx512_bf16 import VDPBF16PS
@@ -15,9 +16,16 @@ from polysched.tensorize.registry import INTRINSICS, load_intrinsics
 WRONG = load_intrinsics(str(Path(__file__).parents[3] / "experiments" / "conformance" / "wrong_descriptions.py"))
 
 
-@pytest.mark.parametrize("intrinsic", INTRINSICS.values(), ids=INTRINSICS.keys())
+@cache
+def of_set(name: str) -> dict[str, Conformance]:
+    """The comparisons of every instruction of a set, which are one program."""
+    found = conformances([i for i in INTRINSICS.values() if i.isa.name == name], trials=300)
+    return {result.intrinsic: result for result in found}
+
+
+@pytest.mark.parametrize("intrinsic", sorted(INTRINSICS.values(), key=lambda i: i.isa.name), ids=lambda i: i.name)
 def test_the_instruction_does_what_its_text_says(intrinsic: Intrinsic) -> None:
-    result = conformance(intrinsic, trials=300)
+    result = of_set(intrinsic.isa.name)[intrinsic.name]
     if result.verdict is Verdict.EMULATED_ONLY:
         pytest.skip(str(result))
     assert result.verdict is Verdict.CONFORMS, str(result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import islpy as isl
@@ -13,7 +14,7 @@ import pytest
 from polysched import PipelineOptions, optimize
 from polysched.dependence import analyse
 from polysched.emit_c import EmitOptions, emit
-from polysched.scheduling import pluto
+from polysched.scheduling import Schedule, pluto
 from polysched.scheduling.tree.loop_tree import from_isl
 from polysched.scop import from_c_text
 from polysched.target import host
@@ -157,8 +158,9 @@ def computed(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: P
 
 
 @pytest.mark.parametrize(("n", "steps", "edges", "cores"), [
-    (n, steps, (4, 8, 16), cores) for n, cores in ((18, 2), (34, 2), (35, 2), (49, 3), (66, 4), (67, 4))
-    for steps in (3, 4, 5, 9)])
+    (n, steps, (4, 8, 16), cores)
+    for (n, cores), at in (((18, 2), (4, 9)), ((34, 2), (3, 5)), ((35, 2), (4, 9)), ((49, 3), (3, 4)), ((66, 4), (5,)),
+                           ((67, 4), (3, 9))) for steps in at])
 def test_around_every_edge_the_source_is_computed(n, steps, edges, cores, tmp_path):
     text = STENCIL.format(n=n, steps=steps)
     _, ours, source = computed(text, edges, cores, 256, tmp_path, (n, n, n))
@@ -211,8 +213,7 @@ def test_the_only_row_of_tiles_has_its_pieces_on_threads():
 
 
 @pytest.mark.parametrize(("n", "m", "steps", "cores"), [
-    (*sizes, steps, cores) for *sizes, cores in ((28, 29, 2), (41, 30, 2), (46, 47, 3), (66, 62, 4))
-    for steps in (2, 3, 5)])
+    (28, 29, 2, 2), (28, 29, 5, 2), (41, 30, 3, 2), (46, 47, 2, 3), (46, 47, 5, 3), (66, 62, 3, 4)])
 def test_around_every_edge_of_gaps_in_tiles_the_source_is_computed(n, m, steps, cores, tmp_path):
     text = CUBE.format(n=n, m=m, k=20, steps=steps)
     tiled, ours, source = computed(text, (2, 8, 6, 32), cores, 256, tmp_path, (n, m, 20))
@@ -324,12 +325,9 @@ def test_with_sizes_that_the_user_names_split_tiles_have_edges_of_their_own(symb
     assert_legal(named)
 
 
-PROGRAMS_AT_ANY_SIZE = ("two arrays in turn", "three dimensions", "one dimension", "fields that drive each other",
-                        "a rolling array", "in place")
-
-
-@pytest.mark.parametrize("cores", [2, 3, 4])
-@pytest.mark.parametrize("program", PROGRAMS_AT_ANY_SIZE)
+@pytest.mark.parametrize(("program", "cores"), [
+    *(("two arrays in turn", cores) for cores in (2, 3, 4)), ("three dimensions", 3), ("one dimension", 2),
+    ("one dimension", 4), ("fields that drive each other", 2), ("a rolling array", 3), ("in place", 2)])
 def test_at_every_size_the_source_is_computed(program, cores, tmp_path):
     """From no space at all, over fewer pieces than threads, to pieces of several tiles."""
     heads, body, edges = PROGRAMS[program]
@@ -344,16 +342,21 @@ def test_at_every_size_the_source_is_computed(program, cores, tmp_path):
             assert run(ours, arrays, (steps, *sizes)) == run(source, arrays, (steps, *sizes)), (n, steps)
 
 
+@cache
+def pluto_of(text: str) -> Schedule:
+    return pluto(analyse(from_c_text(text)))
+
+
 def compiled_at_any_size(text: str, edges: tuple[int, ...], cores: int, bits: int, folder: Path):
     """The tiled schedule, the split tiles compiled, and the source compiled."""
-    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(
+    tiled = tile(pluto_of(text), TilingOptions(
         sizes=edges, split=True, target=replace(MACHINE, cores=cores, vector_bits=bits)))
     head = text[:text.index("#pragma")]
     ours = load(f"{head}{emit(tiled).text}}}\n", folder, flags=("-O1", "-fopenmp")).f
     return tiled, ours, load(text, folder, strict=False).f
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(7))
 def test_random_stencils_of_any_size_compute_what_the_source_does(seed, tmp_path):
     source = random.Random(1000 + seed)
     text, extents = next((text, extents) for text, extents in iter(lambda: random_stencil(source), None)
@@ -400,26 +403,18 @@ def random_stencil(source: random.Random) -> tuple[str, tuple[int, ...]]:
             + "\n}\n#pragma endscop\n}\n", sizes)
 
 
-@pytest.mark.parametrize("seed", range(16))
-def test_random_stencils_compute_what_the_source_does(seed, tmp_path):
-    source = random.Random(seed)
-    text, sizes = random_stencil(source)
-    edges = (source.randint(1, 4), *(source.randint(3, 16) for _ in sizes))
-    tiled, ours, expected = computed(text, edges, source.randint(2, 4), source.choice((128, 256, 512)), tmp_path,
-                                     (*sizes, 1, 1)[:3])
-    assert ours == expected, f"{text}\n{shape(tiled)}"
-
-
-def test_random_stencils_are_split_often_enough():
+def test_random_stencils_compute_what_the_source_does(tmp_path):
+    """And are split often enough for this to say something."""
     split = 0
-    for seed in range(16):
+    for seed in range(10):
         source = random.Random(seed)
         text, sizes = random_stencil(source)
         edges = (source.randint(1, 4), *(source.randint(3, 16) for _ in sizes))
-        tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(
-            sizes=edges, split=True, target=replace(MACHINE, cores=source.randint(2, 4))))
+        tiled, ours, expected = computed(text, edges, source.randint(2, 4), source.choice((128, 256, 512)), tmp_path,
+                                         (*sizes, 1, 1)[:3])
+        assert ours == expected, f"seed {seed}: {text}\n{shape(tiled)}"
         split += shape(tiled)[0] == "tile0"
-    assert split >= 6
+    assert split >= 4
 
 
 def test_a_size_that_the_user_names_is_what_the_model_counts_with():

@@ -13,6 +13,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from pycparser import c_ast
 
@@ -21,7 +22,7 @@ from polysched.scop.c_frontend.detection.left_loops import LOOPS, left_loops
 from polysched.scop.c_frontend.detection.macro_marks import MacroMarks
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, place
 from polysched.scop.c_frontend.rewrites.counted_while import keyword_of
-from polysched.scop.c_frontend.text.directives import goes_with_loop
+from polysched.scop.c_frontend.text.directives import goes_with_loop, with_conditional_pragmas
 from polysched.scop.c_frontend.text.preprocess import SourceFile
 from polysched.scop.c_frontend.text.regions import TextRegion
 from polysched.scop.c_frontend.text.text_scan import Scanner
@@ -172,27 +173,35 @@ class _Search:
 
     def text_region(self, items: list[c_ast.Node], first: int, behind: int) -> TextRegion | None:
         """Where the statements stand in the file; None when a macro or directive hides it."""
-        start, end = (self._at(items, at) for at in (first, behind - 1))
-        if start is None or end is None or self.scanner.has_directive(start[0], end[1]):
-            return None
-        if not self.marks.are_all_of((start[0], end[1]), items, first, behind):
+        while first < behind - 1 and isinstance(items[first], c_ast.Pragma) and self._is_conditional(items[first]):
+            first += 1
+        places = ((start, end) for (start, _), (_, end) in product(self._at(items, first), self._at(items, behind - 1))
+                  if start < end and not self.scanner.has_directive(start, end)
+                  and self.marks.are_all_of((start, end), items, first, behind))
+        if (found := next(places, None)) is None:
             return None
         text = self.source.text
-        before = text[text.rfind("\n", 0, start[0]) + 1:start[0]]
-        return TextRegion(start[0], end[1], items[first].coord.line, text.count("\n", 0, end[1]) + 1,
+        before = text[text.rfind("\n", 0, found[0]) + 1:found[0]]
+        start = with_conditional_pragmas(self.scanner, found[0])
+        return TextRegion(start, found[1], items[first].coord.line, text.count("\n", 0, found[1]) + 1,
                           before if not before.strip() else "")
 
-    def _at(self, items: list[c_ast.Node], at: int) -> tuple[int, int] | None:
-        """Where a statement stands: found by its keyword, else it must have its lines to itself."""
+    def _is_conditional(self, pragma: c_ast.Pragma) -> bool:
+        """Whether a pragma goes with the loop behind it, but stands under conditional compilation of its own."""
+        place = self.scanner.directive_at(pragma.coord.line)
+        return place is not None and self.scanner.is_guarded_alone(place[0])
+
+    def _at(self, items: list[c_ast.Node], at: int) -> list[tuple[int, int]]:
+        """Where a statement may stand: found by its keyword, else it must have its lines to itself."""
         line = items[at].coord.line
         if isinstance(items[at], c_ast.Pragma):
-            return self.scanner.directive_at(line)
+            return [*filter(None, [self.scanner.directive_at(line)])]
         if (keyword := keyword_of(items[at])) is not None:
-            return self.scanner.statement_at(line, keyword)
+            return self.scanner.statements_at(line, keyword)
         beside = (*items[max(at - 1, 0):at], *items[at + 1:at + 2])
         if any(n.coord is not None and n.coord.line == line for n in beside):
-            return None
-        return self.scanner.statement_beginning(line)
+            return []
+        return [*filter(None, [self.scanner.statement_beginning(line)])]
 
 
 def _has_loop(node: c_ast.Node) -> bool:

@@ -50,8 +50,18 @@ def _line(loop: c_ast.Node, becomes: str, reason: PolyschedError | None) -> str:
     where = SourceLocation(str(loop.coord.file), int(loop.coord.line))
     if reason is None:
         return f"{where}: the loop {becomes}: it is no statement of a block"
+    return left_line(where, f"the loop {becomes}", reason)
+
+
+def left_line(where: SourceLocation, becomes: str, reason: PolyschedError) -> str:
+    """The line for a part of a file that stays as written.
+
+    Parameters
+    ----------
+    becomes : the part and what becomes of it, `the region stays as it is`.
+    """
     place = reason.where
     known = isinstance(place, SourceLocation) and place.line not in (0, where.line)
     elsewhere = f"line {place.line}: " if known and isinstance(place, SourceLocation) else ""
     witness = f" (`{' '.join(reason.witness.split())}`)" if reason.witness else ""
-    return f"{where}: the loop {becomes}: {elsewhere}{reason.problem}{witness}"
+    return f"{where}: {becomes}: {elsewhere}{reason.problem}{witness}"

@@ -66,6 +66,44 @@ def check_directives(path: str, text: str, region: SyntaxRegion) -> None:
             raise _refusal(path, pragma, "the region belongs to another device", "leave it out")
 
 
+def with_conditional_pragmas(scanner: Scanner, start: int) -> int:
+    """Where a loop begins together with the pragmas in front of it that stand under conditional compilation.
+
+    Rewrite:  #ifdef _OPENMP           ->  (a part of the loop)
+              #pragma omp parallel for
+              #endif
+              for (...)
+
+    That is so if such groups stand directly in front of it and hold only pragmas that belong to the loop.
+    """
+    tokens = scanner.tokens
+    at = bisect_right(tokens, start, key=itemgetter(2))
+    depth, first = 0, start
+    for word, begin, end, _ in reversed(tokens[:at]):
+        if word != "#":
+            break
+        words = _directive(scanner.text[begin:end])
+        if words[:1] == ["endif"]:
+            depth += 1
+        elif words and words[0].startswith("if"):
+            depth -= 1
+            if depth == 0:
+                first = begin
+        elif words[:1] == ["pragma"]:
+            if depth == 0 or not goes_with_loop(c_ast.Pragma(" ".join(words[1:]))):
+                break
+        elif words[:1] not in (["else"], ["elif"]):
+            break
+        if depth < 0:
+            break
+    return first
+
+
+def _directive(text: str) -> list[str]:
+    """The words of a directive."""
+    return re.sub(r"\\\r?\n", " ", text).replace("#", " ", 1).split()
+
+
 def _directly_in_front(text: str, region: SyntaxRegion) -> Iterator[tuple[int, c_ast.Pragma]]:
     """The pragmas of the file's own text between the statement before the region and the region, with their lines."""
     tokens = _scanned(text).tokens

@@ -61,17 +61,12 @@ class Scanner:
             at = self.behind_statement(at)
         return first < behind and at == behind
 
-    def statement_at(self, line: int, keyword: str) -> tuple[int, int] | None:
-        """Start and end of the only statement of a line that begins with a keyword; None when there is not one."""
+    def statements_at(self, line: int, keyword: str) -> list[tuple[int, int]]:
+        """Start and end of every statement of a line that begins with a keyword."""
         first = bisect_left(self.lines, line)
         behind_line = bisect_left(self.lines, line + 1)
-        found = [k for k in range(first, behind_line) if self.tokens[k][0] == keyword]
-        if len(found) != 1:
-            return None
-        behind = self.behind_statement(found[0])
-        if behind is None:
-            return None
-        return self.tokens[found[0]][1], self.tokens[behind - 1][2]
+        found = [(k, self.behind_statement(k)) for k in range(first, behind_line) if self.tokens[k][0] == keyword]
+        return [(self.tokens[k][1], self.tokens[behind - 1][2]) for k, behind in found if behind is not None]
 
     def statement_beginning(self, line: int) -> tuple[int, int] | None:
         """Start and end of the statement that begins with the first token of a line; None when none does."""
@@ -101,6 +96,14 @@ class Scanner:
         """Whether a preprocessor directive other than a pragma stands between two offsets."""
         return any(t[0] == "#" and start <= t[1] < end and not self.text[t[1]:t[2]].lstrip(" \t#").startswith("pragma")
                    for t in self.tokens)
+
+    def is_guarded_alone(self, start: int) -> bool:
+        """Whether the directive behind that of an offset ends or splits a conditional group: `#endif`, `#else`."""
+        at = bisect_left(self.tokens, start, key=lambda token: token[2]) + 1
+        follows = self.tokens[at] if at < len(self.tokens) else None
+        if follows is None or follows[0] != "#":
+            return False
+        return self.text[follows[1]:follows[2]].lstrip(" \t#").startswith(("endif", "else", "elif", "pragma"))
 
     def behind_statement(self, at: int) -> int | None:
         """The index of the token behind the statement that begins at a token."""

@@ -1,0 +1,132 @@
+"""A Scop as a compiled function of its sizes and arrays: optimised and compiled once, then found in the cache."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from polysched.emit_c.function import CFunction, emit_function, with_region
+from polysched.errors import CompileError
+from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
+from polysched.pipeline import Optimized, optimize
+from polysched.pipeline.options import PipelineOptions
+from polysched.scop.dtypes import BOOL, LONGDOUBLE, DType, Kind
+from polysched.scop.scop import Array, Scop, Storage
+from polysched.target import Compiler, build_cache, find_compiler
+
+FLAGS = (*DEFAULT_FLAGS, "-fwrapv")
+LIBRARY = "kernel"
+RECORD = "entry.json"
+FUNCTION = "polysched_kernel"
+EXPORTED = "#pragma GCC visibility push(default)\n"
+
+
+class CompiledScop:
+    """One Scop; it is optimised and compiled when it first runs, or found in the cache.
+
+    Parameters
+    ----------
+    scop : the Scop.
+    options : of the pipeline.
+    key_parts : what names the code beyond the compiler: source, types, options.
+    """
+
+    def __init__(self, scop: Scop, options: PipelineOptions, key_parts: Mapping[str, object]) -> None:
+        self.scop = scop
+        self.options = options
+        self.key_parts = key_parts
+
+    @cached_property
+    def optimized(self) -> Optimized:
+        """All stages of the pipeline."""
+        return optimize(self.scop, self.options)
+
+    @cached_property
+    def c_function(self) -> CFunction:
+        """The C function around the optimised region."""
+        made = emit_function(self.optimized.tiled, name=FUNCTION, options=self.options.emit_options())
+        source = self.optimized.source
+        return with_region(made, source) if source.preamble else made
+
+    @cached_property
+    def compiler(self) -> Compiler:
+        """What compiles the C."""
+        return find_compiler(self.options.cc)
+
+    @cached_property
+    def function(self) -> Callable[..., int | None]:
+        """The compiled function, loaded; from the cache when it is there.
+
+        Raises
+        ------
+        CompileError, OutputError : the C does not compile, the cache cannot be written.
+        """
+        key = build_cache.entry_key(self.key_parts, self.compiler)
+        library, entry = loaded_entry(key, self._build)
+        function = getattr(library, FUNCTION)
+        record = json.loads((entry / RECORD).read_text())
+        function.restype = ctypes.c_int if record["return_type"] == "int" else None
+        function.argtypes = self._argument_types()
+        return function  # type: ignore[no-any-return]
+
+    def _build(self, folder: Path) -> None:
+        text = EXPORTED + self.c_function.text
+        binary = compile_shared(text, name=LIBRARY, folder=folder, compiler=self.compiler, flags=FLAGS,
+                                what=f"the kernel {self.scop.name}")
+        record = {**self.key_parts, "compiler": str(self.compiler), "flags": list(binary.flags),
+                  "steps": list(self.optimized.steps()), "return_type": self.c_function.signature.return_type}
+        (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True))
+
+    def _argument_types(self) -> list[Any]:
+        """The C types of the arguments; the same without emitting anything, so a cached kernel needs no schedule."""
+        arrays = [a for a in self.scop.arrays if a.storage is not Storage.LOCAL]
+        return [c_type(p.dtype) for p in self.scop.parameters] + [
+            c_type(a.dtype) if passed_by_value(a) else ctypes.c_void_p for a in arrays]
+
+
+def loaded_entry(key: str, build: Callable[[Path], None]) -> tuple[ctypes.CDLL, Path]:
+    """The loaded library of an entry of the cache, and its folder; one that cannot be loaded is built again.
+
+    Raises
+    ------
+    CompileError : it cannot be loaded: it calls functions that are defined nowhere.
+    """
+    entry = build_cache.find_or_build(key, build)
+    try:
+        return ctypes.CDLL(str(entry / f"{LIBRARY}.so")), entry
+    except OSError:
+        build_cache.forget(key)
+        entry = build_cache.find_or_build(key, build)
+    try:
+        return ctypes.CDLL(str(entry / f"{LIBRARY}.so")), entry
+    except OSError as error:
+        build_cache.forget(key)
+        raise CompileError("the compiled code cannot be loaded", witness=str(error).partition(": ")[2] or str(error),
+                           hint="define the functions that the file calls in the file itself") from None
+
+
+def passed_by_value(array: Array) -> bool:
+    """Whether an argument is a number, not a pointer to one; the same rule as the emitted function's."""
+    return array.is_scalar and not array.c_element.startswith("(*")
+
+
+def number_for(value: Any, dtype: DType) -> int | float:
+    """A number as ctypes takes it for a C type."""
+    return float(value) if dtype.is_float else int(value)
+
+
+def c_type(dtype: DType) -> Any:
+    """The ctypes type of a number passed by value."""
+    if dtype == LONGDOUBLE:
+        return ctypes.c_longdouble
+    if dtype.is_float:
+        return ctypes.c_float if dtype.bits == 32 else ctypes.c_double
+    if dtype == BOOL:
+        return ctypes.c_bool
+    signed = {8: ctypes.c_int8, 16: ctypes.c_int16, 32: ctypes.c_int32, 64: ctypes.c_int64}
+    unsigned = {8: ctypes.c_uint8, 16: ctypes.c_uint16, 32: ctypes.c_uint32, 64: ctypes.c_uint64}
+    return (unsigned if dtype.kind is Kind.UNSIGNED else signed)[dtype.bits]

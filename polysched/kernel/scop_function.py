@@ -1,0 +1,163 @@
+"""`ScopFunction`: a Scop without a source file as a function of NumPy arrays."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from polysched.dependence.overwritten import overwritten_arrays
+from polysched.errors import UsageError
+from polysched.kernel.arguments import buffer, empty_result
+from polysched.kernel.call_checks import check_apart, check_array, check_number
+from polysched.kernel.checked_subscripts import CheckedSubscripts
+from polysched.kernel.compiled_scop import FLAGS, CompiledScop, number_for, passed_by_value
+from polysched.kernel.given_arrays import as_numpy
+from polysched.kernel.sizes_from_shapes import sizes_of_shapes
+from polysched.pipeline import Optimized
+from polysched.pipeline.options import PipelineOptions
+from polysched.scheduling.schedule import Schedule
+from polysched.scop.interpreter import extents_of
+from polysched.scop.scop import Array, Scop, Storage
+from polysched.scop.serialise import scop_to_json
+
+MOST_SHAPES = 64
+
+
+class ScopFunction:
+    """A Scop that runs as optimised C on NumPy arrays, in place.
+
+    It is called with the Scop's arrays and numbers in their order, or by name.  Sizes come from the shapes; one that no
+    shape gives is passed by name.  Arrays that the program overwrites whole come last and may be left out: they are
+    made, and returned.
+
+    Parameters
+    ----------
+    scop : the Scop, from a tensor expression or a Python function.
+    options : of the pipeline.
+    """
+
+    def __init__(self, scop: Scop, options: PipelineOptions) -> None:
+        self.scop = scop
+        self.options = options
+        self.__name__ = scop.name
+        self._arrays = tuple(a for a in scop.arrays if a.storage is not Storage.LOCAL)
+        self._compiled = CompiledScop(scop, options, _key_parts(scop, options))
+        self._subscripts = CheckedSubscripts(scop, options, self._compiled.key_parts)
+        self._sizes: dict[object, dict[str, int]] = {}
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """Arrays and numbers, those that may be left out as optional; sizes by name only."""
+        return inspect.Signature([
+            *(inspect.Parameter(a.name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                                default=None if a.name in self._optional else inspect.Parameter.empty)
+              for a in self._in_order()),
+            *(inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY, default=None) for p in self.scop.parameters)])
+
+    def _in_order(self) -> tuple[Array, ...]:
+        """The arguments as a call takes them: those that may be left out are last."""
+        return (*(a for a in self._arrays if a.name not in self._optional),
+                *(a for a in self._arrays if a.name in self._optional))
+
+    @cached_property
+    def _optional(self) -> frozenset[str]:
+        return frozenset(overwritten_arrays(self.scop))
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        return frozenset(a.array for s in self.scop.statements for a in s.writes)
+
+    @property
+    def optimized(self) -> Optimized:
+        """All stages of the pipeline."""
+        return self._compiled.optimized
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule."""
+        return self.optimized.schedule
+
+    @property
+    def c_source(self) -> str:
+        """The C that is compiled."""
+        return self._compiled.c_function.text
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program in place on the arguments; the arrays that were left out are the result.
+
+        Raises
+        ------
+        UsageError : arguments whose types, shapes or memory do not fit; nothing has run.
+        MemoryError : there is no memory for its temporaries; nothing was computed.
+        """
+        values, given = self._bound(args, kwargs)
+        self._check_types(values)
+        sizes = self._sizes_of(values, given)
+        made = {a.name: empty_result(a.dtype, tuple(e or 0 for e in extents_of(a, sizes)))
+                for a in self._arrays if values[a.name] is None}
+        buffers = {a.name: buffer(made.get(a.name, values[a.name]))
+                   for a in self._arrays if not passed_by_value(a)}
+        self._subscripts.check(sizes, values)
+        self._run(sizes, values, buffers)
+        for name, used in buffers.items():
+            if name not in made and used is not values[name] and name in self._written:
+                values[name][...] = used
+        results = tuple(made.values())
+        return results[0] if len(results) == 1 else results or None
+
+    def _run(self, sizes: Mapping[str, int], values: Mapping[str, Any], buffers: Mapping[str, np.ndarray]) -> None:
+        """Run the compiled code on the buffers."""
+        if not self.scop.statements:
+            return
+        passed = [number_for(values[a.name], a.dtype) if passed_by_value(a) else buffers[a.name].ctypes.data
+                  for a in self._arrays]
+        if self._compiled.function(*(sizes[p.name] for p in self.scop.parameters), *passed):
+            raise MemoryError(f"{self.scop.name}: no memory for the temporaries")
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+        """The arguments by name, None for arrays that are left out, and the sizes that are given."""
+        try:
+            bound = self.__signature__.bind(*args, **kwargs)
+        except TypeError as error:
+            raise UsageError(f"{self.scop.name}: {error}", hint=f"it takes {self.__signature__}") from None
+        bound.apply_defaults()
+        values = as_numpy(self.scop.name, {a.name: bound.arguments[a.name] for a in self._arrays})
+        given = {p.name: bound.arguments[p.name] for p in self.scop.parameters if bound.arguments[p.name] is not None}
+        for parameter in self.scop.parameters:
+            if parameter.name in given:
+                check_number(self.scop.name, parameter.name, parameter.dtype, given[parameter.name])
+        return values, {name: int(value) for name, value in given.items()}
+
+    def _check_types(self, values: Mapping[str, Any]) -> None:
+        for array in self._arrays:
+            value = values[array.name]
+            if value is None and array.name in self._optional:
+                continue
+            if passed_by_value(array):
+                check_number(self.scop.name, array.name, array.dtype, value)
+            else:
+                check_array(self.scop.name, array.name, array.dtype, len(array.extents), value,
+                            written=array.name in self._written)
+        check_apart(self.scop.name, {n: v for n, v in values.items() if isinstance(v, np.ndarray)}, self._written)
+
+    def _sizes_of(self, values: Mapping[str, Any], given: Mapping[str, int]) -> dict[str, int]:
+        shapes = {name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)}
+        key = (tuple(shapes.items()), tuple(given.items()))
+        if key not in self._sizes:
+            while len(self._sizes) >= MOST_SHAPES:
+                del self._sizes[next(iter(self._sizes))]
+            self._sizes[key] = sizes_of_shapes(self.scop, shapes, given)
+        return self._sizes[key]
+
+
+def _key_parts(scop: Scop, options: PipelineOptions) -> dict[str, object]:
+    """What the code of a Scop depends on, as plain values."""
+    return {"scop": scop_to_json(scop), "parameters": [repr(p) for p in scop.parameters],
+            "arrays": [(a.c_element, a.c_extents, a.constant, a.restrict, a.dead_after) for a in scop.arrays],
+            "bodies": [repr(s.body) for s in scop.statements],
+            "accesses": [(str(a.relation), repr(a.subscripts), a.exact) for s in scop.statements for a in s.accesses],
+            "flags": list(FLAGS), "options": options.differences()}

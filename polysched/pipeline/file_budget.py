@@ -1,0 +1,89 @@
+"""How long one file may take: a line where it takes long, and an end where it takes longer.
+
+Source: budgets are processor time of this thread (`scop.budget`), so that what else the machine does ends none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from polysched.errors import BudgetExceededError, SourceLocation
+from polysched.pipeline.optimized import Optimized
+from polysched.scop.budget import ANY_NUMBER, with_budget
+from polysched.scop.scop import Scop
+
+FILE_SECONDS = 30.0
+"""Of processor time, for reading and transforming all regions of a file."""
+LONG_SECONDS = 10.0
+"""From here on it is told what takes long."""
+WORTH_TELLING = 0.1
+"""The share of a file's time from which a region or a stage is named."""
+
+
+@dataclass
+class FileBudget:
+    """The time of one file, which begins when this is made.
+
+    Parameters
+    ----------
+    limit : in processor seconds.
+    regions : line, processor seconds and wall time per stage of every region that was looked at.
+    """
+
+    limit: float = FILE_SECONDS
+    started: float = field(default_factory=time.thread_time)
+    regions: list[tuple[int, float, Mapping[str, float]]] = field(default_factory=list)
+
+    def spent(self) -> float:
+        """Processor seconds so far."""
+        return time.thread_time() - self.started
+
+    def left(self) -> float:
+        """Processor seconds until the end."""
+        return max(0.0, self.limit - self.spent())
+
+    def run(self, scop: Scop, optimized: Callable[[dict[str, float]], Optimized]) -> Optimized:
+        """All stages of one region, with its time noted.
+
+        Raises
+        ------
+        BudgetExceededError : the file takes too long.
+        """
+        before, stages = self.spent(), dict[str, float]()
+        line = min((s.line for s in scop.statements), default=0)
+        try:
+            made = with_budget(ANY_NUMBER, lambda: optimized(stages), seconds=self.left()) if self.left() else None
+        finally:
+            self.regions.append((line, self.spent() - before, stages))
+        if made is None:
+            raise BudgetExceededError(
+                f"the file takes more than {self.limit:g} s of processor time, which were spent up to here",
+                where=SourceLocation(scop.source.path if scop.source is not None else scop.name, line),
+                witness=_stages(stages) or None, hint="split the file, or simplify the region that takes long")
+        return made
+
+    def told(self, path: str) -> str | None:
+        """The line for a file that takes long; None for others."""
+        spent = self.spent()
+        if spent < LONG_SECONDS:
+            return None
+        ranked = sorted(self.regions, key=lambda region: -region[1])
+        long = [f"the region of line {line} takes {seconds:.1f} s{_in_brackets(_stages(stages))}"
+                for line, seconds, stages in ranked if seconds >= WORTH_TELLING * spent]
+        reading = spent - sum(seconds for _, seconds, _ in self.regions)
+        if reading >= WORTH_TELLING * spent:
+            long.append(f"reading takes {reading:.1f} s")
+        return f"{path}: the file takes {spent:.1f} s of processor time: {', '.join(long[:3])}"
+
+
+def _stages(seconds: Mapping[str, float]) -> str:
+    """The stages that take most of the time, in words."""
+    whole = sum(seconds.values())
+    ranked = sorted(seconds.items(), key=lambda stage: -stage[1])
+    return ", ".join(f"{name} {taken:.1f} s" for name, taken in ranked if taken >= max(WORTH_TELLING * whole, 0.05))
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""

@@ -1,0 +1,57 @@
+"""Accesses that may be carried out where the program does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.dependence.reductions import find_reductions
+from polysched.emit_c.bodies.array_bounds import accumulators_exist, can_be_read, inside_array
+from polysched.scop import from_c_text
+from polysched.scop.scop import Access, Scop
+
+
+def program(body: str) -> Scop:
+    return from_c_text(f"""void f(int n, double A[n], double B[n + 1], double *p, int k[n]) {{
+#pragma scop
+  for (int i = 0; i < n; i++) {{ {body} }}
+#pragma endscop
+}}""")
+
+
+def read_of(scop: Scop, array: str) -> Access:
+    return next(a for s in scop.statements for a in s.reads if a.array == array)
+
+
+@pytest.mark.parametrize(("body", "array", "inside"), [
+    ("A[i] = B[i + 1];", "B", True),
+    ("A[i] = B[i + 2];", "B", False),
+    ("if (k[i] > 0) A[i] = B[i - 1];", "B", False),
+    ("A[i] = p[i];", "p", False),          # of unknown extent
+    ("A[i] = B[k[i]];", "B", False),       # of unknown subscript
+])
+def test_inside_the_array(body: str, array: str, inside: bool) -> None:
+    scop = program(body)
+    assert inside_array(scop, read_of(scop, array)) is inside
+
+
+def test_what_the_program_reaches_anyway_can_be_read() -> None:
+    guarded = "if (k[i] > 0) A[i] = p[i];"
+    scop = program(guarded)
+    assert not can_be_read(scop, read_of(scop, "p"))
+    scop = program(guarded + " p[i] = 0;")
+    assert can_be_read(scop, read_of(scop, "p"))
+    scop = program(guarded + " p[i + 1] = 0;")
+    assert not can_be_read(scop, read_of(scop, "p")), "the first element is not written"
+
+
+@pytest.mark.parametrize(("body", "exist"), [
+    ("if (k[i] > 0) A[0] += B[i];", True),
+    ("if (k[i] > 0) p[0] += B[i];", False),
+    ("p[0] += B[i];", True),               # without a condition
+    ("A[k[i]] += B[i];", True),            # somewhere in an array whose extent is known
+    ("p[k[i]] += B[i];", True),            # without a condition
+])
+def test_partial_results_have_somewhere_to_go(body: str, exist: bool) -> None:
+    scop = program(body)
+    (reduction,) = find_reductions(scop)
+    assert accumulators_exist(scop, reduction) is exist

@@ -1,0 +1,62 @@
+"""Helper macros compute what their names say; only used ones are defined, and all of them are undefined again."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import numpy as np
+import pytest
+
+from polysched.emit_c.loop_ir.names import TakenNames
+from polysched.emit_c.scalar_code.helper_macros import HelperMacros
+from tests.emit_c.compiled import load
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    macros = HelperMacros(TakenNames(used=frozenset(), visible=frozenset()))
+    two = "".join(f"long {kind}_(long a, long b) {{ return {macros.use(kind)}(a, b); }}\n"
+                  for kind in ("min", "max", "floordiv", "value_floordiv", "value_floormod"))
+    text = (f"{two}float from_(unsigned short x) {{ return {macros.use('from_bfloat16')}(x); }}\n"
+            f"unsigned short to_(float x) {{ return {macros.use('to_bfloat16')}(x); }}\n"
+            f"int threads_(void) {{ return {macros.threads()}; }}\n"
+            f"void fence_(void) {{ {macros.use('fence')}(); }}\n")
+    made = "\n".join([*macros.definitions(), text, *macros.undefinitions(),
+                      "#ifdef polysched_min\n#error it is still defined\n#endif\n"])
+    found = load(made, tmp_path_factory.mktemp("macros"))
+    for name in ("min_", "max_", "floordiv_", "value_floordiv_", "value_floormod_"):
+        getattr(found, name).argtypes, getattr(found, name).restype = [ctypes.c_long] * 2, ctypes.c_long
+    found.from_.restype, found.from_.argtypes = ctypes.c_float, [ctypes.c_ushort]
+    found.to_.restype, found.to_.argtypes = ctypes.c_ushort, [ctypes.c_float]
+    return found
+
+
+def test_minimum_maximum_and_quotients(library: ctypes.CDLL) -> None:
+    for a in range(-9, 10):
+        for b in (-4, -1, 1, 3):
+            assert (library.min_(a, b), library.max_(a, b)) == (min(a, b), max(a, b))
+            assert (library.value_floordiv_(a, b), library.value_floormod_(a, b)) == (a // b, a % b)
+            if b > 0:
+                assert library.floordiv_(a, b) == a // b
+
+
+def test_bfloat16_is_rounded_to_the_nearest(library: ctypes.CDLL) -> None:
+    for bits in (0, 0x3f80, 0xbf81, 0x7f80, 1, 0x7f7f):
+        value = library.from_(bits)
+        assert value == struct.unpack("f", struct.pack("I", bits << 16))[0]
+        assert library.to_(value) == bits
+    assert library.to_(float(np.uint32(0x3f808000).view(np.float32))) == 0x3f80, "ties to even"
+    assert library.to_(float(np.uint32(0x3f818000).view(np.float32))) == 0x3f82
+    assert library.to_(float("nan")) & 0x7fff > 0x7f80, "no number stays none"
+
+
+def test_threads_and_fences(library: ctypes.CDLL) -> None:
+    assert library.threads_() >= 1
+    library.fence_()
+
+
+def test_names_of_the_program_are_left_to_it() -> None:
+    macros = HelperMacros(TakenNames(used=frozenset({"polysched_min"}), visible=frozenset()))
+    assert macros.use("min") != "polysched_min"
+    assert not HelperMacros(TakenNames(used=frozenset(), visible=frozenset())).definitions()

@@ -1,0 +1,32 @@
+"""The CSource value: what is emitted unless somebody says otherwise, and how it shows itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.dependence import analyse
+from polysched.emit_c import EmitOptions, emit
+from polysched.emit_c.c_source import options_for
+from polysched.scheduling import original
+from polysched.scop import from_c_text
+from polysched.target import host
+from polysched.tiling import TilingOptions, tile
+
+SCHEDULE = original(analyse(from_c_text(
+    "void f(int n, float A[n]) {\n#pragma scop\n  for (int i = 0; i < n; i++) A[i] = i;\n#pragma endscop\n}")))
+
+
+def test_vectors_are_those_of_the_machine_that_the_tiles_were_made_for() -> None:
+    machine = replace(host(), vector_bits=128)
+    tiled = tile(SCHEDULE, TilingOptions(sizes="off", target=machine))
+    assert options_for(tiled) == EmitOptions(vector_bits=128, last_cache_bytes=machine.caches[-1].size_bytes)
+    assert emit(tiled).loops == emit(tiled, options=options_for(tiled)).loops
+    assert options_for(replace(tiled, options=None)) == EmitOptions()
+
+
+def test_a_source_is_its_text_and_one_line_inside_others() -> None:
+    source = emit(tile(SCHEDULE, TilingOptions(sizes="off")), options=EmitOptions(vector_bits=0))
+    assert str(source) == source.text
+    assert source.headline() == f"of f: {len(source.text.splitlines())} lines of C"
+    assert source.scop is SCHEDULE.scop
+    assert source.packed == ()

@@ -1,0 +1,87 @@
+"""How long a file may take: what ends, and what is told."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+import polysched
+from polysched.cli.entry import main
+from polysched.errors import BudgetExceededError
+from polysched.pipeline import files
+from polysched.pipeline.file_budget import FileBudget
+
+FILE = """\
+void f(int n, double *restrict A, double *restrict B) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    A[i] = 2 * B[i];
+#pragma endscop
+}
+void g(int n, double *restrict A, double *restrict B) {
+#pragma scop
+  for (int i = 0; i < n; i++)
+    A[i] += 3 * B[i];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "file.c"
+    file.write_text(FILE)
+    return file
+
+
+def spent(monkeypatch: pytest.MonkeyPatch, *, before: int) -> None:
+    """Let the time of a file end when some regions were transformed."""
+    done = []
+
+    def left(self: FileBudget) -> float:
+        return 0.0 if len(self.regions) >= before and done else 30.0
+
+    def optimized(*arguments):
+        done.append(arguments)
+        return original(*arguments)
+    original = files.optimized_region
+    monkeypatch.setattr(FileBudget, "left", left)
+    monkeypatch.setattr(files, "optimized_region", optimized)
+
+
+def test_what_takes_too_long_stays_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spent(monkeypatch, before=1)
+    made = polysched.pipeline.transform_file(path)
+    assert [region.scop.name for region in made.regions] == ["f"]
+    assert made.refused == (f"{path}:8: the region stays as it is: line 10: the file takes more than 30 s of processor "
+                            "time, which were spent up to here",)
+    assert FILE[FILE.index("void g"):] in made.text
+
+
+@pytest.mark.parametrize("arguments", [[], ["--autodetect"]])
+def test_a_file_without_time_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str],
+                                        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(files, "FileBudget", lambda: FileBudget(limit=0.0))
+    assert main(["c2c", str(path), "-o", str(path.with_suffix(".out.c")), *arguments]) == 2
+    assert "reading the region takes more than" in capsys.readouterr().err
+    assert not path.with_suffix(".out.c").exists()
+
+
+def test_isl_is_stopped_in_a_stage(path: Path) -> None:
+    scop = polysched.scop.from_c_file(path, function="f")
+
+    def endless(stages: dict[str, float]):
+        stages["dependences"] = 1.0
+        while True:
+            scop.domain.subtract(scop.domain)
+    with pytest.raises(BudgetExceededError, match=r"file.c:4: the file takes more than 0\.2 s") as caught:
+        FileBudget(limit=0.2).run(scop, endless)
+    assert "dependences 1.0 s" in str(caught.value)
+
+
+def test_what_takes_long_is_told() -> None:
+    budget = FileBudget(started=time.thread_time() - 20)
+    budget.regions += [(7, 12.0, {"dependences": 9.0, "tiled": 2.9, "emitted": 0.1}), (30, 1.0, {"scop": 1.0})]
+    assert budget.told("a.c") == ("a.c: the file takes 20.0 s of processor time: the region of line 7 takes 12.0 s "
+                                  "(dependences 9.0 s, tiled 2.9 s), reading takes 7.0 s")
+    assert FileBudget().told("a.c") is None
