@@ -124,7 +124,8 @@ def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
 def variants(program: Program) -> dict[str, str]:
     """The texts of a program, as written and as we write it."""
     file = HERE / f"{program.file}.c"
-    made = {name: transform_file(file, PipelineOptions(safe=name == "safe", autodetect=program.autodetect)).text
+    made = {name: transform_file(file, PipelineOptions(
+        safe=name == "safe", autodetect=program.autodetect, portable="-march=native" not in program.flags)).text
             for name in OURS}
     return {"original": file.read_text(), **made}
 

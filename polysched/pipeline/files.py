@@ -133,7 +133,8 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
                  *(line for r in regions for line in told_coarse(r)), *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
     sources = [region.source for region in regions if not _only_tested(region)]
-    result = timed(seconds, "splice", lambda: splice(text, sources, wide_functions(text, sources)))
+    result = timed(seconds, "splice", lambda: splice(
+        text, sources, wide_functions(text, sources) if options.portable else ()))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
 
 

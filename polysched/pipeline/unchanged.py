@@ -21,7 +21,7 @@ def reason_for_original(made: Optimized) -> str:
     if not _has_gain(made):
         return _reason(made)
     if made.pays is not None and made.pays.never:
-        return "there is too little to do inside arrays of these extents"
+        return "there is too little to do at the largest sizes that its arrays and types allow"
     return ""
 
 

@@ -82,7 +82,7 @@ def test_a_function_that_a_team_calls_asks_for_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "reason"), [
     ("last_and_any", "every iteration of line 9 needs `any` of earlier ones"),
-    ("small_square", "there is too little to do inside arrays of these extents")])
+    ("small_square", "there is too little to do at the largest sizes that its arrays and types allow")])
 def test_without_a_gain_the_region_stays_as_written(
         name: str, reason: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):

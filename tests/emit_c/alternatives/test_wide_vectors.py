@@ -33,7 +33,7 @@ ONLY_X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="these vect
 def transformed(folder: Path, text: str, bits: int = 256) -> str:
     file = folder / "in.c"
     file.write_bytes(text.encode())
-    return transform_file(file, PipelineOptions(vector_bits=bits)).text
+    return transform_file(file, PipelineOptions(vector_bits=bits, portable=True)).text
 
 
 def text_of(head: str = "void f", first: str = "", last: str = "") -> str:
@@ -107,3 +107,9 @@ def test_functions_that_cannot_stand_twice_stay_alone(tmp_path: Path, head: str,
 @pytest.mark.parametrize("bits", [0, 128])
 def test_vectors_that_all_machines_have_need_no_choice(tmp_path: Path, bits: int) -> None:
     assert "POLYSCHED_WIDE" not in transformed(tmp_path, text_of(), bits)
+
+
+def test_files_are_not_wrapped_unless_asked(tmp_path: Path) -> None:
+    file = tmp_path / "in.c"
+    file.write_text(text_of())
+    assert "POLYSCHED_WIDE" not in transform_file(file, PipelineOptions(vector_bits=256)).text
