@@ -66,6 +66,10 @@ class UnsupportedScopError(PolyschedError):
     """The region cannot be represented soundly as a static control part."""
 
 
+class NoLoopsError(UnsupportedScopError):
+    """isl's generator found no loops that visit exactly the instances of a schedule, in its order."""
+
+
 class SourceSyntaxError(PolyschedError):
     """The source does not preprocess or parse; carries the compiler's own message."""
 

@@ -107,7 +107,7 @@ def _intrinsics(arguments: argparse.Namespace) -> list[Intrinsic]:
     from polysched.tensorize import INTRINSICS, find_intrinsic, load_intrinsics
     also: dict[str, Intrinsic] = {}
     for path in arguments.intrinsics:
-        also |= load_intrinsics(path)
+        also |= load_intrinsics(path, wanted="" if arguments.intrinsic == AUTO else arguments.intrinsic)
     if arguments.intrinsic == AUTO:
         return list((INTRINSICS | also).values())
     return [find_intrinsic(arguments.intrinsic, also=also)]

@@ -115,7 +115,6 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
     from dataclasses import replace
     from functools import partial
 
-    from polysched.emit_c import emit
     from polysched.pipeline import analysed, check_packed, emit_blocks, scheduled
     from polysched.tensorize.decision import decide
     from polysched.tiling import tile
@@ -141,8 +140,7 @@ def _regions(arguments: argparse.Namespace, shown: Progress) -> tuple[list[_Regi
                                vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences
         schedule = scheduled(dependences, options, parameters=sizes)
         shown.step(f"tiling {scop.name}, and writing C")
-        source = emit_blocks(partial(tile, schedule, alone=False), tiling, partial(
-            emit, options=options.emit_options()))
+        source = emit_blocks(partial(tile, schedule, alone=False), tiling, options.emit_options())
         regions.append(_region(source, options, explain=arguments.explain or bool(arguments.json)))
     refuse_unused([region.tiled.unused for region in regions])
     return regions, instructions

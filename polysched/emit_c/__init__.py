@@ -3,10 +3,10 @@
 from polysched.emit_c.alternatives.crossover import Crossover, crossover
 from polysched.emit_c.alternatives.guard import guarded, untestable
 from polysched.emit_c.alternatives.safe import original_when_small
-from polysched.emit_c.blocks_with_code import blocks_without_code
 from polysched.emit_c.c_source import CSource, EmitOptions
-from polysched.emit_c.emission import Scan, emit, scan
+from polysched.emit_c.emission import emit, printed
 from polysched.emit_c.function import CFunction, emit_function
+from polysched.emit_c.lowering import Lowered, Scan, lower, scan
 from polysched.emit_c.splice import splice
 
 __all__ = [
@@ -14,13 +14,15 @@ __all__ = [
     "CSource",
     "Crossover",
     "EmitOptions",
+    "Lowered",
     "Scan",
-    "blocks_without_code",
     "crossover",
     "emit",
     "emit_function",
     "guarded",
+    "lower",
     "original_when_small",
+    "printed",
     "scan",
     "splice",
     "untestable",

@@ -9,8 +9,9 @@ import re
 from dataclasses import dataclass
 
 from polysched.emit_c.c_source import CSource, EmitOptions, options_for
-from polysched.emit_c.emission import emit_with_storage
+from polysched.emit_c.emission import printed_region
 from polysched.emit_c.loop_ir.names import taken_names
+from polysched.emit_c.lowering import lower_with_storage
 from polysched.emit_c.scalar_code.c_text import DIRECTIVES
 from polysched.emit_c.scalar_code.heap import Memory, fits_stack, prototypes
 from polysched.emit_c.scalar_code.statements import INDENT
@@ -54,8 +55,8 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     scop = tiled.schedule.scop
     if not (name.isidentifier() and name.isascii()):
         raise UsageError(f"{name!r} cannot be the name of a C function", hint="letters, digits and _")
-    region = emit_with_storage(tiled, options=options or options_for(tiled),
-                               on_heap=lambda array: not fits_stack(array))
+    region = printed_region(lower_with_storage(tiled, options=options or options_for(tiled),
+                                               on_heap=lambda array: not fits_stack(array)))
     source, heap = region.source, region.memories
     signature = FunctionSignature(name=name, parameters=_parameters(scop), return_type="int" if heap else "void")
     body = source.text.splitlines()

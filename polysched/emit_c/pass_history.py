@@ -6,9 +6,9 @@ import difflib
 from dataclasses import dataclass, replace
 
 from polysched.emit_c.c_source import EmitOptions
-from polysched.emit_c.emission import Scan, scan
 from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.loop_ir.text import loop_text
+from polysched.emit_c.lowering import Scan, scan
 from polysched.emit_c.pass_context import pass_context, with_bodies
 from polysched.emit_c.passes import CODE, STRUCTURE, LoopPass, run_passes
 from polysched.tiling.tiled_schedule import TiledSchedule

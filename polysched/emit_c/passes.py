@@ -19,18 +19,19 @@ from polysched.emit_c.loop_ir.verifier import faults
 from polysched.emit_c.nests.contraction import contract
 from polysched.emit_c.nests.dead_code import without_dead_code
 from polysched.emit_c.nests.fetched_rows import fetch_rows
-from polysched.emit_c.nests.growing_rows import GrowingRows, sums_in_step
+from polysched.emit_c.nests.growing_rows import GrowingRows
 from polysched.emit_c.nests.held_elements import hold_elements
-from polysched.emit_c.nests.lagging_rows import LaggingRows, rows_behind_each_other
+from polysched.emit_c.nests.independent_rows import IndependentRows
+from polysched.emit_c.nests.lagging_rows import LaggingRows
 from polysched.emit_c.nests.lane_reductions import LaneReductions, reduce_in_lanes
-from polysched.emit_c.nests.neighbour_rows import NeighbourRows, neighbours_in_step
+from polysched.emit_c.nests.neighbour_rows import NeighbourRows
 from polysched.emit_c.nests.past_caches import PastCaches, store_past_caches
 from polysched.emit_c.nests.pivot_loops import split_at_pivots
-from polysched.emit_c.nests.recurrent_rows import RecurrentRows, recurrences_in_step
+from polysched.emit_c.nests.recurrent_rows import RecurrentRows
 from polysched.emit_c.nests.repeated_iterations import anchor
-from polysched.emit_c.nests.row_jam import Rows, jam_rows
-from polysched.emit_c.nests.summed_rows import SummedRows, sum_rows
+from polysched.emit_c.nests.summed_rows import SummedRows
 from polysched.emit_c.nests.thread_reductions import ThreadReductions, reduce_on_threads
+from polysched.emit_c.nests.unroll_and_jam import unroll_and_jam
 from polysched.emit_c.nests.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.pass_context import PassContext
 from polysched.emit_c.register_tiles.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
@@ -162,7 +163,7 @@ def _fresh_names(taken: TakenNames, loops: Node) -> Callable[[str], str]:
 
 
 def _neighbouring_rows(loops: Node, context: PassContext) -> Node:
-    return neighbours_in_step(loops, context.facts, NeighbourRows(
+    return unroll_and_jam(loops, context.facts, NeighbourRows(
         dependences=context.dependences, taken=context.taken))
 
 
@@ -173,7 +174,7 @@ def _vectorisation(context: PassContext) -> Vectorisation:
 
 
 def _summed_rows(loops: Node, context: PassContext) -> Node:
-    return sum_rows(loops, context.facts, SummedRows(
+    return unroll_and_jam(loops, context.facts, SummedRows(
         dependences=context.dependences, taken=context.taken, promotes=context.code.promotes,
         vectors=_vectorisation(context)))
 
@@ -188,24 +189,25 @@ def _reduce_in_lanes(loops: Node, context: PassContext) -> Node:
 
 
 def _lagging_rows(loops: Node, context: PassContext) -> Node:
-    return rows_behind_each_other(loops, context.facts, LaggingRows(
+    return unroll_and_jam(loops, context.facts, LaggingRows(
         dependences=context.dependences, taken=context.taken, promotes=context.code.promotes))
 
 
 def _growing_rows(loops: Node, context: PassContext) -> Node:
-    return sums_in_step(loops, context.facts, GrowingRows(
+    return unroll_and_jam(loops, context.facts, GrowingRows(
         dependences=context.dependences, taken=context.taken, promotes=context.code.promotes,
         in_lanes=context.code.rows_in_lanes))
 
 
 def _recurrent_rows(loops: Node, context: PassContext) -> Node:
-    return recurrences_in_step(loops, context.facts, RecurrentRows(
+    return unroll_and_jam(loops, context.facts, RecurrentRows(
         dependences=context.dependences, taken=context.taken, has_form=context.code.has_form,
         promotes=context.code.promotes))
 
 
 def _independent_rows(loops: Node, context: PassContext) -> Node:
-    return jam_rows(loops, context.facts, Rows(promotes=context.code.promotes, in_lanes=context.code.rows_in_lanes))
+    return unroll_and_jam(loops, context.facts, IndependentRows(
+        promotes=context.code.promotes, in_lanes=context.code.rows_in_lanes))
 
 
 def _parameter_guard(loops: Node, context: PassContext) -> Node:

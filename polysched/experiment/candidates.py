@@ -19,6 +19,7 @@ from polysched.measure.processes.building import compile_shared
 from polysched.measure.processes.call_interface import Slot, wrapper
 from polysched.measure.programs.problem_size import choose_size
 from polysched.measure.programs.slots import make_slots
+from polysched.pipeline import scanned_with_fallbacks
 from polysched.scop.scop import Scop, SourceRegion
 from polysched.target import find_compiler, host
 from polysched.tiling import TiledSchedule
@@ -52,7 +53,8 @@ class VersionedFunction:
 
     def transformed(self, name: str, tiled: TiledSchedule) -> Program:
         """The file with the region emitted anew."""
-        emitted = emit(tiled, options=EmitOptions(openmp=self.openmp, vector_bits=host().vector_bits))
+        tiled, scanned = scanned_with_fallbacks(tiled)
+        emitted = emit(tiled, scanned=scanned, options=EmitOptions(openmp=self.openmp, vector_bits=host().vector_bits))
         return self._compiled(name, splice(self.source.text, [emitted]))
 
     def _compiled(self, name: str, text: str) -> Program:

@@ -11,12 +11,12 @@ from typing import Literal, TypeAlias
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import expand_temporaries
-from polysched.emit_c import EmitOptions, emit, guarded, scan, splice
+from polysched.emit_c import EmitOptions, Scan, emit, guarded, splice
 from polysched.errors import BudgetExceededError
 from polysched.fuzz.hand_steps import random_steps
 from polysched.fuzz.random_strategy import random_strategy
 from polysched.measure.programs.instance_trace import traced_function
-from polysched.pipeline import optimize
+from polysched.pipeline import optimize, scanned_with_fallbacks
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
 from polysched.scheduling.options import SchedulerOptions
@@ -166,11 +166,10 @@ class Configuration:
         if self.intrinsic or self.safe:
             optimized = optimize(scop, self.pipeline_options(), alone=False)
             tiled, source = optimized.tiled, optimized.source
-            scanned = None
+            scanned: Scan | None = None
             instructions = tuple(COMPUTED.findall(source.text))
         else:
-            tiled = self.transform(scop, analyses)
-            scanned = scan(tiled)
+            tiled, scanned = scanned_with_fallbacks(self.transform(scop, analyses))
             source = emit(tiled, scanned=scanned, options=EmitOptions(
                 openmp=self.parallel, vector_bits=self.vector_bits, packing=self.packing, reassociate=self.reassociate))
             source, instructions = guarded(source, scop) if self.guard else source, ()

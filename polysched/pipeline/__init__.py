@@ -10,7 +10,7 @@ from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.source_options import SourceOptions
 from polysched.pipeline.stages import analysed, scheduled
-from polysched.pipeline.way import emit_blocks
+from polysched.pipeline.way import emit_blocks, scanned_with_fallbacks
 
 __all__ = ["Optimized", "PipelineOptions", "SourceOptions", "TransformedFile", "analysed", "check_packed",
-           "emit_blocks", "optimize", "scheduled", "source_to_source", "transform_file"]
+           "emit_blocks", "optimize", "scanned_with_fallbacks", "scheduled", "source_to_source", "transform_file"]

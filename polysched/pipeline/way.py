@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 from polysched.dependence import analyse
 from polysched.dependence.carried_values import carries_values, substitute_carried
@@ -11,13 +13,24 @@ from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, is_affordable
 from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.dependence.substitution import substitute_temporaries
-from polysched.emit_c import CSource, blocks_without_code, crossover, emit, guarded, original_when_small
+from polysched.emit_c import (
+    CSource,
+    EmitOptions,
+    Lowered,
+    Scan,
+    crossover,
+    guarded,
+    lower,
+    original_when_small,
+    printed,
+    scan,
+)
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
 from polysched.emit_c.alternatives.safe import as_written
 from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.scalar_code.work import loops_in_lanes
-from polysched.errors import PolyschedError
+from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
 from polysched.pipeline.callers_threads import for_callers_threads
 from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.optimized import Optimized
@@ -35,8 +48,11 @@ from polysched.tensorize.software.surroundings import KeptLoop, inside_loops
 from polysched.tiling import tile
 from polysched.tiling.best_schedule import NAME as BEST
 from polysched.tiling.best_schedule import best
+from polysched.tiling.lesser_schedules import lesser_schedules
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tiled_schedule import TiledSchedule
+
+_LOG = logging.getLogger(__name__)
 
 
 def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
@@ -72,16 +88,17 @@ def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> 
     """All stages, whoever runs the region."""
     expansion = timed(seconds, "dependences", lambda: analysed(
         scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
-    source = _emitted(expansion.dependences, options, seconds)
-    too_large = {a for a in source.allocated if not is_affordable(source.scop, a)}
+    lowered = _lowered(expansion.dependences, options, seconds)
+    too_large = {a for a in lowered.allocated if not is_affordable(lowered.scop, a)}
     kept: frozenset[str] = frozenset()
     instead_of = {copied.copy: copied.array for copied in expansion.last_values}
     if too_large:
         kept = frozenset(instead_of.get(a.before, a.before) for a in expansion.arrays if a.name in too_large)
         expansion = timed(seconds, "dependences", lambda: analysed(
             scop, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss, known=expansion.given))
-        source = _emitted(expansion.dependences, options, seconds)
-    expansion, source = _with_values(scop, expansion, source, options, seconds, but=kept)
+        lowered = _lowered(expansion.dependences, options, seconds)
+    expansion, lowered = _with_values(scop, expansion, lowered, options, seconds, but=kept)
+    source = timed(seconds, "emitted", lambda: printed(lowered))
     reasons: tuple[str, ...] = ()
     if options.instructions_for(scop) is not None:
         source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(analysed(
@@ -110,30 +127,30 @@ def _with_original(made: Optimized) -> Optimized:
     return replace(made, source=source, pays=pays if options.safe else None)
 
 
-def _with_values(scop: Scop, expansion: Expansion, source: CSource, options: PipelineOptions,
-                 seconds: dict[str, float], *, but: frozenset[str]) -> tuple[Expansion, CSource]:
+def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,
+                 seconds: dict[str, float], *, but: frozenset[str]) -> tuple[Expansion, Lowered]:
     """Scalars computed where they are read, if that spares streams or lets loops run in lanes; else what was given."""
-    def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, CSource]:
+    def made(values: Callable[[Dependences], Dependences]) -> tuple[Expansion, Lowered]:
         new = timed(seconds, "dependences", lambda: analysed(
             scop, but=but, vector_bytes=options.collapses_for(), row_loss=options.row_loss, values=values,
             known=expansion.given))
-        return new, _emitted(new.dependences, options, seconds)
+        return new, _lowered(new.dependences, options, seconds)
 
-    if _has_streams(source, expansion):
+    if _has_streams(lowered, expansion):
         other = made(substitute_temporaries)
         if not _has_streams(other[1], other[0]):
             return other
     if options.expand and carries_values(expansion.dependences):
         other = made(substitute_carried)
-        if loops_in_lanes(other[1].loops) > loops_in_lanes(source.loops) and not other[1].allocated:
+        if loops_in_lanes(other[1].loops) > loops_in_lanes(lowered.loops) and not other[1].allocated:
             return other
-    return expansion, source
+    return expansion, lowered
 
 
-def _has_streams(source: CSource, expansion: Expansion) -> bool:
+def _has_streams(lowered: Lowered, expansion: Expansion) -> bool:
     """Whether scalars became arrays in memory with an element per iteration, as costly as what the loops compute."""
-    scalars = {a.name: len(a.loops) for a in expansion.arrays if a.name in source.allocated}
-    depths = {name: {s.depth for s in source.scop.statements if name in {a.array for a in s.accesses}}
+    scalars = {a.name: len(a.loops) for a in expansion.arrays if a.name in lowered.allocated}
+    depths = {name: {s.depth for s in lowered.scop.statements if name in {a.array for a in s.accesses}}
               for name in scalars}
     return any(depths[name] == {loops} for name, loops in scalars.items())
 
@@ -227,7 +244,12 @@ def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrins
 
 
 def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> CSource:
-    """From dependences to C: the schedule that was asked for; the best of several is found by tiling all of them."""
+    """From dependences to C."""
+    return printed(_lowered(dependences, options, seconds))
+
+
+def _lowered(dependences: Dependences, options: PipelineOptions, seconds: dict[str, float]) -> Lowered:
+    """From dependences to loops: the schedule asked for; the best of several is found by tiling all of them."""
     stated = dict(options.assumed)
     tiling = replace(options.tiling_options(), parameters={**options.tiling.parameters, **{
         p.name: stated[p.spelling] for p in dependences.scop.parameters if p.spelling in stated}})
@@ -240,26 +262,69 @@ def _emitted(dependences: Dependences, options: PipelineOptions, seconds: dict[s
 
         def tiled_by(how: TilingOptions) -> TiledSchedule:
             return timed(seconds, "tiled", lambda: tile(schedule, how, alone=False))
-    return emit_blocks(tiled_by, tiling, lambda tiled: timed(
-        seconds, "emitted", lambda: emit(tiled, options=options.emit_options())))
+    emission = options.emit_options()
+    return lowered_blocks(tiled_by, tiling, lambda tiled: timed(
+        seconds, "emitted", lambda: lowered_with_fallbacks(tiled, emission)))
 
 
 def emit_blocks(tiled_by: Callable[[TilingOptions], TiledSchedule], tiling: TilingOptions,
-                emitted_by: Callable[[TiledSchedule], CSource] = emit) -> CSource:
-    """Tile and emit, until every register block is vector code; `TiledSchedule.fallbacks` says for which statements.
+                options: EmitOptions) -> CSource:
+    """Tile, lower until every register block is vector code, and emit; parameters as for `lowered_blocks`."""
+    return printed(lowered_blocks(tiled_by, tiling, lambda tiled: lowered_with_fallbacks(tiled, options)))
+
+
+def lowered_blocks(tiled_by: Callable[[TilingOptions], TiledSchedule], tiling: TilingOptions,
+                   lowered_by: Callable[[TiledSchedule], Lowered]) -> Lowered:
+    """Tile and lower, until every register block is vector code; `TiledSchedule.fallbacks` says for which statements.
 
     Parameters
     ----------
     tiled_by : tiles the program, as the options say.
-    emitted_by : what makes the C.
+    lowered_by : what makes the loops.
 
     Raises
     ------
-    PolyschedError : tiling or emission refuses.
+    PolyschedError : tiling or lowering refuses.
     """
     while True:
-        source = emitted_by(tiled_by(tiling))
-        bare = blocks_without_code(source)
-        if not bare:
-            return source
-        tiling = replace(tiling, unblocked=tiling.unblocked | bare)
+        lowered = lowered_by(tiled_by(tiling))
+        if not lowered.blocks_without_code:
+            return lowered
+        tiling = replace(tiling, unblocked=tiling.unblocked | lowered.blocks_without_code)
+
+
+def lowered_with_fallbacks(tiled: TiledSchedule, options: EmitOptions) -> Lowered:
+    """The loops of a schedule, or of what is left of it where isl's generator finds none.
+
+    Raises
+    ------
+    BudgetExceededError, NoLoopsError : as for `scanned_with_fallbacks`.
+    """
+    tiled, scanned = scanned_with_fallbacks(tiled, max_operations=options.max_operations)
+    return lower(tiled, options=options, scanned=scanned)
+
+
+def scanned_with_fallbacks(tiled: TiledSchedule, *,
+                           max_operations: int = EmitOptions.max_operations) -> tuple[TiledSchedule, Scan]:
+    """The first schedule for which isl's generator finds loops, of the given one and lesser ones, and these loops.
+
+    What was given up is in `Scan.fallbacks`.
+
+    Raises
+    ------
+    BudgetExceededError : isl's loop generation does not fit into `max_operations` for any of them.
+    NoLoopsError : none of the loops that it found visit exactly the instances of the program, in order.
+    """
+    given_up: list[str] = []
+    refusals: list[PolyschedError] = []
+    for lost, version in chain([("", tiled)], lesser_schedules(tiled)):
+        if refusals:
+            given_up.append(f"{lost}: {refusals[-1].problem}")
+            _LOG.warning(given_up[-1])
+        try:
+            found = scan(version, max_operations=max_operations)
+        except (BudgetExceededError, NoLoopsError) as error:
+            refusals.append(error)
+            continue
+        return version, replace(found, fallbacks=(*given_up, *found.fallbacks))
+    raise next((error for error in refusals if isinstance(error, NoLoopsError)), refusals[0])

@@ -115,7 +115,7 @@ class TensorizeOptions:
         """
         also: dict[str, Intrinsic] = {}
         for path in self.files:
-            also |= load_intrinsics(path)
+            also |= load_intrinsics(path, wanted="" if self.by_model else self.intrinsic)
         if self.intrinsic == DEFAULT:
             usual = [i for i in INTRINSICS.values() if is_listed_here(i)]
             return [i for i in (*usual, *filter(executes_here, also.values())) if i.output.dtype.is_integer]

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import logging
 from pathlib import Path
 from types import ModuleType
 
-from polysched.errors import SourceSyntaxError, UsageError
+from polysched.errors import PolyschedError, SourceSyntaxError, UsageError
 from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
 from polysched.tensorize.intrinsics import blas_functions
 from polysched.tensorize.intrinsics.shipped import SHIPPED
 from polysched.tensorize.proofs.ideal import accumulates_sum
+
+logger = logging.getLogger(__name__)
 
 INTRINSICS: dict[str, Intrinsic] = {intrinsic.name: intrinsic for intrinsic in SHIPPED}
 
@@ -43,8 +46,12 @@ def find_intrinsic(name: str, *, also: dict[str, Intrinsic] | None = None) -> In
                      else "describe another in a file of your own: --intrinsics FILE.py")
 
 
-def load_intrinsics(path: str) -> dict[str, Intrinsic]:
+def load_intrinsics(path: str, *, wanted: str = "") -> dict[str, Intrinsic]:
     """Every `Intrinsic` that a user's Python file defines at its top level, by name.
+
+    Parameters
+    ----------
+    wanted : the one that was asked for by its name; another one that is refused is left out then, with a warning.
 
     Raises
     ------
@@ -56,13 +63,32 @@ def load_intrinsics(path: str) -> dict[str, Intrinsic]:
     found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
     if not found and not any(isinstance(v, LibraryFunction) for v in vars(module).values()):
         raise UsageError("the file defines no Intrinsic at its top level", where=path)
-    for intrinsic in found.values():
-        require_agreement(intrinsic.semantics)
-        contraction = intrinsic.contraction
-        if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
-            raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
-                                    hint="describe one update per element (a maximum): the program's loops repeat it")
-    return found
+    accepted = {}
+    for name, intrinsic in found.items():
+        try:
+            _require_description(intrinsic)
+        except PolyschedError as refusal:
+            if wanted in ("", name):
+                raise
+            logger.warning("%s of %s is left out: %s", name, path, refusal)
+        else:
+            accepted[name] = intrinsic
+    return accepted
+
+
+def _require_description(intrinsic: Intrinsic) -> None:
+    """Refuse an instruction whose text is not read in one way, or is none that matches are made of.
+
+    Raises
+    ------
+    SourceSyntaxError : a text cannot be read, or its three readings differ.
+    UndefinedBehaviourError : some operands make a text do what C leaves undefined.
+    """
+    require_agreement(intrinsic.semantics)
+    contraction = intrinsic.contraction
+    if contraction.whole and contraction.reductions and not accumulates_sum(intrinsic):
+        raise SourceSyntaxError("the text is no sum, and updates one element several times", where=intrinsic.name,
+                                hint="describe one update per element (a maximum): the program's loops repeat it")
 
 
 def load_functions(path: str) -> dict[str, LibraryFunction]:

@@ -44,7 +44,7 @@ from polysched.tiling.rewriting.copies import with_copies
 from polysched.tiling.rewriting.joined_nests import join_neighbours
 from polysched.tiling.rewriting.marking import mark_loops
 from polysched.tiling.rewriting.register_tiles import register_nest
-from polysched.tiling.rewriting.rotated_sums import rotate_sums
+from polysched.tiling.rewriting.retiming import retime
 from polysched.tiling.rewriting.shared_strips import Strips, share_strips
 from polysched.tiling.shapes.diamond import diamond_faces
 from polysched.tiling.shapes.split_tiles import MOST_PIECES, in_pieces, one_at_a_time, split
@@ -101,10 +101,10 @@ def tile(schedule: Schedule, options: TilingOptions | None = None, *, alone: boo
 def _with_fallbacks(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
     """As `tile`, without judging what is not used."""
     fallbacks = [f"{name}: no register block, as its body has no vector code" for name in sorted(options.unblocked)]
-    rotated = with_budget(ANY_NUMBER, partial(rotate_sums, schedule, options.target.ports), seconds=TILING_SECONDS)
-    if rotated is None:
+    retimed = with_budget(ANY_NUMBER, partial(retime, schedule, options.target.ports), seconds=TILING_SECONDS)
+    if retimed is None:
         fallbacks.append(f"sums beside the loops of other iterations took more than {TILING_SECONDS:g} s to look for")
-    schedule = rotated or schedule
+    schedule = retimed or schedule
     for degrees in range(options.parallel_degrees, 0, -1):
         found = with_budget(ANY_NUMBER, partial(_tiled, schedule, replace(options, parallel_degrees=degrees)),
                             seconds=TILING_SECONDS)

@@ -92,3 +92,11 @@ def test_a_room_is_described_in_two_screens(page: Path) -> None:
     text = page.read_text()
     assert len(text.splitlines()) <= 80
     assert len(text.split()) <= 1200, "figures and what was tried belong to experiments/, explanations to docs/"
+
+
+def test_the_python_interface_lists_modules_that_are_there() -> None:
+    modules = re.findall(r"^   (polysched[\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE)
+    assert len(modules) > 50
+    places = [module.replace(".", "/") for module in modules]
+    assert not [place for place in places if not (ROOT / f"{place}.py").exists() and not (
+        ROOT / place / "__init__.py").exists()]

@@ -8,8 +8,9 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
-from polysched.emit_c import EmitOptions, emit
+from polysched.emit_c import EmitOptions, emit, printed
 from polysched.errors import BudgetExceededError
+from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scop.body import Assign, Call, Cast
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.points import instances_in_order
@@ -102,7 +103,7 @@ def test_the_tiles_are_given_up_where_isl_finds_no_end_of_them() -> None:
     tree = tree_of(isl.UnionMap.read_from_str(isl.DEFAULT_CONTEXT, "[n] -> { S0[t, i] -> [t, t + i] }"), made.domain)
     permutable = tree.get_root().child(0).band_set_permutable(1).get_schedule()
     tiles = tile(replace(tiled(made).schedule, tree=permutable), TilingOptions(sizes=(7, 5)))
-    whole, cut = emit(tiles), emit(tiles, options=EmitOptions(max_operations=7000))
+    whole, cut = emit(tiles), printed(lowered_with_fallbacks(tiles, EmitOptions(max_operations=7000)))
     assert cut.fallbacks == ("the tiles were given up: generating the loops takes more than 7000 isl operations "
                              "or 0.25 s",)
     assert whole.text.count("for (") > cut.text.count("for (") == 2

@@ -36,6 +36,9 @@ ARRAYS = ("uint8_t O[19], uint8_t A[19], uint8_t B[19], uint8_t M[19], int32_t W
 EACH = "for (int i = 0; i < 19; i++) "
 MATCHED = {   # body, unit
     "average": (EACH + "O[i] = (A[i] + B[i] + 1) >> 1;", "average"),
+    "in place": (EACH + "A[i] = (A[i] + B[i] + 1) >> 1;", "average"),
+    "in place, of words": (EACH + "{ int t = B[i]; t += A[i] + 1; B[i] = t / 2; }", "average"),
+    "in place of itself": (EACH + "A[i] = (2 * A[i] + 1) >> 1;", "average"),
     "average of words": (EACH + "O[i] = (uint8_t)((1 + B[i] + (int32_t)A[i]) / 2);", "average"),
     "average of a triangle": ("for (int i = 0; i < 19; i++) for (int j = 0; j <= i; j++) "
                               "R[i][j] = (L[i][j] + A[j] + 1) >> 1;", "average"),
@@ -70,7 +73,10 @@ REFUSED = {   # body, unit, words
     "zero extension": (EACH + "W[i] = (uint8_t)P[i];", "widen", "P[i] = -128: 128 against -128"),
     "again": ("for (int k = 0; k < 19; k++) for (int i = 0; i < 19; i++) O[i] = (R[k][i] + B[i] + 1) >> 1;", "average",
               "again in every iteration of k"),
-    "in place": (EACH + "A[i] = (A[i] + B[i] + 1) >> 1;", "average", ""),
+    "in place, one further": ("for (int i = 0; i < 18; i++) A[i + 1] = (A[i] + B[i] + 1) >> 1;", "average",
+                              "reads elements of A that its other iterations write"),
+    "in place, again": ("for (int k = 0; k < 9; k++) for (int i = 0; i < 19; i++) A[i] = (A[i] + R[k][i] + 1) >> 1;",
+                        "average", "again in every iteration of k"),
     "swapped parts": (EACH + "W[i] = S[i][0] * T[i][0] - S[i][1] * T[i][1];", "pairs", "has not the form"),
 }
 

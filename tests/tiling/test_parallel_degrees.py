@@ -7,9 +7,10 @@ import islpy as isl
 import pytest
 
 from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit
+from polysched.emit_c import EmitOptions, emit, printed
 from polysched.errors import IllegalScheduleError, UsageError
 from polysched.measure.programs.instance_trace import verify_order
+from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scheduling import SchedulerOptions, pluto
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
@@ -156,7 +157,7 @@ def test_marks_that_were_given_are_checked_even_then(monkeypatch: pytest.MonkeyP
 
 def test_degrees_that_isl_makes_no_loops_of_are_given_up() -> None:
     one, two = (tile(scheduled(kernels.gauss_seidel()), plain(sizes=4, parallel_degrees=degrees)) for degrees in (1, 2))
-    cut = emit(two, options=replace(PLAIN_C, max_operations=40_000))
+    cut = printed(lowered_with_fallbacks(two, replace(PLAIN_C, max_operations=40_000)))
     assert cut.fallbacks == ("all parallel loops of a nest but one were given up: generating the loops takes more than "
                              "40000 isl operations or 0.25 s",)
     assert cut.text.count("for (") == emit(one, options=PLAIN_C).text.count("for (")

@@ -18,9 +18,8 @@ from math import ceil, log2
 import islpy as isl
 
 from polysched.dependence.parameter_sizes import largest_parameters
-from polysched.emit_c.blocks_with_code import statements_in_blocks
 from polysched.emit_c.c_source import CSource
-from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes
+from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes, statements_in_blocks
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scheduling.marks import Gaps, LoopMark, Role
@@ -33,8 +32,8 @@ from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import TYPICAL_SIZE
 from polysched.tiling.footprints.point_count import point_count
-from polysched.tiling.planning.plan import FEWEST_PANEL_READS
 from polysched.tiling.planning.predict import predict
+from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 from polysched.tiling.planning.tile_problem import ROW_CYCLES
 from polysched.tiling.tree.distribute import sets_of
 from polysched.tiling.tree.loops import loops_below
@@ -167,7 +166,7 @@ def _product(scop: Scop, extents: tuple[isl.PwAff, ...]) -> str:
 def _fewest(source: CSource) -> Iterator[tuple[str, int]]:
     """Lengths of loops in C, and how long these have to be for a register block."""
     scop, schedule = source.scop, source.tiled.schedule
-    made = statements_in_blocks(source)
+    made = statements_in_blocks(source.loops)
     bands = [node for node in walk(from_isl(schedule.tree).root) if isinstance(node, Band)]
     reads = FEWEST_PANEL_READS if shared_panels(source.loops) else 1
     for tiling in source.tiled.bands:

@@ -50,6 +50,7 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
     found = Dispatch() if emulated or library else dispatch(program.match.intrinsic.isa)
     if library:
         arrays, own = _library(program, name)
+        written = arrays[:1]
         prologue: list[tuple[int, str]] = []
     else:
         options = EmissionOptions(
@@ -60,14 +61,15 @@ def with_instruction(ordinary: CSource, program: TensorizedProgram, parts: Seque
         else:
             made = emit_for_all_sizes(program.general, program.match, name, options, least_work=program.least_work)
             emitted, fits = made.emitted, made.fits
-        arrays, own = emitted.arrays, preamble(emitted, found, fits)
+        arrays, written, own = emitted.arrays, emitted.written, preamble(emitted, found, fits)
         asked = f"if ({found.condition}) " if found.condition else ""
         prologue = [(at, asked + call) for at, call in _preparations(program, emitted, constant)]
     prologue += [line for part in parts for line in part.prologue]
     folded = f", {program.scale.statement} as its {program.match.intrinsic.contraction.scale}" if program.scale else ""
     lines = [f"/* {program.match.fragment.statement.name} by {program.match.intrinsic.name}{folded} */"]
     given = [f"(long)({p.spelling})" for p in scop.parameters if p.name in _unknown(program)]
-    call = _guarded_call(program, _call(scop, name, arrays, [*(loop.name for loop in program.loops), *given]))
+    call = _guarded_call(program, _call(scop, name, arrays, [*(loop.name for loop in program.loops), *given],
+                                         written))
     lines += [*(f"{m.declaration} if (!{m.name}) abort();" for m in memories), *_nested(program, parts, call, prologue),
               *(f"free({m.name});" for m in memories)]
     sizes = program.match.fragment.sizes
@@ -144,7 +146,7 @@ def _preparations(program: TensorizedProgram, emitted: Emitted,
         if emitted.plan.place(operand).packed:
             arrays = operand_sources(program.match, operand)
             values = [loop.name if i < at else str(loop.lower) for i, loop in enumerate(program.loops)]
-            yield at, _call(scop, f"{emitted.name}_prepare_{operand}", arrays, values, written="")
+            yield at, _call(scop, f"{emitted.name}_prepare_{operand}", arrays, values, ())
 
 
 def shared_temporaries(program: TensorizedProgram) -> tuple[Array, ...]:
@@ -202,15 +204,13 @@ def _block(part: CSource) -> list[str]:
     return ["{", *map(inside, part.text.splitlines()), "}"]
 
 
-def _call(scop: Scop, name: str, arrays: Sequence[str], values: Iterable[str],
-          written: str | None = None) -> str:
-    """`name((const T *)&A[0][0], ..., t);`, the first array being written unless another is."""
-    written = arrays[0] if written is None else written
+def _call(scop: Scop, name: str, arrays: Sequence[str], values: Iterable[str], written: Collection[str]) -> str:
+    """`name((T *)&C[0][0], (const T *)&A[0][0], ..., t);`."""
     arguments = []
     for array in map(scop.array, arrays):
         element = _in_memory(array) if array.storage is Storage.LOCAL else array.c_element
         zeros = ["0"] * element.count("{}")
-        constant = "" if array.name == written else "const "
+        constant = "" if array.name in written else "const "
         arguments.append(f"({constant}{C_NAMES[array.dtype.name]} *)&{element.format(*zeros)}")
     return f"{name}({', '.join([*arguments, *values])});"
 

@@ -26,14 +26,14 @@ from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, stateme
 from polysched.scop.dtypes import Kind
 from polysched.scop.points import fix_parameters, isl_value
 from polysched.scop.scop import Array, Scop, Statement, Storage
+from polysched.tensorize.equality.normal_form import Normaliser
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.match import MatchOptions, match
 from polysched.tensorize.program import LoopAround, TensorizedProgram, part, tensorize
 from polysched.tensorize.software.fragment import Fragment, statement_fragment
 from polysched.tensorize.software.zero_points import reduction_loops
-from polysched.tiling import tile
-from polysched.tiling.options import TilingOptions
+from polysched.tiling.tiled_schedule import TiledSchedule
 
 EXPORTED = "#pragma GCC visibility push(default)\n"
 MOST_WORK = 1 << 24          # iterations of one run of the original statement, some 20 ms
@@ -269,7 +269,7 @@ def can_be_sampled(program: TensorizedProgram) -> bool:
     fragment = program.match.fragment
     result = fragment.statement.access(fragment.target)
     others = [a for a in fragment.statement.reads if a.array == result.array]
-    return program.general is None and all(a.relation.is_equal(result.relation) for a in others)
+    return program.general is None and not fragment.others and all(a.relation.is_equal(result.relation) for a in others)
 
 
 def _sampled(alone: Scop, found: Match) -> Scop:
@@ -321,8 +321,7 @@ def _params_like(fixed: isl.Set, like: isl.Set) -> isl.Set:
 def as_written_function(alone: Scop, name: str) -> CFunction:
     """The statements as a C function, in the order of the program, without threads or vectors."""
     schedule = original(analyse(alone))
-    tiled = tile(schedule, TilingOptions(sizes="off", parallel=False))
-    return emit_function(tiled, name=name, options=EmitOptions(
+    return emit_function(TiledSchedule(schedule=schedule, tree=schedule.tree), name=name, options=EmitOptions(
         openmp=False, simd=False, vector_bits=0, math="libm", packing=False, comments=False))
 
 
@@ -381,7 +380,8 @@ def expressions_of(alone: Scop) -> list[tuple[Statement, Expr]]:
 def _checked(array: Array, found: Match, alone: Scop) -> CheckedArray:
     """An array with the values that suit the statement."""
     shape = tuple(map(int, filter(None, array.c_extents)))
-    made = CheckedArray(name=array.name, dtype=array.dtype.name, shape=shape, values=Values.ANY)
+    made = CheckedArray(name=array.name, dtype=array.dtype.name, shape=shape, values=Values.ANY,
+                        compared=array.name not in _locals_of(found.fragment))
     below = subscripted_below(array, alone)
     if below is not None:
         return replace(made, values=Values.INDEX, most=below)
@@ -393,6 +393,13 @@ def _checked(array: Array, found: Match, alone: Scop) -> CheckedArray:
     return made
 
 
+def _locals_of(fragment: Fragment) -> set[str]:
+    """What several assignments that stay together write beside their results: temporaries that only they use."""
+    statement = fragment.statement
+    shown = {statement.access(r.target).array for r in fragment.results}
+    return {a.array for a in statement.writes} - shown
+
+
 def subscripted_below(array: Array, alone: Scop) -> int | None:
     """The bound of an array's elements where they are subscripts."""
     bounds = []
@@ -401,9 +408,15 @@ def subscripted_below(array: Array, alone: Scop) -> int | None:
             extents = [int(e) for e in alone.array(access.array).c_extents if e is not None]
             for position, subscript in enumerate(access.subscripts):
                 loads = [statement.access(e.reference).array for e in walk(subscript) if isinstance(e, Load)]
-                if array.name in loads:
+                if array.name in loads and not _stays_below(subscript, extents[position]):
                     bounds.append(extents[position])
     return min(bounds, default=None)
+
+
+def _stays_below(subscript: Expr, extent: int) -> bool:
+    """Whether a subscript is one of an array whatever the elements are that it is computed from (`I[i] & 15`)."""
+    form = Normaliser({}).form(subscript)
+    return form.low is not None and form.high is not None and form.low >= 0 and form.high < extent
 
 
 def limits_values(array: Array, alone: Scop) -> bool:

@@ -446,6 +446,12 @@ def instances(node: Node) -> Iterator[StatementInstance]:
     return (n for n in walk_nodes(node) if isinstance(n, StatementInstance))
 
 
+def statements_in_blocks(node: Node) -> frozenset[str]:
+    """The statements that register tiles of two edges compute."""
+    return frozenset(instance.statement for n in walk_nodes(node)
+                     if isinstance(n, RegisterTile) and len(n.edges) > 1 for instance in instances(n.body))
+
+
 def is_innermost(loop: For) -> bool:
     """Whether no other loop is below."""
     return not any(isinstance(n, For) for n in walk_nodes(loop.body))

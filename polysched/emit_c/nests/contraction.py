@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from math import prod
+from typing import TypeAlias
 
 import islpy as isl
 
@@ -44,6 +45,9 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import AccessKind, Array, Scop, Storage
+
+_Reached: TypeAlias = tuple[tuple[Linear, ...], tuple[For | Let, ...]]
+"""The subscripts of an access, and the loops around it inside of some node."""
 
 LARGEST_BUFFER_BYTES = 1 << 15
 """A buffer on the stack of a thread: what a first-level cache holds."""
@@ -234,24 +238,34 @@ class _Contraction:
         reached = list(self._subscripts(node))
         if any(forms is None for forms, _ in reached):
             return None
-        kept: list[int] = []
-        spans: list[tuple[Linear, int] | None] = []
-        for dimension in range(len(self.array.extents)):
-            forms = [(forms[dimension], inside) for forms, inside in reached if forms is not None]
-            first = forms[0][0]
-            if not all(form == first for form, _ in forms) or variables(first) & loop_names(node):
-                kept.append(dimension)
-                spans.append(_span(forms, fixed) or _whole(self.array.extents[dimension]))
-        known = tuple(span for span in spans if span is not None)
+        spans = self._spans(node, fixed, [(forms, inside) for forms, inside in reached if forms is not None])
+        kept, known = tuple(spans), tuple(span for span in spans.values() if span is not None)
         size = prod(extent for _, extent in known) * self.array.dtype.bytes
         if len(known) == len(spans) and size <= (
                 LARGEST_LASTING_BYTES if _inside_one_thread(node, around) else LARGEST_BUFFER_BYTES):
-            return Temporary(self.array.name, self.called, tuple(kept), tuple(base for base, _ in known),
+            return Temporary(self.array.name, self.called, kept, tuple(base for base, _ in known),
                              tuple(extent for _, extent in known))
         if not self.memory or len(kept) == len(self.array.extents) or any(
                 self.array.extents[dimension] is None for dimension in kept):
             return None
-        return Temporary(self.array.name, self.called, tuple(kept), (constant(0),) * len(kept), (), self.memory)
+        return Temporary(self.array.name, self.called, kept, (constant(0),) * len(kept), (), self.memory)
+
+    def _spans(self, node: Node, fixed: frozenset[str],
+               reached: Sequence[_Reached]) -> dict[int, tuple[Linear, int] | None]:
+        """First value and number of values of each dimension that a buffer for the node has, in its order.
+
+        None for what has no fixed size.  Lanes of register blocks are neighbours in the buffer: the sums are its own,
+        so that it need not be laid out as the array would be.
+        """
+        spans: dict[int, tuple[Linear, int] | None] = {}
+        for dimension in range(len(self.array.extents)):
+            forms = [(forms[dimension], inside) for forms, inside in reached]
+            first = forms[0][0]
+            if not all(form == first for form, _ in forms) or variables(first) & loop_names(node):
+                spans[dimension] = _span(forms, fixed) or _whole(self.array.extents[dimension])
+        along = {dimension for forms, inside in reached for dimension in _in_lanes(forms, inside)}
+        last = along if len(along) == 1 else set()
+        return {dimension: spans[dimension] for dimension in sorted(spans, key=lambda d: (d in last, d))}
 
     def _subscripts(self, node: Node) -> Iterator[tuple[tuple[Linear, ...] | None, tuple[For | Let, ...]]]:
         """Per access of the array below the node, its subscripts and the loops inside the node around it."""
@@ -263,6 +277,12 @@ class _Contraction:
                     forms = [linear_form(subscript, values) for subscript in access.subscripts]
                     known = tuple(form for form in forms if form is not None)
                     yield (known if len(known) == len(self.array.extents) else None), inside
+
+
+def _in_lanes(forms: Sequence[Linear], inside: Sequence[For | Let]) -> Iterator[int]:
+    """The subscripts that the loop over the lanes of a register block moves."""
+    lanes = {loop.variable for loop in inside if isinstance(loop, For) and loop.mark.register and loop.mark.simd}
+    return (dimension for dimension, form in enumerate(forms) if variables(form) & lanes)
 
 
 def _whole(extent: isl.PwAff | None) -> tuple[Linear, int] | None:

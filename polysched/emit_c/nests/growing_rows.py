@@ -6,7 +6,7 @@ Rewrite:  for i: { for j < i: x[i] -= L[i][j] * x[j];  x[i] = x[i] / L[i][i]; }
 
 Each sum keeps its order, and eight of them do not wait for each other; where vectors fit, the rows are their lanes
 (`transposition`).  Nothing that a row of the block computes may be used in the part that goes in step.  Rows of one
-length, or independent of each other, are those of `row_jam`.
+length, or independent of each other, are those of `independent_rows`.
 
 Source: forward substitution by blocks, G. Golub, C. Van Loan, "Matrix Computations", section 3.1.4; as loops, index set
 splitting and unroll-and-jam, S. Carr, K. Kennedy, TOPLAS 16(6), 1994.
@@ -21,9 +21,9 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import CARRIED_OPERATIONS, carried_pairs
-from polysched.emit_c.loop_ir.facts import Facts, IslNames, depends_on, map_inside
-from polysched.emit_c.loop_ir.index import Comparison, Remainder, direction, extreme, of_atom, substitute, variable
-from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
+from polysched.emit_c.loop_ir.facts import IslNames, depends_on
+from polysched.emit_c.loop_ir.index import Comparison, direction, extreme, substitute, variable
+from polysched.emit_c.loop_ir.leaves import Leaf
 from polysched.emit_c.loop_ir.loops import (
     Block,
     Edge,
@@ -37,14 +37,14 @@ from polysched.emit_c.loop_ir.loops import (
     loop_names,
     straight,
     variables_of,
-    variables_set_by,
     walk_nodes,
 )
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.nests.held_elements import Promotes
-from polysched.emit_c.nests.row_jam import ROWS, InLanes, last_columns
+from polysched.emit_c.nests.independent_rows import ROWS, InLanes, last_columns
+from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.scheduling.marks import LoopMark
 from polysched.scop.budget import with_budget
 
@@ -66,6 +66,11 @@ class GrowingRows:
     promotes: Promotes
     in_lanes: InLanes
 
+    def jam(self, site: Site) -> Node | None:
+        """Blocks of rows that grow and hold a sum in a register."""
+        rows = _rows(site.loop)
+        return None if rows is None else _in_step(rows, site, self)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
@@ -75,18 +80,6 @@ class _Rows:
     before: tuple[StatementInstance, ...]
     row: For
     after: tuple[StatementInstance, ...]
-
-
-def sums_in_step(node: Node, facts: Facts, how: GrowingRows) -> Node:
-    """Rewrite every sequential loop over rows that grow and hold a sum in a register."""
-    return _rewritten(node, facts, how, tuple(leaves_of(node, (), facts)), 0)
-
-
-def _rewritten(node: Node, facts: Facts, how: GrowingRows, leaves: tuple[Leaf, ...], depth: int) -> Node:
-    rows = _rows(node) if isinstance(node, For) else None
-    changed = None if rows is None else _in_step(rows, facts, how, leaves, depth)
-    below = depth + len(variables_set_by(node))
-    return changed or map_inside(node, facts, lambda child, inside: _rewritten(child, inside, how, leaves, below))
 
 
 def _rows(loop: For) -> _Rows | None:
@@ -105,11 +98,11 @@ def _rows(loop: For) -> _Rows | None:
 
 
 def _is_plain(loop: For) -> bool:
-    return loop.step == 1 and loop.is_canonical and not (loop.mark.simd or loop.mark.parallel or loop.mark.register)
+    return is_plain(loop) and not loop.mark.simd
 
 
-def _in_step(rows: _Rows, facts: Facts, how: GrowingRows, leaves: tuple[Leaf, ...], depth: int) -> Node | None:
-    loop, row = rows.loop, rows.row
+def _in_step(rows: _Rows, site: Site, how: GrowingRows) -> Node | None:
+    loop, row, facts = rows.loop, rows.row, site.facts
     bare = RegisterTile(loops=(replace(row, body=Block(())),), edges=(), body=row.body)
     if not how.promotes(bare, facts.inside(loop)):
         return None
@@ -126,8 +119,8 @@ def _in_step(rows: _Rows, facts: Facts, how: GrowingRows, leaves: tuple[Leaf, ..
     vectors = how.in_lanes(tile, outer, inside)
     count = ROWS if vectors is None else vectors.edges[0].count
     scalar = replace(tile, edges=(Edge(variable=first, base=variable(first), count=count, simd=False),))
-    own = [leaf for leaf in leaves if any(leaf.instance is i for i in instances(loop.body))]
-    if not how.promotes(scalar, inside) or not _may_go_first(rows, own, depth, how.dependences):
+    if not how.promotes(scalar, inside) or not _may_go_first(
+            rows, site.leaves(loop.body), site.depth, how.dependences):
         return None
     main: Node = scalar
     if vectors is not None:
@@ -136,11 +129,8 @@ def _in_step(rows: _Rows, facts: Facts, how: GrowingRows, leaves: tuple[Leaf, ..
     tails = substitute_node(replace(each, body=block((
         replace(row, lower=extreme("max", (row.lower, variable(common)))), *rows.after))), {})
     starts = (substitute_node(replace(each, body=block(rows.before)), {}),) if rows.before else ()
-    outer = replace(outer, upper=bounds.upper - (count - 1), step=count,
-                    body=block((*starts, Let(common, end, block((main, tails))))))
-    length = bounds.upper - bounds.lower
-    rest = replace(loop, lower=bounds.upper - of_atom(Remainder(length, count)), upper=bounds.upper)
-    return bounds.around(block((outer, rest)))   # a negative length leaves nothing: C's remainder is negative too
+    together = block((*starts, Let(common, end, block((main, tails)))))
+    return in_blocks(loop, bounds, together, count, variable=first)
 
 
 def _may_go_first(rows: _Rows, own: Sequence[Leaf], depth: int, dependences: Dependences) -> bool:

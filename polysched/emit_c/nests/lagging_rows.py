@@ -23,11 +23,10 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
-from polysched.emit_c.loop_ir.facts import Facts, map_inside
-from polysched.emit_c.loop_ir.index import Linear, Remainder, extreme, of_atom, shifted, substitute, variable
-from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
+from polysched.emit_c.loop_ir.index import Linear, extreme, shifted, substitute, variable
+from polysched.emit_c.loop_ir.leaves import Leaf
 from polysched.emit_c.loop_ir.loops import (
     Block,
     For,
@@ -39,13 +38,13 @@ from polysched.emit_c.loop_ir.loops import (
     loop_names,
     straight,
     variables_of,
-    variables_set_by,
     walk_nodes,
 )
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.nests.held_elements import Promotes
+from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain, waits
 from polysched.scheduling.marks import LoopMark
 from polysched.tiling.tree.rows_in_step import MOST_LAG, ROWS
 
@@ -66,43 +65,26 @@ class LaggingRows:
     promotes: Promotes
 
 
-def rows_behind_each_other(node: Node, facts: Facts, how: LaggingRows) -> Node:
-    """Rewrite every loop around a single plain loop with a recurrence that also orders the rows.
+    def jam(self, site: Site) -> Node | None:
+        """Blocks of rows around a single plain loop with a recurrence that also orders the rows.
 
-    Loops whose iterations are independent are left alone: those rows need no lag (`recurrent_rows`).
-    """
-    return _rewritten(node, facts, how, tuple(leaves_of(node, (), facts)), 0)
-
-
-def _rewritten(node: Node, facts: Facts, how: LaggingRows, leaves: tuple[Leaf, ...], depth: int) -> Node:
-    changed = _in_step(node, facts, how, leaves, depth) if isinstance(node, For) else None
-    below = depth + len(variables_set_by(node))
-    return changed or map_inside(node, facts, lambda child, inside: _rewritten(child, inside, how, leaves, below))
-
-
-def _in_step(loop: For, facts: Facts, how: LaggingRows, leaves: tuple[Leaf, ...], depth: int) -> Node | None:
-    row = loop.body
-    if not isinstance(row, For) or not _is_plain(loop) or not _is_plain(row) or straight(row.body) is None:
-        return None
-    inside = list(instances(row.body))
-    own = [leaf for leaf in leaves if any(leaf.instance is i for i in inside)]
-    if any(i.temporaries for i in inside) or not _waits(own, depth + 1, how.dependences):
-        return None
-    bare = RegisterTile(loops=(replace(row, body=Block(())),), edges=(), body=row.body)
-    if how.promotes(bare, facts.inside(loop)):
-        return None
-    lag = _lag(own, depth, how.dependences)
-    return None if lag is None else _blocks(loop, row, lag, how.taken)
+        Rows that are independent need no lag (`recurrent_rows`).
+        """
+        loop, row = site.loop, site.loop.body
+        if not isinstance(row, For) or not _is_row(loop) or not _is_row(row) or straight(row.body) is None:
+            return None
+        own = site.leaves(row.body)
+        if any(i.temporaries for i in instances(row.body)) or not waits(own, site.depth + 1, self.dependences):
+            return None
+        bare = RegisterTile(loops=(replace(row, body=Block(())),), edges=(), body=row.body)
+        if self.promotes(bare, site.inside):
+            return None
+        lag = _lag(own, site.depth, self.dependences)
+        return None if lag is None else _blocks(loop, row, lag, self.taken)
 
 
-def _is_plain(loop: For) -> bool:
-    return loop.step == 1 and loop.is_canonical and not (loop.mark.simd or loop.mark.parallel or loop.mark.register)
-
-
-def _waits(own: Sequence[Leaf], depth: int, dependences: Dependences) -> bool:
-    """Whether iterations of a row use what earlier ones of it computed."""
-    flow = replace(dependences, pairs=tuple(p for p in dependences.pairs if p.kind is DependenceKind.FLOW))
-    return any(pairs is not None for pairs in carried_pairs(own, depth, flow))
+def _is_row(loop: For) -> bool:
+    return is_plain(loop) and not loop.mark.simd
 
 
 def _lag(own: Sequence[Leaf], depth: int, dependences: Dependences) -> int | None:
@@ -128,16 +110,10 @@ def _lag(own: Sequence[Leaf], depth: int, dependences: Dependences) -> int | Non
 
 def _blocks(loop: For, row: For, lag: int, taken: TakenNames) -> Node:
     """The loop over blocks of rows, and the one over the last rows as they were."""
-    bounds = named_bounds(loop, taken)
     named = loop_names(loop) | frozenset().union(*map(variables_of, walk_nodes(loop)))
     first_row = taken.fresh(f"{loop.variable}_block", named)
-    lower, upper = bounds.lower, bounds.upper
-    length = upper - lower
-    node: Node = replace(loop, variable=first_row, lower=lower, upper=upper - (ROWS - 1), step=ROWS,
-                         body=_block(loop, row, lag, first_row, taken, named))
-    if not (length.is_constant and length.constant % ROWS == 0):
-        node = block((node, replace(loop, lower=upper - of_atom(Remainder(length, ROWS)), upper=upper)))
-    return bounds.around(node)   # a negative length leaves nothing: C's remainder is negative too
+    return in_blocks(loop, named_bounds(loop, taken), _block(loop, row, lag, first_row, taken, named), ROWS,
+                     variable=first_row)
 
 
 def _block(loop: For, row: For, lag: int, first_row: str, taken: TakenNames, named: frozenset[str]) -> Node:

@@ -23,26 +23,25 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
-from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on, map_inside
+from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import (
     Comparison,
     Condition,
     Linear,
-    Remainder,
     extreme,
     junction,
-    of_atom,
     substitute,
     variable,
     variables,
 )
-from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
-from polysched.emit_c.loop_ir.loops import Block, For, If, Node, block, instances, straight, variables_set_by
+from polysched.emit_c.loop_ir.leaves import Leaf
+from polysched.emit_c.loop_ir.loops import Block, For, If, Node, block, instances, straight
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.split_loops import limits_of
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.loop_ir.substitution import substitute_node
+from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Scop
 
@@ -62,6 +61,17 @@ class NeighbourRows:
     dependences: Dependences
     taken: TakenNames
 
+    def jam(self, site: Site) -> Node | None:
+        """The rows of a tile that read elements of each other's rows, some at a time."""
+        loop = site.loop
+        found = _parts(loop.body) if _is_over_rows(loop) else None
+        if not found or not all(_shares(part.row, loop.variable, self.dependences.scop) for part in found):
+            return None
+        parts = [_apart(loop, part, site.facts) for part in found]
+        if None in parts or not _may_go_apart(site, found, self.dependences):
+            return None
+        return block(tuple(_blocks(*part, self.taken) for part in parts if part is not None))
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -78,42 +88,22 @@ class _Part:
         return tuple(c for c in self.conditions if names[0] in variables(c) and variables(c).isdisjoint(names[1:]))
 
 
-def neighbours_in_step(node: Node, facts: Facts, how: NeighbourRows) -> Node:
-    """Rewrite every loop over the rows of a tile that read elements of each other's rows."""
-    return _rewritten(node, facts, how, tuple(leaves_of(node, (), facts)), 0)
+def _is_over_rows(loop: For) -> bool:
+    return loop.mark.role is Role.POINT and is_plain(loop) and not loop.mark.simd
 
 
-def _rewritten(node: Node, facts: Facts, how: NeighbourRows, leaves: tuple[Leaf, ...], depth: int) -> Node:
-    changed = _in_step(node, facts, how, leaves, depth) if isinstance(node, For) else None
-    below = depth + len(variables_set_by(node))
-    return changed or map_inside(node, facts, lambda child, inside: _rewritten(child, inside, how, leaves, below))
-
-
-def _in_step(loop: For, facts: Facts, how: NeighbourRows, leaves: tuple[Leaf, ...], depth: int) -> Node | None:
-    if loop.mark.role is not Role.POINT or not _is_plain(loop) or loop.mark.simd:
-        return None
-    found = _parts(loop.body)
-    if not found or not all(_shares(part.row, loop.variable, how.dependences.scop) for part in found):
-        return None
-    parts = [_apart(loop, part, facts) for part in found]
-    if None in parts:
-        return None
-    own = [[leaf for leaf in leaves if any(leaf.instance is i for i in instances(part.row))] for part in found]
+def _may_go_apart(site: Site, found: Sequence[_Part], dependences: Dependences) -> bool:
+    """Whether all parts of a row may wait for those of the rows before, and planes for planes."""
+    own = [site.leaves(part.row) for part in found]
     together = [leaf for some in own for leaf in some]
-    if len(together) != len(list(instances(loop))) or any(leaf.instance.temporaries for leaf in together):
-        return None
-    if any(_orders(together, source, sink, depth, how.dependences)
+    if len(together) != len(list(instances(site.loop))) or any(leaf.instance.temporaries for leaf in together):
+        return False
+    if any(_orders(together, source, sink, site.depth, dependences)
            for k, source in enumerate(own) for sink in own[:k + 1]):
-        return None
-    inner = range(depth + 1, depth + 1 + max(len(part.between) for part in found))
-    if any(_orders(together, source, sink, level, how.dependences)
-           for level in inner for k, source in enumerate(own) for sink in own[:k]):
-        return None
-    return block(tuple(_blocks(*part, how.taken) for part in parts if part is not None))
-
-
-def _is_plain(loop: For) -> bool:
-    return loop.step == 1 and loop.is_canonical and not (loop.mark.parallel or loop.mark.register)
+        return False
+    inner = range(site.depth + 1, site.depth + 1 + max(len(part.between) for part in found))
+    return not any(_orders(together, source, sink, level, dependences)
+                   for level in inner for k, source in enumerate(own) for sink in own[:k])
 
 
 def _parts(node: Node) -> list[_Part] | None:
@@ -127,10 +117,10 @@ def _parts(node: Node) -> list[_Part] | None:
             joined = not isinstance(node.condition, Comparison) and node.condition.op == "&&"
             arms = node.condition.arms if joined and not isinstance(node.condition, Comparison) else (node.condition,)
             return None if inner is None else [replace(p, conditions=(*arms, *p.conditions)) for p in inner]
-        case For() if _is_plain(node) and node.mark.simd:
+        case For() if is_plain(node) and node.mark.simd:
             plain = straight(node.body)
             return None if plain is None or plain[1] else [_Part(node)]
-        case For() if _is_plain(node) and node.mark.role is Role.POINT:
+        case For() if is_plain(node) and node.mark.role is Role.POINT:
             inner = _parts(node.body)
             return None if inner is None else [replace(p, between=(node, *p.between)) for p in inner]
         case _:
@@ -229,16 +219,10 @@ def _orders(own: Sequence[Leaf], sources: Sequence[Leaf], sinks: Sequence[Leaf],
 def _blocks(loop: For, part: _Part, taken: TakenNames) -> Node:
     """Several rows at a time, and the last ones one by one."""
     bounds = named_bounds(replace(loop, body=_around(part, part.row)), taken)
-    length = bounds.upper - bounds.lower
     together = block(tuple(substitute_node(part.row.body, {loop.variable: variable(loop.variable) + k})
                            for k in range(ROWS)))
-    node: Node = replace(loop, lower=bounds.lower, upper=bounds.upper - (ROWS - 1), step=ROWS,
-                         body=_around(part, replace(part.row, body=together)))
-    if not (length.is_constant and length.constant % ROWS == 0):   # C's remainder of a negative length is negative too
-        rest = replace(loop, lower=bounds.upper - of_atom(Remainder(length, ROWS)), upper=bounds.upper,
-                       body=_around(part, replace(part.row, body=substitute_node(part.row.body, {}))))
-        node = block((node, rest))
-    node = bounds.around(node)
+    alone = replace(part.row, body=substitute_node(part.row.body, {}))
+    node = in_blocks(loop, bounds, _around(part, replace(part.row, body=together)), ROWS, last=_around(part, alone))
     return If(junction("&&", part.conditions), node) if part.conditions else node
 
 

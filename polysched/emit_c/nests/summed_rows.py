@@ -21,9 +21,9 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.emit_c.loop_ir.carried import carried_pairs
-from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
-from polysched.emit_c.loop_ir.index import Remainder, of_atom, variable
-from polysched.emit_c.loop_ir.leaves import Leaf, leaves_of
+from polysched.emit_c.loop_ir.facts import depends_on
+from polysched.emit_c.loop_ir.index import variable
+from polysched.emit_c.loop_ir.leaves import Leaf
 from polysched.emit_c.loop_ir.loops import (
     Block,
     For,
@@ -35,12 +35,12 @@ from polysched.emit_c.loop_ir.loops import (
     instances,
     loop_names,
     straight,
-    variables_set_by,
 )
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.emit_c.nests.held_elements import Promotes
+from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.emit_c.nests.vector_loops import Vectorisation, one_vector, vectorise_loops
 from polysched.scheduling.marks import LoopMark, Role
 
@@ -65,54 +65,38 @@ class SummedRows:
     promotes: Promotes
     vectors: Vectorisation
 
-
-def sum_rows(node: Node, facts: Facts, how: SummedRows) -> Node:
-    """Rewrite every sequential loop over rows whose vectors are added to the same elements."""
-    return _rewritten(node, facts, how, tuple(leaves_of(node, (), facts)), 0)
-
-
-def _rewritten(node: Node, facts: Facts, how: SummedRows, leaves: tuple[Leaf, ...], depth: int) -> Node:
-    changed = _summed(node, facts, how, leaves, depth) if isinstance(node, For) else None
-    below = depth + len(variables_set_by(node))
-    return changed or map_inside(node, facts, lambda child, inside: _rewritten(child, inside, how, leaves, below))
+    def jam(self, site: Site) -> Node | None:
+        """Blocks of rows whose vectors are added to the same elements, and the last rows one by one."""
+        return _summed(site, self) if is_plain(site.loop) else None
 
 
-def _summed(rows: For, facts: Facts, how: SummedRows, leaves: tuple[Leaf, ...], depth: int) -> Node | None:
-    """Blocks of rows, and the last rows one by one; None where rows are no such thing."""
-    row = rows.body
-    if not _is_plain(rows) or not isinstance(row, For) or not _is_plain(row) or not row.mark.simd or any(
-            depends_on(bound, frozenset({rows.variable})) for bound in (row.lower, row.upper)):
+def _summed(site: Site, how: SummedRows) -> Node | None:
+    rows, row = site.loop, _row_of(site.loop)
+    if row is None:
         return None
-    plain = straight(row.body)
-    if plain is None or plain[1]:
+    width = how.vectors.width(row, site.inside)
+    if width <= 1 or not how.promotes(_over(one_vector(row, width), rows), site.facts):
         return None
-    inside = facts.inside(rows)
-    width = how.vectors.width(row, inside)
-    if width <= 1 or not how.promotes(_over(one_vector(row, width), rows), facts):
+    own = site.leaves(row)
+    if len(own) != len(list(instances(row))) or _turned(own, site.depth, how.dependences):
         return None
-    own = [leaf for leaf in leaves if any(leaf.instance is instance for instance in instances(row))]
-    if len(own) != len(list(instances(row))) or _turned(own, depth, how.dependences):
-        return None
-    bounds = named_bounds(rows, how.taken)
     name = how.taken.fresh(f"{rows.variable}_rows", loop_names(rows))
     points = replace(rows, lower=variable(name), upper=variable(name) + ROWS, body=Block(()),
                      mark=LoopMark(role=Role.POINT))
-    together = _all_rows(vectorise_loops(row, inside, how.vectors), row, points)
+    together = _all_rows(vectorise_loops(row, site.inside, how.vectors), row, points)
     if together is None:
         return None
-    length = bounds.upper - bounds.lower
-    main: Node = replace(rows, variable=name, lower=bounds.lower, upper=bounds.upper - (ROWS - 1), step=ROWS,
-                         body=together)
-    if length.is_constant and length.constant % ROWS == 0:
-        return bounds.around(main)
-    # A negative length leaves nothing: C's remainder is negative too.
-    rest = replace(rows, lower=bounds.upper - of_atom(Remainder(length, ROWS)), upper=bounds.upper,
-                   body=substitute_node(row, {}))
-    return bounds.around(block((main, rest)))
+    return in_blocks(rows, named_bounds(rows, how.taken), together, ROWS, variable=name, last=substitute_node(row, {}))
 
 
-def _is_plain(loop: For) -> bool:
-    return loop.step == 1 and loop.is_canonical and not (loop.mark.parallel or loop.mark.register)
+def _row_of(rows: For) -> For | None:
+    """The plain loop over a row, which is all that a loop has inside and the same for all of its iterations."""
+    row = rows.body
+    if not isinstance(row, For) or not is_plain(row) or not row.mark.simd or any(
+            depends_on(bound, frozenset({rows.variable})) for bound in (row.lower, row.upper)):
+        return None
+    plain = straight(row.body)
+    return None if plain is None or plain[1] else row
 
 
 def _over(tile: RegisterTile, points: For) -> RegisterTile:

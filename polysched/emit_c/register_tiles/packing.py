@@ -30,7 +30,7 @@ from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, iterator
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
-from polysched.tiling.rewriting.copies import FEWEST_REUSES
+from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 
 LARGEST_PANEL_BYTES = 1 << 21
 ROW_GRID_BYTES = 1024   # rows that far apart, or a multiple of it, share a quarter of the sets of a first cache
@@ -111,7 +111,7 @@ def arrays_of(scop: Scop, statement: str, value: Expr) -> frozenset[str]:
 
 def _is_short(loop: For) -> bool:
     found = constant_extent(loop)
-    return found is not None and -(-found[1] // loop.step) < FEWEST_REUSES
+    return found is not None and -(-found[1] // loop.step) < FEWEST_PANEL_READS
 
 
 def constant_extent(loop: For) -> tuple[Linear, int] | None:

@@ -34,6 +34,7 @@ from polysched.emit_c.loop_ir.loops import (
     For,
     If,
     Let,
+    Local,
     Node,
     Packed,
     Panel,
@@ -200,7 +201,7 @@ def _tiles_below(reuse: For) -> tuple[tuple[For, ...], RegisterNest, If | None] 
                     return (tuple(between), nest, condition) if nest.ranges[-1].edge.simd else None
                 between.append(node)
                 node = node.body
-            case If() | Block():
+            case If() | Block() | Local():
                 if condition is None and isinstance(node, If):
                     condition = node
                 node = next(child for child in child_nodes(node) if any(n is lanes[0] for n in walk_nodes(child)))

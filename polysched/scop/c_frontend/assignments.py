@@ -7,16 +7,16 @@ from pycparser import c_ast
 
 from polysched.scop import dtypes
 from polysched.scop.body import Assign, BodyStatement, Cast, Expr, If, Literal, Unary
-from polysched.scop.c_frontend.affine import affine, convert
-from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar, StructType, Unsupported
-from polysched.scop.c_frontend.delinearise import subscript_polynomial
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, Pointer, Scalar, StructType, Unsupported
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, Known, NotAffine
-from polysched.scop.c_frontend.members import is_fixed
 from polysched.scop.c_frontend.order import Leaf, OpenStatement, Tree, sequence
 from polysched.scop.c_frontend.parse import everything, place
-from polysched.scop.c_frontend.places import pointed, unusable
-from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.c_frontend.subscripts.affine import affine, convert
+from polysched.scop.c_frontend.subscripts.delinearise import subscript_polynomial
+from polysched.scop.c_frontend.subscripts.members import is_fixed
+from polysched.scop.c_frontend.subscripts.places import pointed, unusable
 
 
 def open_statement(x: Extraction) -> StatementBuilder:

@@ -8,11 +8,11 @@ from functools import reduce
 
 import islpy as isl
 
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.delinearise import delinearise
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.order import Leaf, LoopTree, OpenAccess, OpenStatement, Sequence, Tree
-from polysched.scop.c_frontend.polyhedra import PARAM
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.delinearise import delinearise
+from polysched.scop.c_frontend.subscripts.polyhedra import PARAM
 from polysched.scop.scop import (
     Access,
     AccessKind,

@@ -13,8 +13,6 @@ from pycparser import c_ast
 
 from polysched.scop import dtypes
 from polysched.scop.body import COMPARISON, LOGICAL, Assign, Binary, Expr, IteratorRef, Literal, Unary
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.affine import condition, may_be
 from polysched.scop.c_frontend.assignments import (
     assignment,
     close_statement,
@@ -25,6 +23,7 @@ from polysched.scop.c_frontend.assignments import (
     new_flag,
     open_statement,
 )
+from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.expressions import expression
 from polysched.scop.c_frontend.extraction import (
     Affine,
@@ -48,7 +47,8 @@ from polysched.scop.c_frontend.opaque import (
 )
 from polysched.scop.c_frontend.order import LoopTree, Tree, sequence
 from polysched.scop.c_frontend.remarks import assume, is_remark
-from polysched.scop.c_frontend.scopes import Symbol
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.affine import condition, may_be
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,16 +23,16 @@ from polysched.scop.body import (
     Select,
     Unary,
 )
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.affine import affine, constant_symbol, enumerator, may_be, size_of
-from polysched.scop.c_frontend.c_types import FunctionType, Scalar
-from polysched.scop.c_frontend.delinearise import subscript_polynomial
+from polysched.scop.c_frontend.declarations.c_types import FunctionType, Scalar
+from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.scopes import Origin
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.functions import MATH, PureFunction
-from polysched.scop.c_frontend.literals import literal
 from polysched.scop.c_frontend.order import OpenAccess
-from polysched.scop.c_frontend.places import Place, array_of, extent_value, is_place, resolve_place
-from polysched.scop.c_frontend.scopes import Origin
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.affine import affine, constant_symbol, enumerator, may_be, size_of
+from polysched.scop.c_frontend.subscripts.delinearise import subscript_polynomial
+from polysched.scop.c_frontend.subscripts.places import Place, array_of, extent_value, is_place, resolve_place
 from polysched.scop.dtypes import DType, promote, usual_conversion
 from polysched.scop.scop import AccessKind
 

@@ -16,13 +16,13 @@ from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
 from polysched.scop.body import Expr
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.bindings import Bindings, describe
-from polysched.scop.c_frontend.c_types import Scalar
-from polysched.scop.c_frontend.definitions import definition_of
+from polysched.scop.c_frontend.declarations.bindings import Bindings, describe
+from polysched.scop.c_frontend.declarations.c_types import Scalar
+from polysched.scop.c_frontend.declarations.definitions import definition_of
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.order import OpenStatement
 from polysched.scop.c_frontend.parse import SyntaxRegion, place
-from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Array, Assumption, Parameter
 

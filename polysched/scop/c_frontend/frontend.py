@@ -15,28 +15,28 @@ from pycparser import c_ast
 
 from polysched.errors import BudgetExceededError, PolyschedError, SourceLocation, UnsupportedScopError, UsageError
 from polysched.scop.budget import in_words, with_budget
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.bindings import Bindings, bind, describe, function_parameters, scope_at
 from polysched.scop.c_frontend.build import build_scop
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, element_type
 from polysched.scop.c_frontend.control import walk_all
+from polysched.scop.c_frontend.declarations.bindings import Bindings, bind, describe, function_parameters, scope_at
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, element_type
+from polysched.scop.c_frontend.declarations.heads import signature_of
+from polysched.scop.c_frontend.declarations.liveness import Liveness
+from polysched.scop.c_frontend.declarations.outliving import at_start, made_assignable, outliving, without_declarations
+from polysched.scop.c_frontend.declarations.scopes import Scope, Symbol
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
 from polysched.scop.c_frontend.extraction import Extraction
-from polysched.scop.c_frontend.heads import signature_of
-from polysched.scop.c_frontend.liveness import Liveness
 from polysched.scop.c_frontend.loops import head_text
-from polysched.scop.c_frontend.outliving import at_start, made_assignable, outliving, without_declarations
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything, find_syntax_regions, parse, place
-from polysched.scop.c_frontend.places import extent_value
 from polysched.scop.c_frontend.rewrites.addresses import without_idle_addresses
 from polysched.scop.c_frontend.rewrites.countdown import plain_countdowns
 from polysched.scop.c_frontend.rewrites.counted_while import counted_loops
 from polysched.scop.c_frontend.rewrites.inline import Inliner
 from polysched.scop.c_frontend.rewrites.parameter_steps import ParameterSteps, changed_names
 from polysched.scop.c_frontend.rewrites.pointers import LocalPointers
-from polysched.scop.c_frontend.scopes import Scope, Symbol
 from polysched.scop.c_frontend.sharing import check_pointers, no_alias
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.places import extent_value
 from polysched.scop.c_frontend.text.directives import check_directives
 from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess, read_source
 from polysched.scop.c_frontend.text.regions import HINT, active_pragmas, find_regions

@@ -6,12 +6,12 @@ from itertools import product
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend import polyhedra
 from polysched.scop.c_frontend.assignments import identifier
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Scalar
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Extraction
-from polysched.scop.c_frontend.places import extent_value
-from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.places import extent_value
 from polysched.scop.dtypes import INT32
 
 MOST_SINGLE_ELEMENTS = 32

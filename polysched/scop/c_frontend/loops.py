@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import islpy as isl
 from pycparser import c_ast
 
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.affine import affine, condition, convert
-from polysched.scop.c_frontend.bindings import describe, stepped_name
-from polysched.scop.c_frontend.c_types import Scalar
-from polysched.scop.c_frontend.entry_values import entry_value
+from polysched.scop.c_frontend.declarations.bindings import describe, stepped_name
+from polysched.scop.c_frontend.declarations.c_types import Scalar
+from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction, Known, Loop, NotAffine
-from polysched.scop.c_frontend.scopes import Symbol
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.affine import affine, condition, convert
+from polysched.scop.c_frontend.subscripts.entry_values import entry_value
 from polysched.scop.dtypes import DType, Kind
 from polysched.scop.points import isl_value
 

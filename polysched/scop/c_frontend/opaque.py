@@ -10,7 +10,6 @@ from pycparser import c_ast
 from polysched.errors import UnsupportedScopError
 from polysched.scop import dtypes
 from polysched.scop.body import Assign, Binary, BodyStatement, Expr, If, Literal, While
-from polysched.scop.c_frontend.affine import may_be
 from polysched.scop.c_frontend.assignments import (
     assign,
     assignment,
@@ -24,15 +23,16 @@ from polysched.scop.c_frontend.assignments import (
     open_statement,
     unchained,
 )
-from polysched.scop.c_frontend.bindings import describe, stepped_name
+from polysched.scop.c_frontend.declarations.bindings import describe, stepped_name
+from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.expressions import StatementBuilder, expression
 from polysched.scop.c_frontend.extraction import Extraction, OpaqueLoop
 from polysched.scop.c_frontend.loops import head_text
-from polysched.scop.c_frontend.members import is_fixed
 from polysched.scop.c_frontend.order import Tree, sequence
 from polysched.scop.c_frontend.parse import everything, place
 from polysched.scop.c_frontend.remarks import is_remark
-from polysched.scop.c_frontend.scopes import Symbol
+from polysched.scop.c_frontend.subscripts.affine import may_be
+from polysched.scop.c_frontend.subscripts.members import is_fixed
 from polysched.scop.c_frontend.text import assembly
 
 CONTROL_HINTS = {

@@ -10,7 +10,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polysched.scop.body import BodyStatement, Expr
-from polysched.scop.c_frontend.polynomials import Polynomial
+from polysched.scop.c_frontend.subscripts.polynomials import Polynomial
 from polysched.scop.scop import AccessKind
 
 

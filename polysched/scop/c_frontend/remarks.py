@@ -9,10 +9,10 @@ from __future__ import annotations
 import islpy as isl
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.affine import condition
-from polysched.scop.c_frontend.bindings import describe
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar
+from polysched.scop.c_frontend.declarations.bindings import describe
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
+from polysched.scop.c_frontend.subscripts.affine import condition
 
 ASSUMPTIONS = frozenset({"__pencil_assume", "__builtin_assume"})
 POSITIVE_STEP = "__polysched_positive_step"

@@ -7,11 +7,11 @@ from itertools import combinations
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import addressed_names
-from polysched.scop.c_frontend.c_types import ArrayOf, Pointer, Scalar
+from polysched.scop.c_frontend.declarations.bindings import addressed_names
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, Pointer, Scalar
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Extraction
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything
-from polysched.scop.c_frontend.scopes import Origin, Symbol
 from polysched.scop.scop import AccessKind, Array, Assumption
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

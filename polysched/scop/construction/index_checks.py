@@ -130,9 +130,9 @@ class _Checks:
                 continue
             too_low = Binary("<", subscript, integer_literal(0, INT64), INT32)
             too_high = Binary(">=", subscript, self._extent(array, extent), INT32)
-            outside = Binary("||", too_low, too_high, INT32)
-            found.append(reduce(_and, [*self._safe(statement, subscript), outside]))
-        return reduce(lambda a, b: Binary("||", a, b, INT32), found)
+            outside: Expr = Binary("||", too_low, too_high, INT32)
+            found.append(reduce(_and, (*self._safe(statement, subscript), outside)))
+        return reduce(_or, found)
 
     def _safe(self, statement: Statement, value: Expr) -> list[Expr]:
         """What has to hold so that a value can be evaluated: its own subscripts that depend on data lie inside."""
@@ -156,6 +156,10 @@ class _Checks:
 
 def _and(left: Expr, right: Expr) -> Expr:
     return Binary("&&", left, right, INT32)
+
+
+def _or(left: Expr, right: Expr) -> Expr:
+    return Binary("||", left, right, INT32)
 
 
 def _conjuncts(condition: Expr) -> list[Expr]:

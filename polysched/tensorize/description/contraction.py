@@ -28,7 +28,7 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -183,6 +183,20 @@ class Contraction:
         loaded = {e.reference for e in walk(self.update) if isinstance(e, Load)}
         reads = tuple(e for e in own if str(e) in loaded)
         return (Result(self.output, self.output_dtype, self.update, reads), *self.others)
+
+    def alone(self, number: int) -> Contraction:
+        """One of the results, which reads the elements that others write as inputs."""
+        mine = self.results[number]
+        types = dict(zip(self.inputs, self.input_dtypes, strict=True)) | {
+            r.output: r.output_dtype for r in self.results}
+        inputs = tuple(e for e in mine.reads if e != mine.output)
+        return replace(self, output=mine.output, output_dtype=mine.output_dtype, update=mine.update, inputs=inputs,
+                       input_dtypes=tuple(types[e] for e in inputs), accumulates=mine.reads_itself, others=())
+
+    @property
+    def written(self) -> dict[str, Element]:
+        """Per written operand one of the elements."""
+        return {r.output.array: r.output for r in self.results}
 
     @cached_property
     def tables(self) -> tuple[str, ...]:

@@ -37,7 +37,8 @@ def derive(semantics: Semantics) -> Contraction:
         raise SourceSyntaxError("the text of an intrinsic writes an operand", where=semantics.name,
                                 hint="a written parameter is an array without const")
     scale, rest = _scaled(semantics, blocks)
-    one = _of_one_block(semantics, rest[0]) if len(rest) == 1 else _of_sum(semantics, blocks, rest)
+    one = _of_one_block(semantics, rest[0]) if len(rest) == 1 else _cleared(semantics, rest) or _of_sum(
+        semantics, blocks, rest)
     stages, expanded = stages_of(blocks)
     if one is not None:
         return replace(one, scale=scale, stages=stages, locals=expanded)
@@ -80,6 +81,20 @@ def _of_one_block(semantics: Semantics, block: Block) -> Contraction:
         traits=_traits([r.update for r in block.results], finish),
         others=tuple(replace(r, update=ideal_of(r.update)) for r in others),
         rounds_anew=turned or any(_rounds_anew(r.update) for r in block.results))
+
+
+def _cleared(semantics: Semantics, rest: tuple[Block, ...]) -> Contraction | None:
+    """`C[i] = 0; for k: C[i] += ...`, which replaces the result by a sum from zero; None for another text."""
+    if len(rest) != 2 or any(len(b.results) != 1 for b in rest):
+        return None
+    (start, add), (first, last) = rest, (b.results[0] for b in rest)
+    if first.output != last.output or not is_zero(first.update) or not last.reads_itself \
+            or last.output.array not in _operands(semantics):
+        return None
+    cleared, added = ({loop.name: dimension(loop) for loop in b.loops} for b in (start, add))
+    if cleared.keys() != last.output.names or any(added.get(n) != d for n, d in cleared.items()):
+        return None
+    return replace(_of_one_block(semantics, add), accumulates=False)
 
 
 def _dtypes(semantics: Semantics, elements: dict[Element, None]) -> tuple[DType, ...]:

@@ -7,7 +7,7 @@ real instruction (`conformance`), the operand layouts (`packing`) and the emitte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
 
@@ -206,4 +206,36 @@ class Intrinsic:
 
     @cached_property
     def output(self) -> Variable:
-        return next(v for v in self.parsed.operands if v.written)
+        """The operand that the first result is written to."""
+        return next(v for v in self.parsed.operands if v.name == self.contraction.output.array)
+
+    @cached_property
+    def outputs(self) -> tuple[Variable, ...]:
+        """All written operands, in the order of the results."""
+        names = dict.fromkeys(r.output.array for r in self.contraction.results)
+        return tuple(map(self.parsed.operand, names))
+
+    @cached_property
+    def one_by_one(self) -> tuple[Intrinsic, ...]:
+        """Per result an instruction that computes it alone, of the same operands; itself where there is one."""
+        if not self.contraction.others:
+            return (self,)
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        return tuple(_OneResult(**given, number=at) for at in range(len(self.contraction.results)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OneResult(Intrinsic):
+    """One result of an instruction that has several; the operands that the others are written to are inputs.
+
+    Parameters
+    ----------
+    number : of the result.
+    """
+
+    number: int
+
+    @cached_property
+    def contraction(self) -> Contraction:
+        """The result alone."""
+        return derive(self.parsed).alone(self.number)

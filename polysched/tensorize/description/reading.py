@@ -14,7 +14,7 @@ from pycparser.c_generator import CGenerator
 
 from polysched.errors import SourceSyntaxError
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, Select, Unary, walk
-from polysched.scop.c_frontend.literals import literal
+from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.dtypes import INT32, DType, promote, usual_conversion
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.intervals import interval

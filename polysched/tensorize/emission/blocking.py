@@ -66,9 +66,8 @@ def _ragged_cost(match: Match, loop: NestLoop) -> float:
     """What a last block that is partly padding costs, as a factor."""
     if loop.group < 0:   # its last iterations are a nest of their own
         return RAGGED_COST
-    output = match.intrinsic.output.name
     moved = [v.operand for v in match.layouts if v.mode in (LoadMode.DIRECT, LoadMode.BROADCAST)
-             and v.operand != output and uses(match, v.operand, loop)]
+             and v.operand not in match.written and uses(match, v.operand, loop)]
     if not moved:
         return RAGGED_COST
     elements = sum(match.fragment.iterations(tuple(match.fragment.loops_of(content_of(match, o)))) for o in moved)
@@ -92,7 +91,7 @@ def pressure(match: Match, unrolled: tuple[NestLoop, ...]) -> tuple[int, float, 
     inner = unrolled[-1:] if unrolled else ()
     for operand in match.intrinsic.operands:
         mine = math.prod(loop.unroll for loop in unrolled if uses(match, operand.name, loop))
-        if operand.name == match.intrinsic.output.name:
+        if operand.name in match.written:
             held += mine
             continue
         loads += mine
@@ -207,7 +206,8 @@ def transfer_seconds(match: Match, order: Sequence[NestLoop], target: Target, *,
     output = match.intrinsic.output
     passes = math.prod(loop.tiles for loop in order if loop.reduction)
     results = math.prod(loop.blocks * loop.unroll for loop in order if uses(match, output.name, loop))
-    lines = 2 * passes * results * output.elements * output.dtype.bytes / target.line_bytes
+    bytes_ = sum(v.elements * v.dtype.bytes for v in match.intrinsic.outputs)
+    lines = 2 * passes * results * bytes_ / target.line_bytes
     return total + lines / target.frequency_hz
 
 
@@ -233,7 +233,7 @@ def _bytes_moved(match: Match, order: Sequence[NestLoop], capacity_bytes: int) -
                 moved[operand] *= count
             elif not fits:
                 moved[operand] *= count
-    return sum(moved.values()) + moved[match.intrinsic.output.name]   # results are read and written
+    return sum(moved.values()) + sum(moved[o] for o in match.written)   # results are read and written
 
 
 def _register_bytes(match: Match, order: Sequence[NestLoop]) -> Mapping[str, int]:

@@ -22,7 +22,8 @@ def plan_cycles(plan: Plan, target: Target) -> float:
     match = plan.match
     executions = math.prod(loop.blocks * loop.unroll for loop in plan.loops)
     _, loads, starved = pressure(match, plan.unrolled)
-    vector = max(1.0, max(v.elements * v.dtype.bytes for v in match.intrinsic.inputs) * 8 / max(target.vector_bits, 64))
+    widest = max((v.elements * v.dtype.bytes for v in match.intrinsic.inputs), default=0)
+    vector = max(1.0, widest * 8 / max(target.vector_bits, 64))
     busy = max(match.intrinsic.cost.issue_cycles * starved, loads * vector / target.ports.loads_per_cycle)
     copies = sum(copy_cycles(plan, p) for p in plan.places if p.packed)
     moved = transfer_seconds(match, plan.loops, target) * target.frequency_hz
@@ -31,7 +32,7 @@ def plan_cycles(plan: Plan, target: Target) -> float:
 
 def copy_cycles(plan: Plan, place: Place) -> float:
     """Cycles to fill a buffer, or for results to read and write it back; sums of their own start at zero."""
-    written = place.operand == plan.match.intrinsic.output.name
+    written = place.operand in plan.match.written
     if written and plan.match.adds_at_the_end:
         return place.elements * (TABLE_ELEMENT_CYCLES if plan.match.overlapping else ADDED_ELEMENT_CYCLES)
     each = TABLE_ELEMENT_CYCLES

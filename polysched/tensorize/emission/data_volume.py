@@ -100,7 +100,7 @@ def _accumulator_cycles(match: Match, loops: Sequence[NestLoop], edge: int, targ
     """Cycles per instance to load and store the accumulators, once per edge of the innermost reduction."""
     output = match.intrinsic.output
     lanes = math.prod(match.extent(g) for g, part in enumerate(match.groups) if output.name in part.indexes)
-    lines = 2 * output.elements * output.dtype.bytes / target.line_bytes
+    lines = 2 * sum(v.elements * v.dtype.bytes for v in match.intrinsic.outputs) / target.line_bytes
     return lines / (lanes * max(1, edge))
 
 

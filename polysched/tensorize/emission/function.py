@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polysched.errors import UsageError
@@ -20,7 +21,7 @@ from polysched.tensorize.emission.nest import (
     size_arguments,
 )
 from polysched.tensorize.emission.nest_c import nest_c, operand_type
-from polysched.tensorize.emission.packing import pack_c, unpack_c
+from polysched.tensorize.emission.packing import pack_c, result_arrays, unpack_c
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan, PlanChoice, make_plan
 from polysched.tensorize.matching.mapping import Match
@@ -72,6 +73,7 @@ class Emitted:
     Parameters
     ----------
     name : of the function; its arguments are pointers to `arrays`, in this order, and the iterators of the kept loops.
+    written : those of the arrays that hold results.
     preparations : calls that pack the constant operands, to be made once, ahead of the kept loops.
     headers, flags : what the real instruction needs.
     shared : headers and helpers, the same for all functions of one translation unit.
@@ -82,6 +84,7 @@ class Emitted:
     name: str
     plan: Plan
     arrays: tuple[str, ...]
+    written: tuple[str, ...]
     preparations: tuple[str, ...]
     headers: tuple[str, ...]
     flags: tuple[str, ...]
@@ -113,13 +116,8 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     plan = chosen.plan or make_plan(match, emulated=chosen.emulated, unroll=chosen.unroll,
                                     target=chosen.target, parallel=chosen.parallel, choice=chosen.choice)
     arrays = _arrays(match)
-    output = match.intrinsic.output.name
     packed = [p for p in plan.places if p.packed]
-    unread = output if chosen.zero or match.starts_anew else ""
-    parts = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in chosen.keep)
-             for p in packed if p.operand != unread]
-    if plan.place(output).packed:
-        parts.append(unpack_c(plan, f"{name}_unpack_{output}", zero=chosen.zero))
+    parts = _copies_c(plan, name, packed, chosen)
     parts.append(nest_c(plan, name, emulated=chosen.emulated, parallel=chosen.parallel,
                         zero=chosen.zero or match.starts_anew))
     if match.assignment.correction is not None:
@@ -132,9 +130,31 @@ def emit_match(match: Match, name: str, options: EmissionOptions | None = None) 
     first = [str(match.fragment.loop(n).lower) for n in match.fragment.kept]
     preparations = tuple(f"{name}_prepare_{p.operand}({', '.join([*operand_sources(match, p.operand), *first])})"
                          for p in packed if p.operand in chosen.keep)
-    return Emitted(name=name, plan=plan, arrays=arrays, preparations=preparations, headers=headers, shared=prelude,
-                   emulator=emulator, text="\n".join(parts),
-                   flags=() if chosen.emulated else match.intrinsic.isa.flags)
+    return Emitted(name=name, plan=plan, arrays=arrays, written=_written_arrays(match),
+                   preparations=preparations, headers=headers, shared=prelude, emulator=emulator,
+                   text="\n".join(parts), flags=() if chosen.emulated else match.intrinsic.isa.flags)
+
+
+def _copies_c(plan: Plan, name: str, packed: Sequence[Place], options: EmissionOptions) -> list[str]:
+    """The functions that fill buffers, and those that write results back."""
+    match = plan.match
+    unread = match.written if options.zero or match.starts_anew else frozenset()
+    filled = [pack_c(plan, p.operand, f"{name}_pack_{p.operand}", once=p.operand in options.keep)
+              for p in packed if p.operand not in unread]
+    return filled + [unpack_c(plan, p.operand, f"{name}_unpack_{p.operand}", zero=options.zero)
+                     for p in packed if p.operand in match.written]
+
+
+def _stored_c(match: Match, name: str, packed: Sequence[Place]) -> list[str]:
+    """The calls that write results back."""
+    handed = {p.operand: ", ".join([*result_arrays(match, p.operand), f"packed_{p.operand}", *kept_arguments(match)])
+              for p in packed if p.operand in match.written}
+    return [f"    {name}_unpack_{operand}({words});" for operand, words in handed.items()]
+
+
+def _written_arrays(match: Match) -> tuple[str, ...]:
+    """The program's arrays that hold results, in the order of these."""
+    return tuple(dict.fromkeys(a for v in match.intrinsic.outputs for a in result_arrays(match, v.name)))
 
 
 def _arrays(match: Match) -> tuple[str, ...]:
@@ -149,10 +169,10 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
               options: EmissionOptions) -> str:
     """Packs into buffers that stay for the next call of the same thread, runs the nest, writes back."""
     match, fragment = plan.match, plan.match.fragment
-    output = match.intrinsic.output.name
-    written = fragment.statement.access(fragment.target).array
-    parameters = ", ".join(f"{'' if a == written else 'const '}{C_NAMES[fragment.scop.array(a).dtype.name]} *{a}"
-                           for a in arrays)
+    written = _written_arrays(match)
+    kinds = [C_NAMES[fragment.scop.array(a).dtype.name] for a in arrays]
+    parameters = ", ".join(f"{'' if a in written else 'const '}{kind} *{a}"
+                           for a, kind in zip(arrays, kinds, strict=True))
     parameters = ", ".join([parameters, *kept_parameters(match)])
     lines = [*_kept_c(plan, name, options, packed), f"void {name}({parameters})", "{"]
     if match.intrinsic.isa.prepare and not options.emulated:
@@ -167,7 +187,7 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         declared = [] if size_arguments(match) else [f"    static _Thread_local {kind} *{buffer};"]
         lines += [*declared, f"    if (!{buffer}) {buffer} = {_buffer_c(plan, p, options)};",
                   f"    {kind} *packed_{p.operand} = {buffer};"]
-        if p.operand != output or not (options.zero or match.starts_anew):
+        if p.operand not in match.written or not (options.zero or match.starts_anew):
             sources = ", ".join([f"packed_{p.operand}", *operand_sources(match, p.operand), *kept_arguments(match)])
             lines.append(f"    {name}_pack_{p.operand}({sources});")
     arguments = []
@@ -176,11 +196,10 @@ def _driver_c(plan: Plan, name: str, arrays: tuple[str, ...], packed: list[Place
         arguments.append(f"packed_{p.operand}" if p.packed or not isinstance(held, Load) else " + ".join(
             [fragment.statement.access(held.reference).array, *moving_terms(match, held)]))
     lines.append(f"    {name}_nest({', '.join([*arguments, *size_arguments(match)])});")
-    if plan.place(output).packed:
-        lines.append(f"    {name}_unpack_{output}({', '.join([written, f'packed_{output}', *kept_arguments(match)])});")
+    lines += _stored_c(match, name, packed)
     if match.assignment.correction is not None:
         lines.append(
-            f"    {name}_correct({', '.join([written, *correction_arrays(match), *kept_arguments(match)])});")
+            f"    {name}_correct({', '.join([*written, *correction_arrays(match), *kept_arguments(match)])});")
     return "\n".join([*lines, "}", ""])
 
 

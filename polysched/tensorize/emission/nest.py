@@ -69,10 +69,13 @@ def uses(match: Match, operand: str, loop: NestLoop) -> bool:
 
 
 def content_of(match: Match, operand: str) -> Expr:
-    """What an operand holds, the result included."""
-    if operand == match.intrinsic.output.name:
-        return Load(match.fragment.target, match.fragment.update.dtype)
-    return match.assignment.expression(operand)
+    """What an operand holds, results included."""
+    return match.contents[operand]
+
+
+def loaded(match: Match, operand: str) -> frozenset[str]:
+    """The accesses of the program that an operand's elements come from; equal elements have one reference."""
+    return frozenset(x.reference for x in walk(content_of(match, operand)) if isinstance(x, Load))
 
 
 def copied_element(match: Match, operand: str) -> Load | None:
@@ -88,7 +91,7 @@ def copied_element(match: Match, operand: str) -> Load | None:
         return None
     wanted = match.intrinsic.parsed.operand(operand).dtype
     (load,) = loads
-    if operand == match.intrinsic.output.name and load.dtype != wanted:
+    if operand in match.written and load.dtype != wanted:
         return None
     return load
 

@@ -7,12 +7,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from polysched.tensorize.conformance.conformance import fill_in
-from polysched.tensorize.description.semantics import C_NAMES
+from polysched.tensorize.description.semantics import C_NAMES, Variable
 from polysched.tensorize.emission.blocking import pressure
-from polysched.tensorize.emission.nest import NestLoop, size_arguments
+from polysched.tensorize.emission.nest import NestLoop, loaded, size_arguments
 from polysched.tensorize.emission.place import Place, edge_counts
 from polysched.tensorize.emission.plan import Plan, block_cases
-from polysched.tensorize.proofs.ideal import overwrites
 from polysched.tensorize.software.sizes import divides, is_general, may_exceed
 from polysched.tiling.footprints.streams import LINE_BYTES, fetched_ahead
 
@@ -32,8 +31,7 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
     zero : results start at zero; what memory holds does not count.
     """
     intrinsic = plan.match.intrinsic
-    operands = [f"{'' if p.operand == intrinsic.output.name else 'const '}{operand_type(plan, p.operand)} "
-                f"*restrict {p.operand}" for p in plan.places]
+    operands = [_parameter(plan, p) for p in plan.places]
     sizes = [f"long {argument} __attribute__((unused))" for argument in size_arguments(plan.match)]
     operands += sizes
     heads = [*_tile_heads(plan), *_spatial_heads(plan)]
@@ -61,13 +59,28 @@ def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool)
     _block_c(own, plan, [head for _, head in heads[len(shared):]], emulated=emulated, zero=zero)
     own.put(*([finish] if finish and not shared else []))
     own.close_all()
-    ragged = [] if emulated else _ragged_helpers([case for _, case in block_cases(plan)], name)
+    ragged = [] if emulated else [*_ragged_helpers([case for _, case in block_cases(plan)], name)]
     parameters = ", ".join(operands)
     if shared:
         helpers += [f"static void {name}_part({', '.join([*operands, *(f'long {v}' for v, _ in shared)])})", "{",
                     *part.lines, "}", ""]
     return "\n".join([*ragged, *helpers, f"static void {name}_nest({parameters})", "{", *writer.lines, "}",
                       ""]).replace("{function}", name)
+
+
+def _parameter(plan: Plan, place: Place) -> str:
+    """The declaration of an operand's address."""
+    constant = "" if place.operand in plan.match.written else "const "
+    restrict = "" if _shares_memory(plan, place) else "restrict "
+    return f"{constant}{operand_type(plan, place.operand)} *{restrict}{place.operand}"
+
+
+def _shares_memory(plan: Plan, place: Place) -> bool:
+    """Whether a result is written where another operand is read: both are the same elements of the program."""
+    match = plan.match
+    apart = [p for p in plan.places if p.operand != place.operand and {p.operand, place.operand} & match.written]
+    return not place.packed and any(not p.packed and loaded(match, p.operand) & loaded(match, place.operand)
+                                    for p in apart)
 
 
 def _if_long(plan: Plan) -> str:
@@ -184,36 +197,25 @@ def _emulated(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
         constant = "" if v.written else "const "
         cast = f"({constant}{C_NAMES[v.dtype.name]} (*){shape})" if shape else ""
         arguments.append(f"{cast}({pointer(plan, plan.place(v.name), {})})")
-    output = plan.match.intrinsic.output
-    clear = f"memset({pointer(plan, plan.place(output.name), {})}, 0, {output.elements * output.dtype.bytes});"
-    first = _first_block(plan)
-    before = [f"if ({first}) {clear}" if first else clear] if zero else []
+    first, before = _first_block(plan), []
+    for output in plan.match.intrinsic.outputs if zero else ():
+        clear = f"memset({pointer(plan, plan.place(output.name), {})}, 0, {output.elements * output.dtype.bytes});"
+        before.append(f"if ({first}) {clear}" if first else clear)
     return before, [f"emulated_{plan.match.intrinsic.name}({', '.join(arguments)});"], []
 
 
 def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str]]:
     """Loads of the accumulators, the unrolled executions, stores."""
-    intrinsic, output = plan.match.intrinsic, plan.match.intrinsic.output.name
+    intrinsic, outputs = plan.match.intrinsic, [v.name for v in plan.match.intrinsic.outputs]
     names = _Registers(plan)
-    before, after = [], []
+    before, after = _accumulators(plan, names, zero=zero)
     body = [*_announced_results(plan, names), *_streamed_panels(plan)]
     points = list(_visited(plan, turning=bool(names.numbers)))
     needed = pressure(plan.match, plan.unrolled)[0]
-    first = _first_block(plan)
-    for at in names.points(output):
-        register = names.name(output, at)
-        before += names.declare(output, register)
-        load, store = _accumulator(plan, register, at)
-        clear = fill_in(intrinsic.operand(output).register.zero, register=register)
-        if zero and clear:
-            before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
-        elif not overwrites(intrinsic):
-            before.append(load)
-        after.append(store)
     held: dict[str, tuple[str, str]] = {}   # what each register holds
-    inputs = [o.name for o in intrinsic.operands if o.name != output]
+    inputs = [o.name for o in intrinsic.operands if o.name not in outputs]
     for at in points:
-        registers = {output: names.name(output, at)}
+        registers = {output: names.name(output, at) for output in outputs}
         for operand in inputs:
             register = registers[operand] = names.name(operand, at)
             key = (operand, str(sorted((k, v) for k, v in at.items() if k in names.loops(operand))))
@@ -228,6 +230,23 @@ def _executed(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
                     body.append(fill_in(kind.hold, register=register))
         body.append(fill_in(intrinsic.template, **registers))
     return before, body, after
+
+
+def _accumulators(plan: Plan, names: _Registers, *, zero: bool) -> tuple[list[str], list[str]]:
+    """What makes the accumulators of all results ready, and what stores them."""
+    intrinsic, first = plan.match.intrinsic, _first_block(plan)
+    before, after = [], []
+    for output, at in ((v.name, at) for v in intrinsic.outputs for at in names.points(v.name)):
+        register = names.name(output, at)
+        before += names.declare(output, register)
+        load, store = _accumulator(plan, output, register, at)
+        clear = fill_in(intrinsic.operand(output).register.zero, register=register)
+        if zero and clear:
+            before += [f"if ({first}) {{ {clear} }} else {{ {load} }}" if first else clear]
+        elif intrinsic.contraction.accumulates:
+            before.append(load)
+        after.append(store)
+    return before, after
 
 
 def _visited(plan: Plan, *, turning: bool) -> Iterator[dict[str, int]]:
@@ -281,9 +300,9 @@ def _streamed_panels(plan: Plan) -> Iterator[str]:
         yield from fetched_ahead(f"({pointer(plan, place, {})})", row_bytes=bytes_, panel_bytes=steps * bytes_)
 
 
-def _accumulator(plan: Plan, register: str, at: dict[str, int]) -> tuple[str, str]:
+def _accumulator(plan: Plan, output: str, register: str, at: dict[str, int]) -> tuple[str, str]:
     """C that loads and stores one accumulator; a tile past the program's elements goes through a small buffer."""
-    intrinsic, output = plan.match.intrinsic, plan.match.intrinsic.output.name
+    intrinsic = plan.match.intrinsic
     place, kind = plan.place(output), intrinsic.operand(output).register
     here = pointer(plan, place, at)
     load, store = (fill_in(t, register=register, pointer=here, stride=str(place.row_stride_bytes))
@@ -300,8 +319,9 @@ def _accumulator(plan: Plan, register: str, at: dict[str, int]) -> tuple[str, st
     whole = " && ".join([*inside, exists] if exists != "1" or not inside else inside)
     edge = {"register": register, "pointer": EDGE, "stride": str(intrinsic.row_bytes(output))}
     words = ", ".join([EDGE, here, exists, *counts, *size_arguments(plan.match)])
-    detour = f"{operand_type(plan, output)} {EDGE}[{intrinsic.output.elements}] __attribute__((aligned(64)));"
-    fill, drain = (f"{{function}}_edge({words}, {back});" for back in (0, 1))
+    detour = f"{operand_type(plan, output)} {EDGE}[{intrinsic.parsed.operand(output).elements}] " \
+             "__attribute__((aligned(64)));"
+    fill, drain = (f"{{function}}{_edge(plan, output)}({words}, {back});" for back in (0, 1))
     return (f"if ({whole}) {{ {load} }} else {{ {detour} {fill} {fill_in(kind.load, **edge)} }}",
             f"if ({whole}) {{ {store} }} else {{ {detour} {fill_in(kind.store, **edge)} {drain} }}")
 
@@ -321,20 +341,29 @@ def _iteration(loop: NestLoop, at: dict[str, int]) -> str:
     return loop.name if loop.unroll == 1 else f"{loop.name} * {loop.unroll} + {inner}"
 
 
-def _ragged_helpers(cases: Sequence[Plan], name: str) -> list[str]:
+def _edge(plan: Plan, output: str) -> str:
+    """The ending of the name of a result's helper."""
+    return "_edge" if output == plan.match.intrinsic.output.name else f"_edge_{output}"
+
+
+def _ragged_helpers(cases: Sequence[Plan], name: str) -> Iterator[str]:
+    """The helpers of all results that have tiles which are partly padding."""
+    for output in cases[0].match.intrinsic.outputs:
+        if any(case.place(output.name).ragged for case in cases):
+            yield from _ragged_helper(cases[0], output, name)
+
+
+def _ragged_helper(plan: Plan, output: Variable, name: str) -> list[str]:
     """`NAME_edge`: the part of a result tile that exists, into a buffer or back."""
-    plan = cases[0]
-    output, kind = plan.match.intrinsic.output, operand_type(plan, plan.match.intrinsic.output.name)
-    if not any(case.place(output.name).ragged for case in cases):
-        return []
-    shape = [int(e) for e in output.shape]
-    strides = _result_strides(plan)
+    kind, shape = operand_type(plan, output.name), [int(e) for e in output.shape]
+    strides = _result_strides(plan, output.name)
     counts = "".join(f"long n{i}, " for i in range(len(shape)))
     counts += "".join(f"long {argument} __attribute__((unused)), " for argument in size_arguments(plan.match))
     # gcc 12 makes masked loads of it; those whose mask it knows become blends, which read past the array
     unknown = ", ".join(f'"+r"(n{i})' for i in range(len(shape)))
-    lines = [f"static void {name}_edge({kind} *restrict tile, {kind} *restrict array, int exists, {counts}int back)",
-             "{", "#if defined(__AVX512VL__) && !defined(__clang__)", f'    __asm__("" : {unknown});', "#endif"]
+    lines = [f"static void {name}{_edge(plan, output.name)}({kind} *restrict tile, {kind} *restrict array, int exists, "
+             f"{counts}int back)", "{",
+             "#if defined(__AVX512VL__) && !defined(__clang__)", f'    __asm__("" : {unknown});', "#endif"]
     for i, extent in enumerate(shape):
         lines.append("    " * (i + 1) + f"for (long i{i} = 0; i{i} < {extent}; i{i}++)")
     at = " + ".join(f"i{i} * {math.prod(shape[i + 1:])}" for i in range(len(shape))) or "0"
@@ -346,8 +375,8 @@ def _ragged_helpers(cases: Sequence[Plan], name: str) -> list[str]:
     return lines
 
 
-def _result_strides(plan: Plan) -> list[int]:
-    layout = next(v for v in plan.match.layouts if v.operand == plan.match.intrinsic.output.name)
+def _result_strides(plan: Plan, output: str) -> list[int]:
+    layout = next(v for v in plan.match.layouts if v.operand == output)
     return [s or 0 for s in layout.strides]
 
 
@@ -369,7 +398,7 @@ class _Registers:
         executions of the one before.
         """
         first = max(self.numbers.values(), default=-1) + 1
-        if operand == self.plan.match.intrinsic.output.name:
+        if operand in self.plan.match.written:
             self.numbers |= {self._label(operand, at): first + i for i, at in enumerate(self.points(operand))}
         else:
             self.numbers |= {self._label(operand, at): first for at in self.points(operand)}

@@ -28,6 +28,7 @@ from polysched.tensorize.emission.nest import (
     uses,
 )
 from polysched.tensorize.emission.plan import Plan
+from polysched.tensorize.emission.table import table_copy
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import parts_of, places_of
 from polysched.tensorize.proofs.correspondence import is_shared
@@ -56,7 +57,9 @@ def pack_c(plan: Plan, operand: str, name: str, *, once: bool = False) -> str:
     def value(element: str) -> str:
         return value_c(plan.match, held, variable.dtype, element=lambda _: element)
 
-    if copy is not None:
+    if operand in plan.match.intrinsic.contraction.tables:
+        body = table_copy(plan.match, operand)
+    elif copy is not None:
         body = list(copy_loops(copy, array=arrays[0], buffer="ps_to", to_buffer=True, parallel=plan.parallel,
                                value=value))
     elif source is not None and separable(plan.match, source) and not _has_places(plan, operand):
@@ -92,36 +95,41 @@ def _packed_by_element(plan: Plan, operand: str, *, once: bool) -> list[str]:
     return lines
 
 
-def unpack_c(plan: Plan, name: str, *, zero: bool) -> str:
-    """A function that writes the result's buffer back to its array.
+def unpack_c(plan: Plan, operand: str, name: str, *, zero: bool) -> str:
+    """A function that writes a result's buffer back to its array.
 
     Parameters
     ----------
     zero : what the array held does not count.
     """
-    output = plan.match.intrinsic.output
-    c_type = C_NAMES[output.dtype.name]
-    held = content_of(plan.match, output.name)
-    assert isinstance(held, Load)
-    array = plan.match.fragment.statement.access(held.reference).array
-    plain = plan.place(output.name).copy
+    match = plan.match
+    c_type = C_NAMES[match.intrinsic.parsed.operand(operand).dtype.name]
+    held, arrays, plain = content_of(match, operand), result_arrays(match, operand), plan.place(operand).copy
+    places = zip(places_of(match.intrinsic.contraction, operand), parts_of(held), strict=True)
     if plain is not None:
-        body = list(copy_loops(plain, array=array, buffer="ps_from", to_buffer=False, parallel=plan.parallel))
-    elif separable(plan.match, held):
-        copy = f"if (ps_inside) {array}[ps_from_at] = ps_from[ps_at];"
-        body = list(gather(plan, output.name, held, copy=copy))
+        body = list(copy_loops(plain, array=arrays[0], buffer="ps_from", to_buffer=False, parallel=plan.parallel))
+    elif isinstance(held, Load) and separable(match, held):
+        copy = f"if (ps_inside) {arrays[0]}[ps_from_at] = ps_from[ps_at];"
+        body = list(gather(plan, operand, held, copy=copy))
     else:
-        body = _stored_c(plan, held, zero=zero)
-    buffer = "" if is_shared(plan.match.intrinsic, output.name) else "const "
-    parameters = [f"{_c(plan.match, array)} *restrict {array}", f"{buffer}{c_type} *restrict ps_from",
-                  *kept_parameters(plan.match)]
+        body = [line for e, part in places if isinstance(part, Load) for line in _stored_c(plan, e, part, zero=zero)]
+    buffer = "" if is_shared(match.intrinsic, operand) else "const "
+    parameters = [*(f"{_c(match, a)} *restrict {a}" for a in arrays), f"{buffer}{c_type} *restrict ps_from",
+                  *kept_parameters(match)]
     head = f"static void {name}({', '.join(parameters)})"
     return "\n".join([head, "{", *(f"    {x}" for x in body), "}", ""])
 
 
-def _stored_c(plan: Plan, held: Load, *, zero: bool) -> list[str]:
-    """Loops that store every element of the result's buffer, or add it where several belong to one element."""
-    output, spelt = plan.match.intrinsic.output, plan.match.intrinsic.contraction.output
+def result_arrays(match: Match, operand: str) -> list[str]:
+    """The arrays of the program that a result is written to."""
+    access = match.fragment.statement.access
+    return list(dict.fromkeys(access(part.reference).array for part in parts_of(content_of(match, operand))
+                              if isinstance(part, Load)))
+
+
+def _stored_c(plan: Plan, spelt: Element, held: Load, *, zero: bool) -> list[str]:
+    """Loops that store one place of a result's buffer, or add it where several belong to one element."""
+    output = plan.match.intrinsic.parsed.operand(spelt.array)
     element, partial = element_c(plan.match, held), _partial_groups(plan.match, output.name)
     c_type = C_NAMES[output.dtype.name]
     through = f"uint{output.dtype.bits}_t" if output.dtype.is_integer else c_type

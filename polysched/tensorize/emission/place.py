@@ -60,9 +60,9 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     emulated : the emulator reads operands in their natural layout only.
     """
     mine = [loop for loop in loops if uses(match, operand, loop)]
-    if not match.fragment.is_box:   # memory holds other values than zero where the domain ends
+    if _is_cut_out(match, operand):   # memory holds other values than zero where the domain ends
         return _packed(match, operand, mine, None)
-    output = operand == match.intrinsic.output.name
+    output = operand in match.written
     partial = output and match.adds_at_the_end
     direct = _direct(match, operand, mine, emulated=emulated) if not partial else None
     if direct is not None and (emulated or output or not _walks_pages(match, operand, loops, direct)):
@@ -81,11 +81,16 @@ def place_of(match: Match, operand: str, loops: list[NestLoop], *, emulated: boo
     return _packed(match, operand, mine, blocks)
 
 
+def _is_cut_out(match: Match, operand: str) -> bool:
+    """Whether a buffer is filled element by element in any case: of a domain that is no box, and a table."""
+    return operand in match.intrinsic.contraction.tables or not match.fragment.is_box
+
+
 def _direct(match: Match, operand: str, mine: list[NestLoop], *, emulated: bool) -> Place | None:
     """In the program's array; None where it does not lie as the instruction reads it."""
     held = content_of(match, operand)
     variable, layout = match.intrinsic.parsed.operand(operand), next(v for v in match.layouts if v.operand == operand)
-    natural, output = match.intrinsic.row_bytes(operand), operand == match.intrinsic.output.name
+    natural, output = match.intrinsic.row_bytes(operand), operand in match.written
     if layout.mode not in (LoadMode.DIRECT, LoadMode.BROADCAST) or not isinstance(held, Load) \
             or held.dtype != variable.dtype:
         return None

@@ -105,7 +105,7 @@ def block_cases(plan: Plan) -> tuple[tuple[str, Plan], ...]:
     block of an unrolled loop is not whole: a packed operand has padding there, but for one that is read in place the
     last iterations are a smaller block.
     """
-    inputs = [p for p in plan.places if not p.packed and p.operand != plan.match.intrinsic.output.name]
+    inputs = [p for p in plan.places if not p.packed and p.operand not in plan.match.written]
     for loop in plan.loops:
         rest = 0 if is_general(loop.count) else loop.count % loop.unroll   # then inputs are packed
         if loop.group < 0 and rest and any(plan.uses(p.operand, loop) for p in inputs):

@@ -15,11 +15,12 @@ from pysat.solvers import Solver
 
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, walk
-from polysched.scop.dtypes import DType
+from polysched.scop.dtypes import INT64, DType
 from polysched.tensorize.equality.bits import Circuit, NotACircuit
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.equality.normal_form import Normaliser
+from polysched.tensorize.equality.tables import is_read, values_of_tables
 
 EXHAUSTIVE_BITS = 24
 QUICK_OPERATIONS = 1 << 22        # the same, of what is tried ahead of the solver: some 10 ms
@@ -77,6 +78,8 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
     if left.dtype != right.dtype:
         return Outcome(Verdict.DIFFERENT, "types", f"{left.dtype} against {right.dtype}")
     left, right = in_operators(left), in_operators(right)
+    if any(is_read(e) for x in (left, right) for e in walk(x)):
+        left, right = values_of_tables(left, right, partial(_same_subscript, ranges=ranges, conflicts=conflicts))
     limits: list[str] = []
     normaliser = Normaliser(ranges or {})
     try:
@@ -93,6 +96,12 @@ def same_function(left: Expr, right: Expr, *, ranges: dict[str, tuple[int, int]]
         if outcome is not None:
             return outcome
     return Outcome(Verdict.UNKNOWN, "", "; ".join(limits))
+
+
+def _same_subscript(a: Expr, b: Expr, *, ranges: dict[str, tuple[int, int]] | None, conflicts: int) -> bool:
+    """Whether two subscripts are the same number for every value of their loads."""
+    sides = [x if x.dtype == INT64 else Cast(x, INT64) for x in (a, b)]
+    return same_function(*sides, ranges=ranges, conflicts=conflicts).verdict is Verdict.EQUAL
 
 
 def _rungs(left: Expr, right: Expr, ranges: dict[str, tuple[int, int]], conflicts: int,

@@ -55,6 +55,29 @@ EXTREMA = tuple(
     for suffix, c_type, lanes, intel in (("ub", "uint8_t", 32, "epu8"), ("sb", "int8_t", 32, "epi8"),
                                          ("uw", "uint16_t", 16, "epu16"), ("sw", "int16_t", 16, "epi16"),
                                          ("ud", "uint32_t", 8, "epu32"), ("sd", "int32_t", 8, "epi32")))
+# both ends of a pair, as sorting networks compare and exchange them
+EXCHANGES = tuple(
+    _unit(f"compare_exchange_{suffix}_avx2", f"{c_type} L[{lanes}], {c_type} H[{lanes}], const {c_type} A[{lanes}], "
+          f"const {c_type} B[{lanes}]",
+          f"""for (int i = 0; i < {lanes}; i++) {{
+        L[i] = A[i] < B[i] ? A[i] : B[i];
+        H[i] = A[i] > B[i] ? A[i] : B[i];
+    }}""", f"{{L}} = _mm256_min_{intel}({{A}}, {{B}}); {{H}} = _mm256_max_{intel}({{A}}, {{B}});",
+          f"vol. 2B, PMIN{suffix.upper()} and PMAX{suffix.upper()}",
+          cost=Cost(issue_cycles=1, latency_cycles=1, source=COST.source))
+    for suffix, c_type, lanes, intel in (("ub", "uint8_t", 32, "epu8"), ("sw", "int16_t", 16, "epi16"),
+                                         ("sd", "int32_t", 8, "epi32")))
+BUTTERFLIES = tuple(
+    _unit(f"butterfly_{name}_avx2", f"{c_type} P[{lanes}], {c_type} Q[{lanes}]",
+          f"""for (int i = 0; i < {lanes}; i++) {{
+        {c_type} t = P[i];
+        P[i] = t + Q[i];
+        Q[i] = t - Q[i];
+    }}""", f"{{ __m256i ps_t = _mm256_sub_{intel}({{P}}, {{Q}}); {{P}} = _mm256_add_{intel}({{P}}, {{Q}}); "
+          "{Q} = ps_t; }", f"vol. 2B, PADD{section} and PSUB{section}",
+          cost=Cost(issue_cycles=1, latency_cycles=1, source=COST.source))
+    for name, c_type, lanes, intel, section in (("i16", "int16_t", 16, "epi16", "W"),
+                                                ("i32", "int32_t", 8, "epi32", "D")))
 VPABSB = _unit("vpabsb", "uint8_t O[32], const int8_t A[32]", each(32, "abs_i32(A[i])"),
                "{O} = _mm256_abs_epi8({A});", "vol. 2B, PABSB")
 VPABSD = _unit("vpabsd", "int32_t O[8], const int32_t A[8]", each(8, "abs_i32(A[i])"),
@@ -131,6 +154,6 @@ COMPLEX_I32 = _unit(
     "vol. 2B, PMULLD (three), PADDD and PSUBD",
     cost=Cost(issue_cycles=3, latency_cycles=13, source="uops.info, three VPMULLD (YMM) of two uops, Ice Lake"))
 
-ALL = (VPAVGB, VPAVGW, VPMULHRSW, VPMULHW, VPADDSW, VPADDUSB, VPSUBUSB, VPCMPGTB, *EXTREMA, VPABSB, VPABSD, VPBLENDVB,
-       VPACKSSDW, VPACKSSWB, VPACKUSDW, VPACKUSWB, VPSHUFB, VPERMD, VPMOVSXBW, VPMOVZXBW, VCVTDQ2PS, VCVTPS2DQ,
-       VCVTPH2PS, VCVTPS2PH, VROUNDPS, COMPLEX_F32, COMPLEX_I32)
+ALL = (VPAVGB, VPAVGW, VPMULHRSW, VPMULHW, VPADDSW, VPADDUSB, VPSUBUSB, VPCMPGTB, *EXTREMA, *EXCHANGES, *BUTTERFLIES,
+       VPABSB, VPABSD, VPBLENDVB, VPACKSSDW, VPACKSSWB, VPACKUSDW, VPACKUSWB, VPSHUFB, VPERMD, VPMOVSXBW, VPMOVZXBW,
+       VCVTDQ2PS, VCVTPS2DQ, VCVTPH2PS, VCVTPS2PH, VROUNDPS, COMPLEX_F32, COMPLEX_I32)

@@ -18,9 +18,11 @@ from polysched.dependence.dependences import Dependences
 from polysched.scop.body import IteratorRef, ParameterRef, walk
 from polysched.scop.points import SetOrMap, isl_value
 from polysched.scop.scop import Access, Scop, Storage
+from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
 from polysched.tensorize.proofs.correspondence import is_shared
+from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.software.fragment import Fragment, SoftwareLoop
 from polysched.tensorize.software.sizes import LEAST, Conditions, Size, bytes_fit, run_time_sizes
 
@@ -119,6 +121,10 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
             (match.adds_at_the_end, "lanes hold partial sums"),
             (match.ordered, "sums keep their order"),
+            (bool(fragment.others), "several results are computed at once"),
+            (bool(match.intrinsic.contraction.tables), "tables are copied whole"),
+            (sums_from_zero(match.intrinsic), "one execution holds a whole sum"),
+            (Kind.TRIANGLE in match.intrinsic.contraction.kinds, "the instruction computes no box of iterations"),
             (any(is_shared(match.intrinsic, o.name) for o in match.intrinsic.operands),
              "several instances of the instruction access one element of an operand"),
             (fragment.statement.access(fragment.target).array in reads, "the result's array is read elsewhere"),

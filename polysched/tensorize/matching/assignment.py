@@ -5,13 +5,14 @@ What is cheap is asked first; the bodies are compared, with every type and wrap,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Unary, rebuild, walk
 from polysched.scop.dtypes import DType
+from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.exact_arithmetic import FUSED
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.equality import Outcome, Verdict
@@ -57,6 +58,10 @@ class Assignment:
     def held(self) -> dict[str, Expr]:
         """Per operand what the program puts into it."""
         return dict(self.operands)
+
+    def without(self, operands: Collection[str]) -> dict[str, Expr]:
+        """Per operand what the program puts into it, apart from some: tables are copied whole."""
+        return {name: e for name, e in self.operands if name not in operands}
 
     def expression(self, operand: str) -> Expr:
         """What the program puts into an operand."""
@@ -176,8 +181,17 @@ class Candidate:
         if outcome.verdict is not Verdict.EQUAL:
             facts.append(Fact("arithmetic", f"the program's update is not {self.intrinsic.name}'s in its own arithmetic"
                               f" ({witness_text(self.fragment, outcome.witness) or outcome.verdict.value})",
-                              "compute the product in the accumulator's type"))
+                              self._same_arithmetic(mine)))
         return facts, assumptions
+
+    def _same_arithmetic(self, mine: Expr) -> str:
+        """What would have the same bits: wider products, where these are too narrow, else the instruction's update."""
+        narrow = [e for e in walk(self.update) if isinstance(e, Binary) and e.op == "*" and e.dtype.is_integer
+                  and e.dtype.bits < self.dtype.bits]
+        if multiplies(self.intrinsic) and narrow:
+            return "compute the product in the accumulator's type"
+        words = expression_text(self.fragment.scop, self.fragment.statement, mine)
+        return f"compute {words}, which is what {self.intrinsic.name} does, if that is meant"
 
     def _theirs(self) -> Expr:
         """The instruction's update with the program's expressions."""

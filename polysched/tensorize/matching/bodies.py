@@ -18,20 +18,23 @@ from polysched.tensorize.matching.candidates import candidate_operands, pools
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.functions import functions
 from polysched.tensorize.matching.products import products
+from polysched.tensorize.matching.several_results import MOST_ALIKE, MOST_HINDERED, NO_OLD_VALUE, several_results
+from polysched.tensorize.matching.tables import reads_table, with_tables
 from polysched.tensorize.proofs.body_proofs import references
 from polysched.tensorize.proofs.contents import is_one
 from polysched.tensorize.proofs.ideal import ideal_form, ideal_text, multiplies, overwrites
 from polysched.tensorize.software.clamps import without_clamp
-from polysched.tensorize.software.fragment import Fragment
+from polysched.tensorize.software.fragment import Assigned, Fragment
 from polysched.tensorize.software.fused_calls import Fusion, without_fusion
 from polysched.tensorize.software.zero_points import factored, without_zero_points
-
-MOST_HINDERED = 24   # assignments that fail their proof, after which no more are tried
-MOST_ALIKE = 8       # assignments that are proved: of a maximum of four there are 24, all of them alike
 
 
 def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:
     """Every way to put expressions of the update into the inputs so that the ideal bodies agree."""
+    if intrinsic.contraction.tables:
+        return _of_tables(fragment, intrinsic, numerics)
+    if intrinsic.contraction.others:
+        return several_results(fragment, intrinsic, numerics)
     if overwrites(intrinsic):
         return _assigned(fragment, intrinsic, numerics)
     found = _unfolded(fragment, intrinsic, numerics)
@@ -45,15 +48,24 @@ def assignments(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) ->
     return () if several and all(a.facts for a in folded) else folded   # the whole sum is no operand worth naming
 
 
+def _of_tables(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:
+    """Assignments of an instruction that reads tables, of a statement that reads as many."""
+    found: list[Assignment] = []
+    for tabled in with_tables(fragment, intrinsic):
+        ways = _assigned if overwrites(intrinsic) else _unfolded
+        found += [replace(a, operands=(*a.operands, *tabled.held), facts=(*a.facts, *tabled.facts))
+                  for a in ways(tabled.fragment, intrinsic, numerics)]
+    return tuple(found)
+
+
 def _assigned(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> tuple[Assignment, ...]:
-    """Assignments of an instruction that assigns, of a statement that does not read what it overwrites.
+    """Assignments of an instruction that assigns.
 
     An operand is one element, or computed from one: what is computed from several ahead is the work of the instruction.
+    The element that the statement overwrites may be one as well: every execution reads before it writes.
     """
-    if fragment.target in references(fragment.update):
-        return ()
-    several = len(intrinsic.contraction.inputs) > 1
-    candidates = [e for e in candidate_operands(fragment.update, fragment.target) if isinstance(e, Load) or (
+    several = len(intrinsic.contraction.inputs) > 1 or bool(intrinsic.contraction.tables)
+    candidates = [e for e in candidate_operands(fragment.update, NO_OLD_VALUE) if isinstance(e, Load) or (
         several and len(references(e)) == 1)]
     return _by_function(fragment, intrinsic, numerics, candidates)
 
@@ -65,6 +77,8 @@ def _unfolded(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics) -> t
     update, clamp = without_clamp(unfused.update)
     names = [str(e) for e in contraction.inputs]
     candidates = candidate_operands(update, fragment.target)
+    if not multiplies(intrinsic) and contraction.tables:
+        return _by_function(fragment, intrinsic, numerics, candidates)
     if ideal_text(contraction.update, {}) is None:
         return ()
     if not multiplies(intrinsic):
@@ -91,6 +105,7 @@ def _by_function(fragment: Fragment, intrinsic: Intrinsic, numerics: Numerics,
         return ()
     names = [str(e) for e in intrinsic.contraction.inputs]
     hindered: list[Assignment] = []
+    candidates = [e for e in candidates if not reads_table(e)]
     for chosen_ones in _combinations(fragment, intrinsic, candidates):
         found: list[Assignment] = []
         for chosen in chosen_ones:
@@ -111,10 +126,10 @@ def _combinations(fragment: Fragment, intrinsic: Intrinsic,
     loads = [e for e in candidates if isinstance(e, Load)]
     numbers: list[Expr] = [e for e in walk(fragment.update) if isinstance(e, Literal) and e.dtype.is_integer]
     numbers.append(Literal("0", 0, INT32))   # a byte is its distance from zero
-    yield functions(intrinsic, fragment.update, fragment.target, loads)
+    update = [Assigned(NO_OLD_VALUE if overwrites(intrinsic) else fragment.target, fragment.update)]
+    yield functions(intrinsic, update, loads)
     fitting = _once(fragment)
-    yield (chosen for chosen in functions(intrinsic, fragment.update, fragment.target,
-                                          [*candidates, *dict.fromkeys(numbers)])
+    yield (chosen for chosen in functions(intrinsic, update, [*candidates, *dict.fromkeys(numbers)])
            if all(map(fitting, chosen, intrinsic.contraction.input_dtypes)))
 
 

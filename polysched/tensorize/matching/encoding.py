@@ -72,7 +72,7 @@ class Choice:
 def groups(intrinsic: Intrinsic) -> tuple[Group, ...]:
     """The dimensions of an instruction, merged by what they index; those of a window (`X[i + k]`) stay apart."""
     contraction = intrinsic.contraction
-    elements = (contraction.output, *contraction.inputs)
+    elements = (*(r.output for r in contraction.results), *contraction.inputs)
     apart = frozenset().union(*(blurred(intrinsic, e.array) for e in elements))
     found: dict[tuple[str, ...], list[tuple[str, int | str]]] = {}
     for dimension in contraction.dimensions:
@@ -188,7 +188,7 @@ class Encoding:
             yield from ([-a, -b] for a, b in itertools.combinations(mine, 2))
             if loop in self.fixed_outside:
                 yield from ([-v] for v in mine)
-        yield list(self.x.values())
+        yield from self._used()
         for half in self.halves or ():
             yield [self.x[half, g] for g in range(len(self.groups))]
         if self.halves is not None:
@@ -202,6 +202,11 @@ class Encoding:
                 if group.extent is not None:
                     yield from self._reach(position, group.extent)
         yield from self.learned
+
+    def _used(self) -> Iterator[list[int]]:
+        """Some loop is inside; a statement with one iteration is one execution, with padding everywhere."""
+        if self.loops or self.intrinsic.library:
+            yield list(self.x.values())
 
     def _clauses_of(self, variable: int, assignment: Assignment) -> Iterator[list[int]]:
         written = self.software_loops(assignment, self.intrinsic.contraction.output.array)

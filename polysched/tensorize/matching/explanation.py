@@ -70,7 +70,7 @@ def explain(encoding: Encoding, *, impossible: str = "", refused: tuple[str, ...
     """
     statement, name = encoding.fragment.statement.name, encoding.intrinsic.name
     if not encoding.assignments:
-        return _other_form(encoding)
+        return _other_results(encoding) if encoding.fragment.others else _other_form(encoding)
     if impossible:
         return Explanation(statement=statement, intrinsic=name, conflicts=(impossible,))
     if refused:
@@ -171,6 +171,17 @@ def _other_form(encoding: Encoding) -> Explanation:
             rewrite = f"one statement per product: the update adds {len(added)} terms"
     fact = (Fact("form", text, rewrite),) if rewrite else ()
     return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(text,), nearest=fact)
+
+
+def _other_results(encoding: Encoding) -> Explanation:
+    """No expressions make all results at once."""
+    fragment, intrinsic = encoding.fragment, encoding.intrinsic
+    statement = fragment.statement
+    have = "; ".join(f"{expression_text(fragment.scop, statement, Load(r.target, r.update.dtype))} = "
+                     f"{expression_text(fragment.scop, statement, r.update)}" for r in fragment.results)
+    theirs = "; ".join(f"{r.output} = {_plain_text(r.update)}" for r in intrinsic.contraction.results)
+    return Explanation(statement=statement.name, intrinsic=intrinsic.name, conflicts=(
+        f"the results are not those that {intrinsic.name} computes of one set of operands: {have} against {theirs}",))
 
 
 def _plain_text(e: Expr) -> str:

@@ -15,7 +15,7 @@ from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Group
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
 from polysched.tensorize.proofs.correspondence import blurred
-from polysched.tensorize.proofs.ideal import overwrites, vanishes
+from polysched.tensorize.proofs.ideal import vanishes
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.sizes import divides
 
@@ -68,12 +68,22 @@ class Match:
     @cached_property
     def starts_anew(self) -> bool:
         """The nest does not read what the result held."""
-        return self.adds_at_the_end or overwrites(self.intrinsic)
+        return self.adds_at_the_end or not self.intrinsic.contraction.accumulates
 
     @property
     def result(self) -> Load:
         """The program's element that the instruction's result is."""
         return self.fragment.result
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The operands that hold results."""
+        return frozenset(v.name for v in self.intrinsic.outputs)
+
+    @cached_property
+    def contents(self) -> dict[str, Expr]:
+        """What every operand of the instruction holds."""
+        return {self.intrinsic.output.name: self.fragment.result, **self.assignment.held}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -111,8 +121,7 @@ class Match:
     @cached_property
     def layouts(self) -> tuple[OperandLayout, ...]:
         """How each operand of the instruction lies in the program's arrays, the result first."""
-        held = {**self.assignment.held, self.intrinsic.output.name: self.fragment.result}
-        return tuple([self.table.layout(o, held[o.name], self.loops) for o in self.table.operands])
+        return tuple([self.table.layout(o, self.contents[o.name], self.loops) for o in self.table.operands])
 
     def library_operand(self, layout: OperandLayout) -> LibraryOperand | str:
         """How an operand is handed to a library function, or why it cannot be."""
@@ -171,7 +180,7 @@ class Match:
         loops = {loop.name for loop in self.fragment.loops if loop.extent > 1}
         return any(layout.mode is LoadMode.PACKED
                    and loops <= self.fragment.loops_of(self.assignment.expression(layout.operand))
-                   for layout in self.layouts if layout.operand != self.intrinsic.output.name)
+                   for layout in self.layouts if layout.operand not in self.written)
 
     @property
     def signature(self) -> tuple[object, ...]:
@@ -181,8 +190,7 @@ class Match:
     def to_json(self) -> dict[str, Any]:
         """The match as plain values."""
         mapping = {g.name: list(m) for g, m in zip(self.groups, self.loops, strict=True)}
-        operands = {name: self._words(e) for name, e in self.assignment.operands}
-        operands[self.intrinsic.output.name] = self._words(self.fragment.result)
+        operands = {name: self._held(name, e) for name, e in self.contents.items()}
         return {"statement": self.fragment.statement.name, "mapping": mapping, "outer": list(self.outer),
                 "kept": list(self.fragment.kept),
                 "operands": operands, "layouts": {v.operand: v.to_json() for v in self.layouts},
@@ -193,11 +201,18 @@ class Match:
 
     def __str__(self) -> str:
         parts = [f"{g.name} <- {' '.join(m) or 'padding'}" for g, m in zip(self.groups, self.loops, strict=True)]
-        operands = [f"{n} = {self._words(e)}" for n, e in self.assignment.operands]
+        shown = self.assignment.held if len(self.written) == 1 else self.contents
+        operands = [f"{n} = {self._held(n, e)}" for n, e in shown.items()]
         behind = "; zero points are added behind the product" if self.assignment.correction is not None else ""
         behind += f"; the last iterations are {self.rest}" if self.rest else ""
         behind += f"; in every iteration of {' and '.join(self.fragment.kept)}" if self.fragment.kept else ""
         return f"{self.fragment.statement.name}: {', '.join(parts)}; {', '.join(operands)}{behind}"
+
+    def _held(self, operand: str, e: Expr) -> str:
+        """What an operand holds, in words; of a table the array."""
+        if operand in self.intrinsic.contraction.tables and isinstance(e, Load):
+            return self.fragment.statement.access(e.reference).array
+        return self._words(e)
 
     def _words(self, e: Expr) -> str:
         return expression_text(self.fragment.scop, self.fragment.statement, e)

@@ -23,8 +23,10 @@ from polysched.tensorize.matching.bodies import assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
 from polysched.tensorize.matching.explanation import Explanation, explain, not_handled, unread
 from polysched.tensorize.matching.facts import Fact, Numerics
+from polysched.tensorize.matching.grouping import groups_of_statements
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.matching.operand_layout import LayoutTable
+from polysched.tensorize.matching.scaling import keeps_old_value
 from polysched.tensorize.matching.splitting import split_fragments, whole_fragments
 from polysched.tensorize.matching.symmetry import Images, mirror_images, up_to_symmetry, with_images
 from polysched.tensorize.preparing.ordering import (
@@ -35,18 +37,31 @@ from polysched.tensorize.preparing.ordering import (
 )
 from polysched.tensorize.preparing.separating import separated
 from polysched.tensorize.proofs.contents import is_one
-from polysched.tensorize.proofs.correspondence import Correspondence, is_shared
-from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, vanishes
+from polysched.tensorize.proofs.correspondence import Correspondence, shared_operands
+from polysched.tensorize.proofs.ideal import accumulates_sum, multiplies, overwrites, sums_from_zero, vanishes
+from polysched.tensorize.proofs.instances import missing_instances
 from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
 
 MOST_MAPPINGS = 5000   # per statement and instruction; convolutions of three dimensions have some hundred
-MATCHED_KINDS = frozenset({Kind.READ_TWICE})
+MATCHED_KINDS = frozenset({Kind.READ_TWICE, Kind.TABLE, Kind.TRIANGLE})
 """Kinds of contractions that are compared with programs beside one sum of products; the others are refused.
 
-Assignments are compared where each element is assigned once; what sums up and then replaces its result is not.
+Assignments are compared where each element is assigned once, or is a sum that starts from zero; several results where
+the same loops choose their elements.
 """
+
+
+def unhandled_kinds(intrinsic: Intrinsic) -> frozenset[Kind]:
+    """What an instruction does that no program is compared with."""
+    results = intrinsic.contraction.results
+    found = set(MATCHED_KINDS)
+    if overwrites(intrinsic) or (sums_from_zero(intrinsic) and len(results) == 1):
+        found.add(Kind.OVERWRITES)
+    if all(r.output.names == results[0].output.names for r in results) and not intrinsic.contraction.tables:
+        found.add(Kind.SEVERAL_RESULTS)
+    return intrinsic.contraction.kinds - found
 
 
 @dataclass(frozen=True)
@@ -138,11 +153,12 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
     started = time.perf_counter()
     found: list[Match] = []
     refused: list[str] = []
-    read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes))
-    known = {f.statement.name for f in read}
-    explanations = [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
-    if strange := intrinsic.contraction.kinds - MATCHED_KINDS - ({Kind.OVERWRITES} if overwrites(intrinsic) else set()):
-        explanations += [not_handled(f.statement.name, intrinsic, strange) for f in read]
+    read = tuple(f.inside(kept) for f in fragments(scop, sizes=sizes, tables=bool(intrinsic.contraction.tables)))
+    explanations = _unread(scop, intrinsic, read)
+    if strange := unhandled_kinds(intrinsic):
+        explanations, read = explanations + [not_handled(f.statement.name, intrinsic, strange) for f in read], ()
+    elif intrinsic.contraction.others:
+        explanations = _together(scop, intrinsic, chosen, found, refused, sizes=sizes or {}, kept=kept)
         read = ()
     for fragment in read:
         mine: list[Match] = []
@@ -161,6 +177,33 @@ def match(scop: Scop, intrinsic: Intrinsic, options: MatchOptions | None = None,
                    milliseconds=1000 * (time.perf_counter() - started))
 
 
+def _unread(scop: Scop, intrinsic: Intrinsic, read: Iterable[Fragment]) -> list[Explanation]:
+    """Why the other statements are no fragments."""
+    known = {f.statement.name for f in read}
+    return [unread(scop, s, intrinsic) for s in scop.statements if s.name not in known]
+
+
+def _together(scop: Scop, intrinsic: Intrinsic, options: MatchOptions, found: list[Match], refused: list[str], *,
+              sizes: Mapping[str, int], kept: int) -> list[Explanation]:
+    """Add the matches of statements that an instruction with several results computes at once; why others are none."""
+    explanations: list[Explanation] = []
+    count = len(intrinsic.contraction.results)
+    try:
+        for group in groups_of_statements(scop, intrinsic, sizes=sizes, kept=kept):
+            if isinstance(group, str):
+                explanations.append(Explanation(statement="statements", intrinsic=intrinsic.name, conflicts=(group,)))
+            else:
+                found += _of_fragment(group.fragment, intrinsic, options, group.dependences, refused, explanations)
+    except BudgetExceededError as error:
+        explanations.append(Explanation(statement="statements", intrinsic=intrinsic.name, conflicts=(
+            f"{error.problem}; {error.hint}",)))
+    matched = {m.fragment.statement.name for m in found}
+    none = Explanation(statement="statements", intrinsic=intrinsic.name, conflicts=(
+        f"{intrinsic.name} writes {count} elements at once, and no {count} statements of {scop.name} have the same "
+        "loops and results of these widths",))
+    return [e for e in explanations if e.statement not in matched] or ([] if matched else [none])
+
+
 def _ways(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, dependences: Dependences,
           refused: list[str], explanations: list[Explanation], found: list[Match]) -> Iterator[Iterable[Match]]:
     """The statement as it stands, then cut in every way that the options allow.
@@ -170,7 +213,7 @@ def _ways(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, depen
     found : the matches so far, which the caller adds to.
     """
     yield _of_fragment(fragment, intrinsic, options, dependences, refused, explanations)
-    exact = options.rule is Rule.EXACT
+    exact = options.rule is Rule.EXACT and not intrinsic.contraction.tables
     if options.split and exact:
         yield _of_halves(fragment, intrinsic, options, dependences, refused)
     if options.remainder and exact and not intrinsic.library:
@@ -240,7 +283,7 @@ def _of_fragment(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions
     problem = _problem(fragment, intrinsic, options, dependences, apart=apart)
     images = mirror_images(problem.table, intrinsic)
     encoding = Encoding(problem.fragment, intrinsic, problem.table, options.rule, options.extents, problem.outside,
-                        partial_sums=options.partial_sums and accumulates_sum(intrinsic) and (
+                        partial_sums=options.partial_sums and accumulates_sum(intrinsic) and not fragment.others and (
                             fragment.update.dtype.is_integer or options.numerics.reassociate), halves=halves,
                         mirrored=frozenset(at for found in images.values() for at, _ in found))
     before, count = len(refused), 0
@@ -288,30 +331,38 @@ def _problem(fragment: Fragment, intrinsic: Intrinsic, options: MatchOptions, de
         fragment.update.dtype.is_float and not options.numerics.reassociate)
     outside, impossible = loops_kept_outside(fragment, dependences, ahead=not intrinsic.library, sums=not ordered) \
         if table else ({}, "")
+    outside |= _moving_tables(fragment, intrinsic, table)
     apart = apart or (bool(table) and not ordered and fragment.update.dtype.is_float and (outside, impossible) != \
         loops_kept_outside(fragment, dependences, ahead=not intrinsic.library))
     if outside and not impossible and len(fragment.kept) + len(outside) < fragment.statement.depth:
         fragment = fragment.inside(len(fragment.kept) + len(outside))
         outside, table = {}, assignments(fragment, intrinsic, options.numerics)
-    elements = (intrinsic.contraction.output, *intrinsic.contraction.inputs)
-    checker = IslCheck(fragment, shared=frozenset(e.array for e in elements if is_shared(intrinsic, e.array)))
+    checker = IslCheck(fragment, shared=shared_operands(intrinsic))
     overlapping = not intrinsic.library and bool(table) and checker.overlapping
     impossible = impossible or _shape_forbids(fragment, intrinsic, checker)
     if not intrinsic.library and table:   # a library is called in the program's order
         impossible = impossible or order_that_is_lost(fragment, dependences)
-    if overlapping and ordered:
+    if overlapping and (ordered | bool(fragment.others)):
         impossible = impossible or (f"iterations of {fragment.statement.name} that are far apart add to one element, "
                                     "and these additions would change their order")
     return _Problem(fragment=fragment, intrinsic=intrinsic, table=table, outside=outside, impossible=impossible,
                     ordered=ordered, apart=apart, overlapping=overlapping, checker=checker)
 
 
+def _moving_tables(fragment: Fragment, intrinsic: Intrinsic, table: tuple[Assignment, ...]) -> dict[str, str]:
+    """The outermost loops that stay outside since a table changes with the last of them."""
+    tables = [table[0].expression(t) for t in intrinsic.contraction.tables] if table else []
+    names = frozenset().union(*map(fragment.loops_of, tables))
+    deep = max((at + 1 for at, p in enumerate(fragment.loops) if p.name in names and p.extent > 1), default=0)
+    return dict.fromkeys(fragment.statement.iterators[len(fragment.kept):deep], "a table changes with it")
+
+
 def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) -> str:
     """Why the shape of the statement's iterations, or of the operands, suits no mapping; "" where it may."""
     name, contraction = fragment.statement.name, intrinsic.contraction
-    if own := next((e for e in contraction.inputs if e.array == contraction.output.array), None):
-        return (f"{intrinsic.name} reads {own} while it writes {contraction.output}, and no program is compared with "
-                "that")
+    if own := next((e for e in contraction.inputs if e.array in contraction.written), None):
+        return (f"{intrinsic.name} reads {own} while it writes {contraction.written[own.array]}, and no program is "
+                "compared with that")
     if intrinsic.library and checker.shared:
         return (f"several iterations of {intrinsic.name} read one element of its operand {min(checker.shared)}, and "
                 "functions read arrays in place")
@@ -329,6 +380,11 @@ def _shape_forbids(fragment: Fragment, intrinsic: Intrinsic, checker: IslCheck) 
             "what padding would add")
 
 
+def _cannot_be_emitted(candidate: Match) -> str:
+    """Why the instruction would not compute the statement although operands correspond; "" where it does."""
+    return candidate.counts_padding() or candidate.cannot_be_called() or keeps_old_value(candidate)
+
+
 def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences: Dependences,
              refused: list[str]) -> Iterator[Match]:
     """The solutions of an encoding that isl and the instruction's shape admit; what isl refuses is learned."""
@@ -338,7 +394,8 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
     own = own_dependences(fragment, dependences, ordered=problem.ordered)
     relations = Correspondence(fragment, intrinsic, grouped(intrinsic, encoding.groups), adds_up=problem.overlapping) \
         if checker.shared else None
-    output = intrinsic.output.name
+    cut = grouped(intrinsic, encoding.groups) if Kind.TRIANGLE in intrinsic.contraction.kinds else None
+    output, compared = intrinsic.output.name, [a.without(intrinsic.contraction.tables) for a in problem.table]
     for number, choice in enumerate(with_images(encoding.solutions(), images)):
         if number >= MOST_MAPPINGS:
             raise BudgetExceededError(f"{fragment.statement.name} has more than {MOST_MAPPINGS} mappings of loops to "
@@ -346,11 +403,12 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
         candidate = Match(fragment=fragment, intrinsic=intrinsic, groups=encoding.groups, loops=choice.loops,
                           assignment=problem.table[choice.assignment], table=layouts, overlapping=problem.overlapping,
                           ordered=problem.ordered, apart=problem.apart)
-        held = candidate.assignment.held
+        held = compared[choice.assignment]
 
         def asked(held: Mapping[str, Expr] = held, choice: Choice = choice) -> tuple[Refusal | None]:
             return (checker.refusal(held, output, indexes, choice.loops)
                     or (relations.refusal(held, choice.loops) if relations is not None else None)
+                    or missing_instances(fragment, intrinsic, cut, choice.loops)
                     or same_tile_dependence(fragment, own, extents, choice.loops)
                     or (checker.written_while_read(held, choice.loops) if intrinsic.library else None),)
 
@@ -362,7 +420,7 @@ def _checked(problem: _Problem, encoding: Encoding, images: Images, dependences:
         if refusal is not None:
             refused.append(f"{candidate}: {refusal.reason}")
             encoding.learn(choice, refusal.loops, refusal.groups)
-        elif why := candidate.counts_padding() or candidate.cannot_be_called():
+        elif why := _cannot_be_emitted(candidate):
             refused.append(f"{candidate}: {why}")
         else:
             yield candidate

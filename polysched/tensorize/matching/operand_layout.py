@@ -87,10 +87,11 @@ class LayoutTable:
 
     @cached_property
     def operands(self) -> tuple[DescribedOperand, ...]:
-        """The operands of the instruction that lie in memory, the result first."""
-        elements = {e.array: e for e in (self.intrinsic.contraction.output, *self.intrinsic.contraction.inputs)}
+        """The operands of the instruction that lie in memory, apart from tables, the result first."""
+        contraction = self.intrinsic.contraction
+        elements = {e.array: e for e in (*(r.output for r in contraction.results), *contraction.inputs)}
         return tuple(DescribedOperand(self, v, elements[v.name]) for v in self.intrinsic.parsed.operands
-                     if self.intrinsic.operand(v.name).mode is not LoadMode.VALUE)
+                     if self.intrinsic.operand(v.name).mode is not LoadMode.VALUE and v.name in elements)
 
     def layout(self, operand: DescribedOperand, e: Expr, loops: tuple[tuple[str, ...], ...]) -> OperandLayout:
         """The layout of an operand that holds an expression, with these loops in the groups."""

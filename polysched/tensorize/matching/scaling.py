@@ -16,7 +16,9 @@ from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Statement
 from polysched.tensorize.equality.normal_form import widens
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.proofs.ideal import sums_from_zero
 from polysched.tensorize.software.fragment import Fragment, statement_fragment
+from polysched.tensorize.software.surroundings import surroundings
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,36 @@ def clearing_statement(match: Match, names: Sequence[str]) -> str | None:
     return found[0].name
 
 
+def keeps_old_value(match: Match) -> str:
+    """Why an instruction that sums from zero would lose what the result held; "" where nothing is lost.
+
+    Its executions replace the result, so one of them has to compute the whole sum, and zero has to stand there before.
+    """
+    if not sums_from_zero(match.intrinsic):
+        return ""
+    fragment, name = match.fragment, match.intrinsic.name
+    chosen = fragment.loops_of(match.result)
+    added = [loop.name for loop in fragment.loops if loop.extent > 1 and loop.name not in chosen]
+    longer = [n for n in added if n in match.outer]
+    longer += [n for g, members in enumerate(match.loops) if match.table.tiles(g, members)[1] > 1
+               for n in members if n in added]
+    if longer or match.adds_at_the_end:
+        return (f"{name} replaces its result by one sum, and the sum over {longer[0] if longer else 'lanes'} takes "
+                "several executions")
+    if clearing_statement(match, inside_kept(fragment)) is None:
+        array = fragment.statement.access(fragment.target).array
+        return (f"{name} replaces its result by a sum from zero, and no statement clears exactly these elements of "
+                f"{array} ahead of {fragment.statement.name}")
+    return ""
+
+
+def inside_kept(fragment: Fragment) -> list[str]:
+    """The statements that run in one iteration of the kept loops, in textual order."""
+    if not fragment.kept:
+        return [s.name for s in fragment.scop.statements]
+    return list(surroundings(fragment.scop, fragment.statement.name)[len(fragment.kept) - 1].statements)
+
+
 def scaling_statement(match: Match, names: Sequence[str]) -> Scale | None:
     """The statement that the function's factor of the old result stands for; or None.
 
@@ -81,6 +113,8 @@ def scaling_statement(match: Match, names: Sequence[str]) -> Scale | None:
 def _only_user(match: Match, names: Sequence[str]) -> tuple[Statement, Assign] | None:
     """The one statement ahead of the matched one that uses the result's array, where it writes just its elements."""
     fragment = match.fragment
+    if fragment.others:   # each would have a statement of its own
+        return None
     array = fragment.statement.access(fragment.target).array
     users = [s for s in map(fragment.scop.statement, names[: names.index(fragment.statement.name)])
              if any(a.array == array for a in s.accesses)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -52,12 +52,13 @@ def automorphisms(intrinsic: Intrinsic) -> list[tuple[dict[str, str], tuple[int,
     """Exchanges of input operands, with the exchange of groups they force, that leave the instruction as it is.
 
     Where instances share elements of an operand, only the one that exchanges nothing: groups index the same operands
-    there without being alike.  So it is with many operands, whose exchanges are not looked through.
+    there without being alike.  So it is with many operands, several results or tables, whose exchanges are not looked
+    through.
     """
     contraction, parts = intrinsic.contraction, groups(intrinsic)
     names = list(dict.fromkeys(e.array for e in contraction.inputs))
-    if len(names) > MOST_EXCHANGED or any(is_shared(intrinsic, n) for n in (contraction.output.array, *names)):
-        return [({n: n for n in names}, tuple(range(len(parts))))]
+    if _is_kept(intrinsic, names):
+        return [({v.name: v.name for v in intrinsic.parsed.operands}, tuple(range(len(parts))))]
     dtypes = dict(zip(names, contraction.input_dtypes, strict=True))
     found = []
     for image in itertools.permutations(names):
@@ -70,6 +71,14 @@ def automorphisms(intrinsic: Intrinsic) -> list[tuple[dict[str, str], tuple[int,
         if -1 not in places and _commutes(contraction.update, contraction.inputs, swap):
             found.append((swap, places))
     return found
+
+
+def _is_kept(intrinsic: Intrinsic, names: Sequence[str]) -> bool:
+    """Whether no exchange is looked for."""
+    contraction = intrinsic.contraction
+    if contraction.others or contraction.tables or len(names) > MOST_EXCHANGED:
+        return True
+    return any(is_shared(intrinsic, n) for n in (contraction.output.array, *names))
 
 
 def _commutes(update: Expr, inputs: tuple[Any, ...], swap: Mapping[str, str]) -> bool:

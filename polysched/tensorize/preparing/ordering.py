@@ -16,7 +16,7 @@ from polysched.scop.scop import Scop
 from polysched.tensorize.proofs.body_proofs import adds_to
 from polysched.tensorize.proofs.isl_check import Refusal, fused_index, iteration_map
 from polysched.tensorize.software.conflicts import conflicts
-from polysched.tensorize.software.fragment import Fragment, statement_fragment
+from polysched.tensorize.software.fragment import Fragment, same_element, statement_fragment
 from polysched.tensorize.software.surroundings import surroundings
 
 
@@ -96,7 +96,7 @@ def _updates_of_the_sum(fragment: Fragment) -> frozenset[str]:
         if any(a.array == array for a in statement.writes):
             other = statement_fragment(fragment.scop, statement, fragment.sizes)
             if other is not None and adds_to(other.update, other.result):
-                found |= updates(other)
+                found |= updates(other)[0]
     return frozenset(found)
 
 
@@ -115,11 +115,14 @@ def shared_depth(fragment: Fragment) -> int:
     return max(len(fragment.kept), min(shared, fragment.statement.depth))
 
 
-def updates(fragment: Fragment) -> frozenset[str]:
-    """The accesses to the element that the statement writes."""
-    target = fragment.statement.access(fragment.target)
-    return frozenset(a.reference for a in fragment.statement.accesses
-                     if a.array == target.array and a.relation.is_equal(target.relation))
+def updates(fragment: Fragment) -> tuple[frozenset[str], ...]:
+    """Per result the accesses to the element that the statement writes."""
+    return tuple(same_element(fragment.statement, fragment.statement.access(r.target)) for r in fragment.results)
+
+
+def _of_one_update(pair: Dependence, found: Iterable[frozenset[str]]) -> bool:
+    """Whether both ends are accesses to the element of one result."""
+    return any({pair.source_reference, pair.sink_reference} <= one for one in found)
 
 
 def order_that_is_lost(fragment: Fragment, dependences: Dependences) -> str:
@@ -139,7 +142,7 @@ def _read_ahead(fragment: Fragment, dependences: Dependences) -> list[Dependence
     """The dependences of the statement on itself that are none between updates of one element."""
     own = updates(fragment)
     return [p for p in dependences.pairs if p.source == p.sink == fragment.statement.name
-            and not {p.source_reference, p.sink_reference} <= own]
+            and not _of_one_update(p, own)]
 
 
 def own_dependences(fragment: Fragment, dependences: Dependences, *, ordered: bool) -> list[isl.Map]:
@@ -153,7 +156,7 @@ def own_dependences(fragment: Fragment, dependences: Dependences, *, ordered: bo
     summed = () if ordered else updates(fragment)
     own = [_within(fragment, p, len(fragment.kept)) for p in dependences.pairs
            if p.source == p.sink == fragment.statement.name and not p.reduction
-           and not {p.source_reference, p.sink_reference} <= set(summed)]
+           and not _of_one_update(p, summed)]
     return [r for r in own if not r.is_empty()]
 
 

@@ -25,7 +25,7 @@ def parts_of(content: Expr) -> tuple[Expr, ...]:
 def places_of(contraction: Contraction, operand: str) -> tuple[Element, ...]:
     """The elements of an operand that the update reads, or the one that it writes."""
     read = tuple(e for e in contraction.inputs if e.array == operand)
-    return read or (contraction.output,)
+    return read or tuple(r.output for r in contraction.results if r.output.array == operand)
 
 
 def by_operand(contraction: Contraction, chosen: Mapping[str, Expr]) -> dict[str, Expr]:
@@ -39,10 +39,15 @@ def by_operand(contraction: Contraction, chosen: Mapping[str, Expr]) -> dict[str
     return {name: together(chosen[str(e)] for e in places_of(contraction, name)) for name in names}
 
 
-def by_element(contraction: Contraction, held: Mapping[str, Expr]) -> dict[str, Expr]:
-    """The inverse of `by_operand`."""
-    return {str(e): part for name, content in held.items()
-            for e, part in zip(places_of(contraction, name), parts_of(content), strict=True)}
+def by_result(contraction: Contraction, written: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Per written operand its content.
+
+    Parameters
+    ----------
+    written : per element that the instruction writes, spelt as its reference, the program's element.
+    """
+    names = dict.fromkeys(r.output.array for r in contraction.results)
+    return {name: together(written[str(e)] for e in places_of(contraction, name)) for name in names}
 
 
 def is_one(e: Expr) -> bool:

@@ -81,6 +81,13 @@ def is_shared(intrinsic: Intrinsic, operand: str) -> bool:
     return len(places) > 1 or bool(blurred(intrinsic, operand))
 
 
+def shared_operands(intrinsic: Intrinsic) -> frozenset[str]:
+    """The operands with elements that several instances or places access, results among them."""
+    contraction = intrinsic.contraction
+    names = {*contraction.written, *(e.array for e in contraction.inputs)}
+    return frozenset(n for n in names if is_shared(intrinsic, n))
+
+
 @dataclass(eq=False)
 class Correspondence:
     """The relations of one fragment and instruction; mappings that share an operand's loops share the answer.
@@ -101,7 +108,7 @@ class Correspondence:
     def shared(self) -> dict[str, tuple[int, ...]]:
         """The operands that are looked at here, and the groups that index each of them."""
         contraction = self.intrinsic.contraction
-        names = dict.fromkeys(e.array for e in (contraction.output, *contraction.inputs))
+        names = dict.fromkeys(e.array for e in (*(r.output for r in contraction.results), *contraction.inputs))
         return {name: tuple(g for g, part in enumerate(self.groups)
                             if any(name in contraction.indexes(d) for d in part.dimensions))
                 for name in names if is_shared(self.intrinsic, name)}
@@ -137,7 +144,7 @@ class Correspondence:
             union = union.union(isl.UnionMap.from_map(place.reverse().apply_range(element)))
         if not union.is_single_valued():
             return self._two_values(operand, read)
-        written = operand == self.intrinsic.contraction.output.array
+        written = operand in {r.output.array for r in self.intrinsic.contraction.results}
         if written and not self.adds_up and not union.is_injective():
             return f"two places of operand {operand} would hold the same element, so one sum is lost"
         return ""

@@ -22,20 +22,35 @@ def ideal_text(update: Expr, given: Mapping[str, Expr]) -> str | None:
 
 @lru_cache(maxsize=512)
 def overwrites(intrinsic: Intrinsic) -> bool:
-    """Whether every element of the result is assigned once, whatever it held: a value of the inputs alone."""
+    """Whether every element of the results is assigned once, whatever it held: a value of the inputs alone."""
     contraction = intrinsic.contraction
+    if contraction.others:
+        written = {str(r.output) for r in contraction.results}
+        return all(map(overwrites, intrinsic.one_by_one)) and not any(
+            written & {str(e) for e in r.reads} for r in contraction.results)
     own = str(contraction.output)
     return not contraction.accumulates and not contraction.reductions and not any(
         isinstance(e, Load) and e.reference == own for e in walk(contraction.update))
 
 
 @lru_cache(maxsize=512)
+def sums_from_zero(intrinsic: Intrinsic) -> bool:
+    """Whether the result is replaced by a sum: the update is one of an old value that counts as zero."""
+    return not intrinsic.contraction.accumulates and not overwrites(intrinsic) and accumulates_sum(intrinsic)
+
+
+@lru_cache(maxsize=512)
 def accumulates_sum(intrinsic: Intrinsic) -> bool:
     """Whether the update is the old value plus something that does not depend on it, in the width of the result.
 
-    With a finish, ahead of it: such sums are neither reordered nor cut in parts.
+    With a finish, ahead of it: such sums are neither reordered nor cut in parts.  Of several results none may read
+    another one's old value.
     """
     contraction = intrinsic.contraction
+    if contraction.others:
+        return all(map(accumulates_sum, intrinsic.one_by_one)) and not any(
+            {str(e) for e in r.reads} & {str(o.output) for o in contraction.results if o is not r}
+            for r in contraction.results)
     form = ideal_form(contraction.update, {})
     old = str(contraction.output)
     added = form is not None and [(m, c) for m, c in form.terms if any(old in atom for atom in m)] == [
@@ -47,13 +62,15 @@ def accumulates_sum(intrinsic: Intrinsic) -> bool:
 def multiplies(intrinsic: Intrinsic) -> bool:
     """Whether the update is made of sums and products alone."""
     return not any(isinstance(e, Select | Call) or (isinstance(e, Binary) and e.op not in "+-*")
-                   for e in walk(intrinsic.contraction.update))
+                   for r in intrinsic.contraction.results for e in walk(r.update))
 
 
 @lru_cache(maxsize=4096)
 def vanishes(intrinsic: Intrinsic, zeros: frozenset[str]) -> bool:
     """Whether an update adds nothing where these inputs are zero, whatever the others are: what padding relies on."""
     contraction = intrinsic.contraction
+    if contraction.others:
+        return all(vanishes(one, zeros) for one in intrinsic.one_by_one)
     references = {str(e) for e in contraction.inputs if e.array in zeros}
     if not references:
         return False

@@ -6,8 +6,9 @@ reach the instruction's, and every check by isl, does.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from polysched.errors import UsageError
 from polysched.scop.body import (
     Assign,
     Binary,
+    Call,
     Cast,
     Expr,
     IteratorRef,
@@ -26,7 +28,8 @@ from polysched.scop.body import (
 )
 from polysched.scop.dtypes import usual_conversion
 from polysched.scop.points import fix_parameters
-from polysched.scop.scop import Access, Scop, Statement
+from polysched.scop.scop import Access, AccessKind, Scop, Statement
+from polysched.tensorize.description.semantics import TABLE
 from polysched.tensorize.software.elements import leading_zeros, linear_form, scattered, subscripts_per_dimension
 
 SAMPLE_SIZES = (19, 23, 29, 31, 37, 41, 43, 47)
@@ -53,6 +56,14 @@ class Index:
         return frozenset(name for name, _ in self.coefficients)
 
 
+@dataclass(frozen=True)
+class Assigned:
+    """One element that a statement writes, and its new value in terms of the values before the statement."""
+
+    target: str
+    update: Expr
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fragment:
     """A statement as the matcher sees it.
@@ -65,6 +76,8 @@ class Fragment:
     loops : every loop, outermost first, those of extent 1 included.
     target : reference of the written access.
     update : new value of the target; the old value is `Load(target)`.
+    others : what else the statement writes, in the same pattern: two iterations that differ write different elements of
+        one result where they do of every other.
     kept : the outermost loops that run around the instruction's nest, as code of the program's; here each stands at its
         least value, and what is computed is one iteration of them.
     """
@@ -76,6 +89,7 @@ class Fragment:
     loops: tuple[SoftwareLoop, ...]
     target: str
     update: Expr
+    others: tuple[Assigned, ...] = ()
     kept: tuple[str, ...] = ()
 
     def inside(self, depth: int) -> Fragment:
@@ -174,6 +188,15 @@ class Fragment:
         """The element that the statement writes, as an expression."""
         return Load(self.target, self.update.dtype)
 
+    @property
+    def results(self) -> tuple[Assigned, ...]:
+        """All that the statement writes."""
+        return (Assigned(self.target, self.update), *self.others)
+
+    def of_results(self, results: Sequence[Assigned]) -> Fragment:
+        """The fragment with these of its results, in this order."""
+        return replace(self, target=results[0].target, update=results[0].update, others=tuple(results[1:]))
+
     @cached_property
     def work(self) -> int:
         """Iterations of all loops together."""
@@ -222,6 +245,14 @@ class Fragment:
         rows = max((int(r.range().dim_max_val(outermost).get_num_si()) + 1 for r in relations
                     if r.dim(isl.dim_type.out)), default=1)
         return rows * math.prod(sizes[outermost:])
+
+    def extents(self, name: str) -> list[int] | None:
+        """All extents of an array at these sizes; None where one is not known."""
+        inner, first = self._extents(name), self.scop.array(name).extents[:1]
+        if inner is None or first == () or first[0] is None:
+            return None
+        values = fix_parameters(isl.Set.from_pw_aff(first[0]), self.sizes)
+        return [int(values.dim_max_val(0).get_num_si()), *inner]
 
     def _extents(self, name: str) -> list[int] | None:
         """Extents of an array at these sizes, without the outermost; 1 for what only ever is the first."""
@@ -276,19 +307,28 @@ class Fragment:
         return Index(tuple((n, 1) for n in names), affine=False)
 
 
-def fragments(scop: Scop, *, sizes: Mapping[str, int] | None = None) -> tuple[Fragment, ...]:
+def is_table(scop: Scop, statement: Statement, access: Access) -> bool:
+    """Whether data choose the element that an access reads, of an array that the statement does not write."""
+    chosen = access.subscripts[len(leading_subscripts(access)):]
+    return access.kind is AccessKind.READ and len(access.subscripts) == len(scop.array(access.array).extents) and bool(
+        chosen) and all(any(isinstance(x, Load) for x in walk(s)) for s in chosen) and not any(
+        w.array == access.array for w in statement.writes)
+
+
+def fragments(scop: Scop, *, sizes: Mapping[str, int] | None = None, tables: bool = False) -> tuple[Fragment, ...]:
     """Every statement of a Scop that is one assignment with exact accesses, in textual order.
 
     Parameters
     ----------
     sizes : values of parameters; a parameter without one gets a sample size, a prime from 19 on.
+    tables : as for `statement_fragment`.
 
     Raises
     ------
     UsageError : a size names no parameter, or the context forbids the sizes.
     """
     values = sample_sizes(scop, sizes or {})
-    found = [statement_fragment(scop, statement, values) for statement in scop.statements]
+    found = [statement_fragment(scop, statement, values, tables=tables) for statement in scop.statements]
     return tuple(f for f in found if f is not None)
 
 
@@ -305,37 +345,85 @@ def sample_sizes(scop: Scop, sizes: Mapping[str, int]) -> dict[str, int]:
     return values
 
 
-def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int]) -> Fragment | None:
-    """One statement at these sizes; None when it is no assignment of known elements at known places, or never runs."""
+def statement_fragment(scop: Scop, statement: Statement, sizes: Mapping[str, int], *,
+                       tables: bool = False) -> Fragment | None:
+    """One statement at these sizes; None when it is no assignment of known elements at known places, or never runs.
+
+    Parameters
+    ----------
+    tables : reads at subscripts that data choose are calls of tables, named by the access that reads first.
+    """
     if len(statement.body) != 1 or not isinstance(assign := statement.body[0], Assign):
         return None
-    if not all(a.exact and scattered(scop.array(a.array), statement.accesses) is None for a in statement.accesses):
+    domain = known_domain(scop, statement, sizes, tables=tables)
+    if domain is None:
+        return None
+    target = statement.access(assign.target)
+    update = one_name_per_element(new_value(assign, statement), statement, target)
+    loops = loops_of_domain(statement, domain)
+    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=loops,
+                    target=assign.target, update=_with_tables(update, statement, target) if tables else update)
+
+
+def _with_tables(update: Expr, statement: Statement, target: Access) -> Expr:
+    """Reads at computed subscripts as calls: `X[p][I[i] & 15]` is `r[](I[i] & 15)`, r being the access to X[p]."""
+    first: dict[object, str] = {}
+
+    def change(e: Expr) -> Expr:
+        if not isinstance(e, Load) or (access := statement.access(e.reference)).exact:
+            return e
+        leading = leading_subscripts(access)
+        name = first.setdefault((access.array, leading), e.reference)
+        chosen = [rebuild(s, change) for s in access.subscripts[len(leading):]]
+        return Call(f"{name}{TABLE}", tuple(one_name_per_element(s, statement, target) for s in chosen), e.dtype)
+
+    return rebuild(update, change)
+
+
+def leading_subscripts(access: Access) -> tuple[Expr, ...]:
+    """The subscripts ahead of those that data choose."""
+    return tuple(itertools.takewhile(lambda s: not any(isinstance(x, Load) for x in walk(s)), access.subscripts))
+
+
+def known_domain(scop: Scop, statement: Statement, sizes: Mapping[str, int], *, tables: bool = False) -> isl.Set | None:
+    """The domain at these sizes; None where it is empty, or accesses reach elements that are not known or scattered."""
+    if not all((a.exact or (tables and is_table(scop, statement, a)))
+               and scattered(scop.array(a.array), statement.accesses) is None for a in statement.accesses):
         return None
     domain = fix_parameters(statement.domain, sizes)
     if domain.is_empty() or None in [subscripts_per_dimension(a, domain, sizes) for a in statement.accesses]:
         return None
+    return domain
+
+
+def loops_of_domain(statement: Statement, domain: isl.Set) -> tuple[SoftwareLoop, ...]:
     loops = []
     for position, name in enumerate(statement.iterators):
         lower, upper = (int(v.get_num_si()) for v in (domain.dim_min_val(position), domain.dim_max_val(position)))
         loops.append(SoftwareLoop(name, lower, upper - lower + 1))
-    old = Load(assign.target, assign.dtype)
-    value = assign.value
+    return tuple(loops)
+
+
+def new_value(assign: Assign, statement: Statement) -> Expr:
+    """What an assignment writes, in its target's type; the old value is a load of the target."""
+    old, value = Load(assign.target, assign.dtype), assign.value
     if assign.op is not None:
         value = Binary(assign.op, old, value, usual_conversion(assign.dtype, value.dtype))
-    target = statement.access(assign.target)
-    same = {a.reference for a in statement.accesses
-            if a.array == target.array and a.relation.is_equal(target.relation)}
+    same = same_element(statement, statement.access(assign.target))
     value = rebuild(value, lambda e: old if isinstance(e, Load) and e.reference in same else e)
-    if value.dtype != assign.dtype:
-        value = Cast(value, assign.dtype)
-    return Fragment(scop=scop, statement=statement, sizes=sizes, domain=domain, loops=tuple(loops),
-                    target=assign.target, update=one_name_per_element(value, statement, target))
+    return value if value.dtype == assign.dtype else Cast(value, assign.dtype)
 
 
-def one_name_per_element(value: Expr, statement: Statement, target: Access) -> Expr:
+def same_element(statement: Statement, access: Access) -> frozenset[str]:
+    """The accesses of a statement that reach the element of one of them, itself included."""
+    return frozenset(a.reference for a in statement.accesses
+                     if a.array == access.array and a.relation.is_equal(access.relation))
+
+
+def one_name_per_element(value: Expr, statement: Statement, *targets: Access) -> Expr:
     """Loads of the same element get the same reference, so that equal subexpressions are equal."""
     first: dict[str, str] = {}
-    for access in (target, *statement.accesses):
+    for access in (*targets, *statement.accesses):
         twin = next((r for r in first if statement.access(r).array == access.array
                      and statement.access(r).relation.is_equal(access.relation)), None)
         first[access.reference] = first[twin] if twin else access.reference

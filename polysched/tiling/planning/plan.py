@@ -19,7 +19,7 @@ from polysched.tiling.footprints.traffic import traffic_bytes
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, plan_structure
 from polysched.tiling.planning.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
-from polysched.tiling.planning.read_in_place import lies_well, stays_near
+from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS, lies_well, read_by_few_rows, stays_near
 from polysched.tiling.planning.register_shape import RegisterShape, register_shapes
 from polysched.tiling.planning.repacking import packing_bytes
 from polysched.tiling.planning.shared_steps import in_steps, lost_by_steps
@@ -42,7 +42,6 @@ from polysched.tiling.tree.position import Position, branch, inside, is_independ
 
 WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
 LARGEST_PANEL_BYTES = 1 << 21
-FEWEST_PANEL_READS = 4   # of a panel, or it is not packed
 MOST_UNEVEN = 0.01   # of all work, of which packing costs more than a hundredth
 LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
 
@@ -348,14 +347,19 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     """The edges, and the register block with its operands in lanes read where they lie if that serves it as well.
 
     Tiles that pack nothing go to threads in pieces of as many tiles.  Where those are no equal parts, they pack; and
-    where an operand comes from beyond the private caches again and again, which a panel brings in one piece.
+    where an operand comes from beyond the private caches again and again, which a panel brings in one piece.  An
+    operand that few rows read is not packed in any case.
     """
     shape = problem.shape
-    if shape is None or shape.packed is not None or not problem.streams or problem.wavefront or not lies_well(
-            problem.nest, shape, target):
+    if shape is None or shape.packed is not None or problem.wavefront:
+        return choose_tile(problem), shape
+    few = read_by_few_rows(problem.nest, shape, target.last_private.line_bytes)
+    if not few and not (problem.streams and lies_well(problem.nest, shape, target)):
         return choose_tile(problem), shape
     in_place = replace(shape, in_place=True)
     choice = choose_tile(replace(problem, shape=in_place))
+    if few and choice is not None:
+        return choice, in_place
     if choice is not None:
         loop = choice.order[0]
         even = first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN

@@ -33,10 +33,10 @@ from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.footprints.references import Reference, reference_of
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.options import TilingOptions
+from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 from polysched.tiling.rewriting.block_path import Block, register_blocks
 from polysched.tiling.tree.distribute import statement_names
 
-FEWEST_REUSES = 4               # of a copy, where their number is known
 LARGEST_COPY_BYTES = 1 << 27    # of one, with its parts for all tiles where threads share it
 
 
@@ -126,7 +126,7 @@ def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | No
         if block.path[at].role is Role.WAVEFRONT or any(loop.parallel for loop in block.path[at:]):
             continue
         reuses = block.extent(at) if block.is_even(at) else None
-        if block.extent(at) == 1 or (reuses is not None and reuses < FEWEST_REUSES):
+        if block.extent(at) == 1 or (reuses is not None and reuses < FEWEST_PANEL_READS):
             continue
         if operand.moves & frozenset(range(at, block.nest)):
             continue

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from polysched.dependence import analyse
+from polysched.emit_c import scan
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast
-from polysched.emit_c.generation.loop_generation import generate_loops
 from polysched.emit_c.generation.order_check import keeps_order
 from polysched.emit_c.loop_ir.loops import Block, map_children
+from polysched.errors import NoLoopsError
+from polysched.pipeline import scanned_with_fallbacks
 from polysched.scheduling import original
 from polysched.scheduling.pluto_scheduler import feautrier
 from polysched.scop import from_c_file, from_c_text
@@ -49,5 +51,8 @@ def test_loops_that_isl_misplaces_are_not_taken():
     tiled = tile(feautrier(dependences), TilingOptions(sizes="off"))
     misplaced = read_ast(build_ast(tiled.tree, context=dependences.scop.context, max_operations=10**7).root)
     assert not keeps_order(misplaced, tiled.tree, dependences)
-    loops, _ = generate_loops(tiled, context=dependences.scop.context, max_operations=10**7)
-    assert keeps_order(loops, tiled.tree, dependences)
+    with pytest.raises(NoLoopsError, match="ahead of what they depend on"):
+        scan(tiled)
+    used, scanned = scanned_with_fallbacks(tiled)
+    assert keeps_order(scanned.loops, used.tree, dependences)
+    assert "ahead of what they depend on" in scanned.fallbacks[0]

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from polysched.dependence import analyse
-from polysched.emit_c.emission import scan
+from polysched.emit_c import scan
 from polysched.emit_c.generation import loop_generation
 from polysched.emit_c.generation.loop_run import run_loops
 from polysched.emit_c.generation.piece_loops import is_over_pieces, loop_over_pieces, where
 from polysched.emit_c.generation.scan_check import visits_every_instance
 from polysched.emit_c.loop_ir.index import Comparison, Linear, constant, product, substitute, variable, variables
 from polysched.emit_c.loop_ir.loops import Block, For, If, StatementInstance, map_children, walk_nodes
+from polysched.pipeline import scanned_with_fallbacks
 from polysched.scheduling import pluto
 from polysched.scheduling.marks import LoopMark
 from polysched.scop import from_c_text
@@ -72,5 +73,6 @@ def test_pieces_that_are_wrong_become_wavefronts(symbolic, monkeypatch):
         return not any(map(is_over_pieces, walk_nodes(node))) and visits_every_instance(node, scop)
 
     monkeypatch.setattr(loop_generation, "visits_every_instance", checked)
-    found = scan(tile(symbolic, plain(sizes=(2, 8, 16), split=True, target=replace(MACHINE, cores=2))))
+    found = scanned_with_fallbacks(tile(symbolic, plain(
+        sizes=(2, 8, 16), split=True, target=replace(MACHINE, cores=2))))[1]
     assert found.fallbacks[0].startswith("tiles were not split after all")

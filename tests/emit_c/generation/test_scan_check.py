@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 
 from polysched.dependence import analyse
-from polysched.emit_c import emit
+from polysched.emit_c import EmitOptions, emit
 from polysched.emit_c.generation.ast_build import build_ast
 from polysched.emit_c.generation.ast_reader import read_ast
-from polysched.emit_c.generation.loop_generation import generate_loops
 from polysched.emit_c.generation.loop_run import run_loops
 from polysched.emit_c.generation.scan_check import visits_every_instance
 from polysched.emit_c.loop_ir.index import constant
 from polysched.emit_c.loop_ir.loops import For, StatementInstance
+from polysched.errors import NoLoopsError
+from polysched.pipeline import scanned_with_fallbacks
+from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scheduling import original, pluto
 from polysched.scop import from_c_file, from_c_text
 from polysched.tiling import TilingOptions, tile
@@ -70,8 +72,12 @@ def test_wrong_loops_are_found(change):
 def test_tiles_that_isl_cannot_scan_are_given_up_and_reported():
     scop = from_c_file(STRIDED)
     tiled = tile(pluto(analyse(scop)), TilingOptions(sizes=(2, 3)))
-    loops, fallbacks = generate_loops(tiled, context=scop.context, max_operations=10**7)
-    assert visits_every_instance(loops, scop)
-    if fallbacks:  # an isl whose generator is right needs none
-        assert "did not visit every instance" in fallbacks[0]
-    assert emit(tiled).fallbacks == fallbacks
+    used, scanned = scanned_with_fallbacks(tiled)
+    assert visits_every_instance(scanned.loops, scop)
+    if used is tiled:  # an isl whose generator is right
+        assert scanned.fallbacks == ()
+    else:
+        assert scanned.fallbacks[0].startswith("the tiles were given up: isl's loops did not visit every instance")
+        with pytest.raises(NoLoopsError, match="did not visit every instance"):
+            emit(tiled)
+    assert lowered_with_fallbacks(tiled, EmitOptions()).fallbacks == scanned.fallbacks

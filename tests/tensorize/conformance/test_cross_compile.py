@@ -17,7 +17,8 @@ IN_ASSEMBLY = {   # what the compiler has to have written
     "gemmini_matmul": ".insn r 0x7b, 0x3, 4", "tdpbusd": "tdpbusd", "vpdpbusd": "vpdpbusd",
     "vpmaddwd": "vpmaddwd", "arm_sdot": "sdot", "vpavgb": "vpavgb", "vpmulhrsw": "vpmulhrsw", "vpopcntd": "vpopcntd",
     "vpermb": "vpermb", "vpackssdw": "vpackssdw", "vpackuswb": "vpackuswb", "vpshufb": "vpshufb",
-    "arm_sqrdmulh_16": "sqrdmulh", "complex_f32_avx2": "vfmaddsub", "complex_i32_avx2": "vpmulld",
+    "arm_sqrdmulh_16": "sqrdmulh", "compare_exchange_ub_avx2": "vpmaxub", "butterfly_i16_avx2": "vpsubw",
+    "complex_f32_avx2": "vfmaddsub", "complex_i32_avx2": "vpmulld",
 }
 
 

@@ -278,7 +278,7 @@ def test_a_missing_file_is_refused() -> None:
 def test_every_shipped_intrinsic_has_what_a_description_needs() -> None:
     for name, intrinsic in INTRINSICS.items():
         assert intrinsic.name == name
-        assert accumulates_sum(intrinsic) or not intrinsic.contraction.accumulates
+        assert accumulates_sum(intrinsic) or not intrinsic.contraction.accumulates or intrinsic.contraction.others
         assert intrinsic.section
         assert intrinsic.template
         assert intrinsic.cost.issue_cycles > 0
@@ -356,3 +356,17 @@ void distance(int32_t C[16], const int16_t A[2], const int16_t B[16][2]) {
     assert "against C[i] = C[i] + A[k] * A[k] - 2 * A[k] * B[i][k] + B[i][k] * B[i][k]" in text.replace(
         "+ B[i][k] * B[i][k] - 2 * A[k] * B[i][k]", "- 2 * A[k] * B[i][k] + B[i][k] * B[i][k]")
     assert "one statement per product" not in text
+
+
+def test_a_wrong_description_leaves_others_of_its_file_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "mine.py"
+    wrong = page_recipe().split("MY_DOT = ")[1].replace('"my_dot"', '"my_wrong"').replace(
+        "C[i] += A[k] * B[i][k];", "C[i] = A[k] * B[i][k] + 2 * C[i];")
+    file.write_text(f"{page_recipe()}\nMY_WRONG = {wrong}")
+    assert [*load_intrinsics(str(file), wanted="my_dot")] == [*load_intrinsics(str(file), wanted="vpdpbusd")] == [
+        "my_dot"]
+    assert "my_wrong of" in caplog.text
+    assert "no sum, and updates one element several times" in caplog.text
+    for asked in ("my_wrong", ""):
+        with pytest.raises(SourceSyntaxError, match="no sum, and updates one element several times"):
+            load_intrinsics(str(file), wanted=asked)

@@ -18,7 +18,7 @@ from polysched.target.target import CacheLevel, Target
 from polysched.tiling import TilingOptions, tile
 from polysched.tiling.footprints.balance import first_share
 from polysched.tiling.planning.band_plan import BandPlan
-from polysched.tiling.planning.read_in_place import stays_near
+from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS, stays_near
 from polysched.tiling.tiled_schedule import TiledSchedule
 from tests.emit_c.compiled import load
 
@@ -121,3 +121,34 @@ def test_columns_to_themselves_suit_threads_whose_common_cache_holds_the_rows(
     text = PRODUCT.format(m=m, n=n, k=k, row=n)
     plan = plan_of(tile(pluto(analyse(from_c_text(text))), TilingOptions(target=replace(MACHINE, caches=caches))))
     assert plan.order[0] == ("rows", "columns").index(first)
+
+
+@pytest.mark.parametrize("m", [2, 9, 16, 24, 31, 64, 100])
+def test_what_few_rows_read_is_not_packed(m: int) -> None:
+    """Whatever the sets that rows of 4 KiB share: a copy is used for as many multiply-adds as there are rows."""
+    _, tiled = tiled_product(m, 1024, 1024)
+    shape = plan_of(tiled).shape
+    assert shape is not None
+    assert shape.in_place == (-(-m // shape.row_count) < FEWEST_PANEL_READS)
+    assert ("B_panel" in emit(tiled, options=EmitOptions(vector_bits=512)).text) != shape.in_place
+
+
+def test_blocks_of_half_a_line_are_packed() -> None:
+    narrow = replace(MACHINE, vector_bits=256, vector_registers=16)
+    text = PRODUCT.format(m=16, n=1024, k=1024, row=1024)
+    tiled = tile(pluto(analyse(from_c_text(text))), TilingOptions(target=narrow))
+    shape = plan_of(tiled).shape
+    assert shape is not None
+    assert shape.column_count * 4 < 64, "the block is another one now"
+    assert not shape.in_place
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(16, 1000, 33), (7, 1021, 40), (23, 48, 17), (15, 15, 64)])
+def test_sums_of_few_rows_are_right(m: int, n: int, k: int, tmp_path: Path) -> None:
+    text, tiled = tiled_product(m, n, k)
+    generator = np.random.default_rng(m)
+    c, a, b = ((generator.integers(-30, 30, size=size) / 8).astype(np.float32) for size in ((m, n), (m, k), (k, n)))
+    expected = c + a @ b
+    emitted = splice(text, [emit(tiled, options=EmitOptions(vector_bits=512))])
+    load(emitted, tmp_path).f(*(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
+    assert np.array_equal(c, expected)

@@ -13,7 +13,8 @@ import pytest
 
 from polysched import PipelineOptions, optimize
 from polysched.dependence import analyse
-from polysched.emit_c import EmitOptions, emit
+from polysched.emit_c import EmitOptions, emit, printed
+from polysched.pipeline.way import lowered_with_fallbacks
 from polysched.scheduling import Schedule, pluto
 from polysched.scheduling.tree.loop_tree import from_isl
 from polysched.scop import from_c_text
@@ -128,7 +129,7 @@ def test_the_model_knows_narrow_pieces_and_wide_gaps():
 def test_pieces_that_isl_makes_no_loops_of_are_given_up():
     options = EmitOptions(vector_bits=0, max_operations=70_000)
     pieces, waves = (tile(schedule_of(60, 20), plain(sizes=(4, 8, 16), split=split)) for split in (True, False))
-    cut = emit(pieces, options=options)
+    cut = printed(lowered_with_fallbacks(pieces, options))
     assert cut.fallbacks[0].startswith("tiles were not split after all: ")
     assert cut.text.count("for (") == emit(waves, options=options).text.count("for (")
 

@@ -6,7 +6,7 @@ import copy
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import addressed_names, assigned_names
+from polysched.scop.c_frontend.declarations.bindings import addressed_names, assigned_names
 from polysched.scop.c_frontend.parse import everything, replace_child
 
 

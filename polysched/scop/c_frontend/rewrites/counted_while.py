@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import assigned_names, identifiers_in, stepped_name
+from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
 from polysched.scop.c_frontend.parse import everything
 from polysched.scop.c_frontend.rewrites.countdown import counted_down, one_less, replaced, touches
 

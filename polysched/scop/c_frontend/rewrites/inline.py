@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import (
+from polysched.scop.c_frontend.declarations.bindings import (
     addressed_names,
     assigned_names,
     function_parameters,

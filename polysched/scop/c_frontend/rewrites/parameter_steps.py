@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import assigned_names, identifiers_in, stepped_name
-from polysched.scop.c_frontend.c_types import Scalar, resolve
+from polysched.scop.c_frontend.declarations.bindings import assigned_names, identifiers_in, stepped_name
+from polysched.scop.c_frontend.declarations.c_types import Scalar, resolve
+from polysched.scop.c_frontend.declarations.scopes import Scope
 from polysched.scop.c_frontend.parse import everything
 from polysched.scop.c_frontend.remarks import POSITIVE_STEP
 from polysched.scop.c_frontend.rewrites.countdown import replaced, touches
-from polysched.scop.c_frontend.scopes import Scope
 from polysched.scop.dtypes import INT32
 
 PLAIN = (c_ast.Constant, c_ast.ID, c_ast.BinaryOp)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import addressed_names, assigned_names, identifiers_in
-from polysched.scop.c_frontend.c_types import ArrayOf, Pointer
-from polysched.scop.c_frontend.liveness import Liveness
+from polysched.scop.c_frontend.declarations.bindings import addressed_names, assigned_names, identifiers_in
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, Pointer
+from polysched.scop.c_frontend.declarations.liveness import Liveness
+from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 from polysched.scop.c_frontend.rewrites.countdown import replaced
-from polysched.scop.c_frontend.scopes import Origin, Scope, Symbol
 
 
 @dataclass(frozen=True)

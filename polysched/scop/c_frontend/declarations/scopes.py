@@ -8,8 +8,15 @@ from enum import Enum
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.c_types import CType, StructType, TypeNames, completed, completed_members, resolve
-from polysched.scop.c_frontend.enumerations import value_of
+from polysched.scop.c_frontend.declarations.c_types import (
+    CType,
+    StructType,
+    TypeNames,
+    completed,
+    completed_members,
+    resolve,
+)
+from polysched.scop.c_frontend.declarations.enumerations import value_of
 
 
 class Origin(Enum):

@@ -24,13 +24,13 @@ from typing import TypeAlias
 import islpy as isl
 from pycparser import c_ast
 
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.affine import affine
-from polysched.scop.c_frontend.bindings import describe
-from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.declarations.bindings import describe
+from polysched.scop.c_frontend.declarations.c_types import Scalar
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.order import OpenAccess, OpenStatement
-from polysched.scop.c_frontend.polynomials import (
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.affine import affine
+from polysched.scop.c_frontend.subscripts.polynomials import (
     Monomial,
     Polynomial,
     add,

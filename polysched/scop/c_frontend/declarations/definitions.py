@@ -6,10 +6,10 @@ import copy
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import Bindings
-from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.declarations.bindings import Bindings
+from polysched.scop.c_frontend.declarations.c_types import Scalar
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.parse import c_text, replace_child
-from polysched.scop.c_frontend.scopes import Origin, Symbol
 
 MOST_CHARACTERS = 400
 ARITHMETIC = (c_ast.Constant, c_ast.ID, c_ast.UnaryOp, c_ast.BinaryOp, c_ast.TernaryOp)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.declarations.c_types import Scalar
+from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction
-from polysched.scop.c_frontend.literals import literal
 from polysched.scop.c_frontend.parse import c_text
-from polysched.scop.c_frontend.scopes import Symbol
+from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.dtypes import INT32, DType, Kind, promote, usual_conversion
 from polysched.scop.scop import Parameter
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.scop.c_frontend import polyhedra
+from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.points import isl_value
 
 Monomial: TypeAlias = tuple[str, ...]      # names with repetition, sorted; () is the constant

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, resolve
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, resolve
+from polysched.scop.c_frontend.declarations.scopes import Origin, Scope, Symbol, declarations
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, place
-from polysched.scop.c_frontend.scopes import Origin, Scope, Symbol, declarations
 
 
 @dataclass(eq=False, kw_only=True)

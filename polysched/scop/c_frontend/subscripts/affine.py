@@ -12,14 +12,14 @@ import islpy as isl
 from pycparser import c_ast
 
 from polysched.scop import dtypes
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.bindings import describe
-from polysched.scop.c_frontend.c_types import CType, Scalar, StructType
+from polysched.scop.c_frontend.declarations.bindings import describe
+from polysched.scop.c_frontend.declarations.c_types import CType, Scalar, StructType
+from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.scopes import Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
-from polysched.scop.c_frontend.literals import literal
-from polysched.scop.c_frontend.members import constant_element, memory_parameter
-from polysched.scop.c_frontend.scopes import Symbol
-from polysched.scop.c_frontend.size_values import size_value
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.members import constant_element, memory_parameter
+from polysched.scop.c_frontend.subscripts.size_values import size_value
 from polysched.scop.dtypes import DType, Kind, promote, usual_conversion
 from polysched.scop.points import isl_value
 

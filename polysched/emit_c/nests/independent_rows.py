@@ -14,10 +14,10 @@ floating-point operations in loops", TOPLAS 16(6), 1994.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on, map_inside
+from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Remainder, of_atom, variable
 from polysched.emit_c.loop_ir.loops import (
     Block,
@@ -28,7 +28,9 @@ from polysched.emit_c.loop_ir.loops import (
     StatementInstance,
     block,
 )
+from polysched.emit_c.loop_ir.named_bounds import NamedBounds
 from polysched.emit_c.nests.held_elements import Promotes
+from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks
 
 ROWS = 8
 """Rows side by side: enough additions of four cycles to keep two adders busy, few enough for the registers."""
@@ -40,7 +42,7 @@ InLanes = Callable[[RegisterTile, For, Facts], RegisterTile | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class IndependentRows:
     """What the rewriting asks of others.
 
     Parameters
@@ -52,43 +54,40 @@ class Rows:
     promotes: Promotes
     in_lanes: InLanes
 
+    def jam(self, site: Site) -> Node | None:
+        """Blocks of rows that only hold elements in registers, and the last rows."""
+        loop, parts = site.loop, _parts(site.loop)
+        if parts is None:
+            return None
+        held = [part for part in parts if isinstance(part, RegisterTile)]
+        count, vectors = self._lanes(held, site)
+        edge = Edge(variable=loop.variable, base=variable(loop.variable), count=count, simd=False)
+        blocks = [_block(part, edge, site, self) for part in parts]
+        whole: list[Node] = [part for part in blocks if part is not None]
+        if len(whole) < len(blocks):
+            return None
+        places = [k for k, part in enumerate(parts) if isinstance(part, RegisterTile)]
+        for number, tile in zip(places, vectors, strict=False):
+            whole[number] = tile if tile.loops[0].step == 1 else block((tile, last_columns(blocks[number], tile)))
+        return in_blocks(loop, NamedBounds(lower=loop.lower, upper=loop.upper, names=()), block(tuple(whole)), count)
 
-def jam_rows(node: Node, facts: Facts, how: Rows) -> Node:
-    """Rewrite every parallel loop over rows that only hold elements in registers."""
-    jammed = _jammed(node, facts, how) if isinstance(node, For) and node.mark.parallel else None
-    return jammed or map_inside(node, facts, lambda child, inside: jam_rows(child, inside, how))
+    def _lanes(self, held: Sequence[RegisterTile], site: Site) -> tuple[int, list[RegisterTile]]:
+        """How many rows make a block, and their loops with the rows in lanes where all of them have such a form."""
+        found = [self.in_lanes(part, site.loop, site.inside) for part in held]
+        vectors = [tile for tile in found if tile is not None]
+        if len(vectors) == len(held) and len({tile.edges[0].count for tile in vectors}) == 1:
+            return vectors[0].edges[0].count, vectors
+        return (ROWS if len(held) == 1 else ROWS_OF_SEVERAL), []
 
 
-def _jammed(loop: For, facts: Facts, how: Rows) -> Node | None:
-    """The loop over blocks of rows and the one over the last rows; None where rows are no such thing."""
-    if loop.step != 1 or not loop.is_canonical or len(arms_of(loop.lower, "max")) > 1 or len(
+def _parts(loop: For) -> tuple[Node, ...] | None:
+    """What a loop over rows has inside: loops with elements in registers, and statements; None for other loops."""
+    if not loop.mark.parallel or loop.step != 1 or not loop.is_canonical or len(arms_of(loop.lower, "max")) > 1 or len(
             arms_of(loop.upper, "min")) > 1:
         return None
     parts = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
-    held = [part for part in parts if isinstance(part, RegisterTile)]
-    if not held or not all(isinstance(part, RegisterTile | StatementInstance) for part in parts):
-        return None
-    lanes = [how.in_lanes(part, loop, facts.inside(loop)) for part in held]
-    vectors = [tile for tile in lanes if tile is not None]
-    if len(vectors) == len(held) and len({tile.edges[0].count for tile in vectors}) == 1:
-        count = vectors[0].edges[0].count
-    else:
-        count, vectors = (ROWS if len(held) == 1 else ROWS_OF_SEVERAL), []
-    edge = Edge(variable=loop.variable, base=variable(loop.variable), count=count, simd=False)
-    blocks = [_block(part, edge, loop, facts, how) for part in parts]
-    whole: list[Node] = [part for part in blocks if part is not None]
-    if len(whole) < len(blocks):
-        return None
-    places = [k for k, part in enumerate(parts) if isinstance(part, RegisterTile)]
-    for number, tile in zip(places, vectors, strict=False):
-        whole[number] = tile if tile.loops[0].step == 1 else block((tile, last_columns(blocks[number], tile)))
-    length = loop.upper - loop.lower
-    mark = replace(loop.mark, least_iterations=-(-loop.mark.least_iterations // count))
-    main = replace(loop, upper=loop.upper - (count - 1), step=count, body=block(tuple(whole)), mark=mark)
-    if length.is_constant and length.constant % count == 0:
-        return main
-    rest = replace(loop, lower=loop.upper - of_atom(Remainder(length, count)), mark=replace(loop.mark, parallel=False))
-    return block((main, rest))  # a negative length leaves nothing: C's remainder is negative too
+    held = any(isinstance(part, RegisterTile) for part in parts)
+    return parts if held and all(isinstance(part, RegisterTile | StatementInstance) for part in parts) else None
 
 
 def last_columns(scalar: RegisterTile | None, vectors: RegisterTile) -> Node:
@@ -98,13 +97,13 @@ def last_columns(scalar: RegisterTile | None, vectors: RegisterTile) -> Node:
     return replace(scalar, loops=(replace(loop, lower=loop.upper - of_atom(Remainder(loop.upper - loop.lower, step))),))
 
 
-def _block(part: Node, edge: Edge, loop: For, facts: Facts, how: Rows) -> RegisterTile | None:
+def _block(part: Node, edge: Edge, site: Site, how: IndependentRows) -> RegisterTile | None:
     """One part of a row for several rows."""
     if isinstance(part, StatementInstance):
         return RegisterTile(loops=(), edges=(edge,), body=part)
     if not isinstance(part, RegisterTile) or part.edges or part.private or any(
-            depends_on(bound, frozenset({loop.variable})) for inner in part.loops
+            depends_on(bound, frozenset({site.loop.variable})) for inner in part.loops
             for bound in (inner.lower, inner.upper)):
         return None
     tile = replace(part, edges=(edge,))
-    return tile if how.promotes(tile, facts.inside(loop)) else None
+    return tile if how.promotes(tile, site.inside) else None

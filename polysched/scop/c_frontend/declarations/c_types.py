@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pycparser import c_ast
 
 from polysched.scop import dtypes
-from polysched.scop.c_frontend.enumerations import object_type
+from polysched.scop.c_frontend.declarations.enumerations import object_type
 from polysched.scop.c_frontend.parse import BUILT_IN_TYPES
 from polysched.scop.c_frontend.text.attributes import CHANGED
 from polysched.scop.dtypes import DType

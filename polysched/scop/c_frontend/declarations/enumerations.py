@@ -10,7 +10,7 @@ from polysched.errors import UndefinedBehaviourError
 from polysched.scop import dtypes
 from polysched.scop.body import ARITHMETIC
 from polysched.scop.c_arithmetic import integer_operation
-from polysched.scop.c_frontend.literals import literal
+from polysched.scop.c_frontend.declarations.literals import literal
 from polysched.scop.dtypes import DType
 
 Known = Callable[[str], int | None]

@@ -1,13 +1,14 @@
-"""Sums that wait for each of their additions, computed beside what the iteration before computes last.
+"""Retiming: loops that wait for each of their own results, beside what the iteration before computes last.
 
 Rewrite:  for k { s = 0; for i: s += r[k - i] * y[i];  a = g(s);  for i: y[i] = ...; }
       ->  for k { a = g(s);  s = 0; for i { y[i] = ...; s += r[k + 1 - i] * y[i]; } }    (and the first sum before)
 
-An addition of floats takes several cycles, and a sum whose order is fixed waits for every one of them.  Where the loops
-outside are sequential, too, nothing of another iteration can be computed meanwhile, until the start of an iteration, up
-to its sum, moves behind the end of the iteration before (retiming): there a loop with independent iterations over the
-same range fills the time for nothing.  What has no more operations than a core issues during one addition may do so.
-The exact legality of the rotated tree decides.
+An operation on floats takes several cycles, and a loop whose iterations use the result of the one before waits for
+every one of them: a sum whose order is fixed, a product, Horner's rule, a filter.  Where the loops outside are
+sequential, too, nothing of another iteration can be computed meanwhile, until the start of an iteration, up to that
+loop, moves behind the end of the iteration before: there a loop with independent iterations over the same range fills
+the time for nothing.  What has no more operations than a core issues during one of them may do so.  The exact legality
+of the retimed tree decides.
 
 Source: retiming is that of C. Leiserson and J. Saxe, "Retiming Synchronous Circuitry", Algorithmica 6, 1991; the
 schedule is a shift of statements by one iteration of the outer loop, as in Darte and Huard, "Loop Shifting for Loop
@@ -47,8 +48,8 @@ LOOP_INSTRUCTIONS = 3    # of a step of a loop beside its body: count, compare, 
 Branch = tuple[isl.UnionSet, Node]
 
 
-def rotate_sums(schedule: Schedule, ports: CorePorts) -> Schedule:
-    """The schedule with sums in order beside the loops of the iteration before; the same one where there are none."""
+def retime(schedule: Schedule, ports: CorePorts) -> Schedule:
+    """The schedule with loops that wait beside those of the iteration before; the same one where there are none."""
     tree = from_isl(schedule.tree)
     root = _rewritten(tree.root, top(schedule.dependences, tree.domain), schedule.scop, ports)
     return schedule if root is tree.root else replace(schedule, tree=to_isl(replace(tree, root=root)))
@@ -60,9 +61,9 @@ def _rewritten(node: Node, position: Position, scop: Scop, ports: CorePorts) -> 
             *outer, member = node.members
             for function in outer:
                 position = inside(position, function)
-            rotated = _rotated(node, position, scop, ports)
-            if rotated is not None:
-                return rotated
+            retimed = _retimed(node, position, scop, ports)
+            if retimed is not None:
+                return retimed
             below: tuple[Position, ...] = (inside(position, member),)
         case Sequence():
             below = tuple(branch(position, keep) for keep, _ in node.branches)
@@ -72,8 +73,8 @@ def _rewritten(node: Node, position: Position, scop: Scop, ports: CorePorts) -> 
     return node if all(new is old for new, old in zip(made, children(node), strict=True)) else with_children(node, made)
 
 
-def _rotated(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Band | None:
-    """The band with the start of its iterations, up to a sum, at the end of the iteration before; None if none gains.
+def _retimed(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Band | None:
+    """The band with the start of its iterations, up to what waits, at the end of the one before; None if none gains.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def _rotated(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Ba
     if not isinstance(node, Sequence) or not node.ordered or is_independent(position, member):
         return None
     at = next((n for n, (_, child) in enumerate(node.branches) if has_loops(child)), None)
-    if at is None or not _is_sum_in_order(node.branches[at], inside(position, member), scop):
+    if at is None or not _waits_in_order(node.branches[at], inside(position, member), scop):
         return None
     own, rest, start = node.branches[at], node.branches[at + 1:], node.branches[:at]
     shifted = _earlier(member, statement_names(branch(position, _all((*start, own))).domain))
@@ -100,21 +101,21 @@ def _rotated(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Ba
     return None
 
 
-def _is_sum_in_order(own: Branch, position: Position, scop: Scop) -> bool:
-    """Whether a branch is one loop that adds floats to one element, in an order that matters."""
+def _waits_in_order(own: Branch, position: Position, scop: Scop) -> bool:
+    """Whether a branch is one loop over a statement that computes a float from the one before."""
     here = replace(branch(position, own[0]), unordered=union_map(()))
     names = statement_names(here.domain)
     loop = _plain_loop(own[1])
     if loop is None or len(names) != 1:
         return False
     match scop.statement(names[0]).body:
-        case (Assign(op="+" | "-", dtype=dtype),):
+        case (Assign(dtype=dtype),):
             return dtype.is_float and not is_independent(here, loop.members[0])
     return False
 
 
 def _fills_time_of(own: Branch, partner: Branch, position: Position, scop: Scop, ports: CorePorts) -> bool:
-    """Whether a branch is a loop of independent iterations that a core issues, with the sum's, during one addition."""
+    """Whether a branch is a loop of independent iterations that a core issues, with those that wait, in their time."""
     loop = _plain_loop(partner[1])
     if loop is None or not is_independent(branch(position, partner[0]), loop.members[0]):
         return False

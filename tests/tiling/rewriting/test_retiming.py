@@ -1,4 +1,4 @@
-"""Sums in order beside the loops of the iteration before."""
+"""Loops that wait for their own results beside the loops of the iteration before."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import Band, children, from_isl, walk
 from polysched.scop import from_c_text
 from polysched.target.target import CorePorts
-from polysched.tiling.rewriting.rotated_sums import rotate_sums
+from polysched.tiling.rewriting.retiming import retime
 
 PROGRAM = """
 void f(int n, float a, float r[n], float y[n], float z[n]) {
@@ -44,13 +44,22 @@ def together(schedule: Schedule) -> list[int]:
 
 def test_a_sum_is_computed_beside_the_copy_of_the_iteration_before():
     given = plain(program())
-    rotated = rotate_sums(given, CorePorts())
+    retimed = retime(given, CorePorts())
     assert together(given) == []
-    assert together(rotated) == [2]
-    assert violation(rotated.dependences, rotated.tree) is None
+    assert together(retimed) == [2]
+    assert violation(retimed.dependences, retimed.tree) is None
     text = optimize(from_c_text(program()), PipelineOptions()).source.text
     loop = text[text.index("y[i] = z[i];"):]
     assert "+= r[k - i] * y[i];" in loop[:loop.index("}")]
+
+
+@pytest.mark.parametrize("step", ["sum *= r[k - i - 1] + y[i]", "sum = sum * a + y[i]", "sum = r[k - i - 1] - sum"],
+                         ids=["product", "Horner's rule", "alternating"])
+def test_whatever_waits_for_its_own_results_is(step: str):
+    given = plain(program().replace("sum += r[k - i - 1] * y[i]", step))
+    retimed = retime(given, CorePorts())
+    assert together(retimed) == [2]
+    assert violation(retimed.dependences, retimed.tree) is None
 
 
 @pytest.mark.parametrize("text", [
@@ -61,9 +70,9 @@ def test_a_sum_is_computed_beside_the_copy_of_the_iteration_before():
 ], ids=["integers do not wait", "a division takes long", "waits itself", "needed whole by the next sum"])
 def test_what_gains_nothing_or_is_not_legal_stays(text: str):
     given = plain(text)
-    assert rotate_sums(given, CorePorts()) is given
+    assert retime(given, CorePorts()) is given
 
 
 def test_a_sum_in_any_order_stays():
     given = original(analyse(from_c_text(program()), reductions="reassociate"))
-    assert rotate_sums(given, CorePorts()) is given
+    assert retime(given, CorePorts()) is given

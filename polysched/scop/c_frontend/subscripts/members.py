@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import islpy as isl
 from pycparser import c_ast
 
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, StructType
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, StructType
+from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction, NotAffine
-from polysched.scop.c_frontend.literals import literal
 from polysched.scop.c_frontend.parse import place
-from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.scop import READABLE, Assumption, Parameter
 
 

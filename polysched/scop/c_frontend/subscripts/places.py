@@ -12,10 +12,8 @@ import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.affine import affine
-from polysched.scop.c_frontend.bindings import identifiers_in
-from polysched.scop.c_frontend.c_types import (
+from polysched.scop.c_frontend.declarations.bindings import identifiers_in
+from polysched.scop.c_frontend.declarations.c_types import (
     ArrayOf,
     CType,
     FunctionType,
@@ -25,9 +23,11 @@ from polysched.scop.c_frontend.c_types import (
     Unsupported,
     element_type,
 )
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Extraction, NotAffine
 from polysched.scop.c_frontend.parse import c_text
-from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.c_frontend.subscripts import polyhedra
+from polysched.scop.c_frontend.subscripts.affine import affine
 from polysched.scop.scop import Array, Storage
 
 

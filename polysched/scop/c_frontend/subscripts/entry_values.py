@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend import polyhedra
-from polysched.scop.c_frontend.bindings import addressed_names, assigned_names
-from polysched.scop.c_frontend.c_types import Scalar
+from polysched.scop.c_frontend.declarations.bindings import addressed_names, assigned_names
+from polysched.scop.c_frontend.declarations.c_types import Scalar
+from polysched.scop.c_frontend.declarations.literals import literal
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.extraction import Affine, Extraction
-from polysched.scop.c_frontend.literals import literal
 from polysched.scop.c_frontend.parse import everything
-from polysched.scop.c_frontend.scopes import Origin, Symbol
+from polysched.scop.c_frontend.subscripts import polyhedra
 from polysched.scop.scop import Parameter
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.bindings import function_parameters
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Pointer, Scalar, resolve
+from polysched.scop.c_frontend.declarations.bindings import function_parameters
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Pointer, Scalar, resolve
+from polysched.scop.c_frontend.declarations.scopes import Scope
 from polysched.scop.c_frontend.parse import c_text
-from polysched.scop.c_frontend.scopes import Scope
 from polysched.scop.signature import FunctionParameter, FunctionSignature, ParameterKind
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import polysched
 from polysched.cli.entry import main
-from polysched.emit_c import blocks_without_code
+from polysched.emit_c import lower
 from polysched.scop import from_c_text
 from polysched.tiling.planning.plan import BandPlan
 from tests.emit_c.compiled import load
@@ -45,7 +45,7 @@ def test_a_block_is_planned_where_it_has_vector_code(dtype: str, value: str, mad
     region = polysched.optimize(from_c_text(text(dtype, value)), WIDE)
     plans = [band.plan for band in region.tiled.bands if isinstance(band.plan, BandPlan)]
     assert any(plan.shape is not None for plan in plans) == made
-    assert not blocks_without_code(region.source)
+    assert not lower(region.tiled, options=WIDE.emit_options()).blocks_without_code
     assert any("no register block" in step for step in region.steps()) != made
 
 

@@ -12,10 +12,10 @@ from textwrap import dedent
 from pycparser import c_ast, c_generator
 
 from polysched.errors import UnsupportedScopError
-from polysched.scop.c_frontend.bindings import describe, identifiers_in
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Scalar, resolve
+from polysched.scop.c_frontend.declarations.bindings import describe, identifiers_in
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar, resolve
+from polysched.scop.c_frontend.declarations.scopes import Scope, declarations
 from polysched.scop.c_frontend.parse import SyntaxRegion, c_text, everything, place
-from polysched.scop.c_frontend.scopes import Scope, declarations
 
 HINT = "declare it before the region"
 

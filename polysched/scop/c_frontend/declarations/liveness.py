@@ -12,9 +12,9 @@ from functools import cached_property
 
 from pycparser import c_ast
 
-from polysched.scop.c_frontend.c_types import ArrayOf, CType, Scalar, StructType
+from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scalar, StructType
+from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
-from polysched.scop.c_frontend.scopes import Origin, Symbol
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _JUMPS = (c_ast.Goto, c_ast.Label, c_ast.Switch, c_ast.Break, c_ast.Continue)
