@@ -1,27 +1,16 @@
 """Times Numba's code for a sum with one addend or another: seconds as JSON.  Needs Numba and NumPy alone."""
 
+import importlib
 import json
 import sys
 import time
 
-import numba
-import numpy as np
-
-
-@numba.njit
-def branches(c, x, y, out):
-    s = 0.0
-    for i in range(x.shape[0]):
-        if c[i] > 0.5:
-            s += x[i]
-        else:
-            s += y[i]
-    out[0] = s
+import conditional_sum
 
 
 def main(size: int, rounds: int) -> None:
-    made = np.random.default_rng(0)
-    arguments = (*(made.random(size) for _ in range(3)), np.zeros(1))
+    branches = importlib.import_module("numba").njit(conditional_sum.branches)
+    arguments = conditional_sum.arguments(size)
     branches(*arguments)
     taken = []
     for _ in range(rounds):
