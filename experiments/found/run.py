@@ -192,7 +192,7 @@ def measured_kernel(settings: Settings, report: Report) -> dict[str, Any]:
     report("compiling")
     kernels: dict[str, Callable[..., object]] = {
         "original": kernel(conditional_sum.ternary), "default": kernel(conditional_sum.branches),
-        "safe": kernel(conditional_sum.branches, safe=True)}
+        "safe": kernel(safe=True)(conditional_sum.branches)}
     results = {}
     for name, function in kernels.items():
         function(*given)

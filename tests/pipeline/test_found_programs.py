@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def both(name: str, folder: Path, *, safe: bool = False) -> tuple[ctypes.CDLL, c
     return load(file.read_text(), folder, flags=FLAGS), load(text, folder, flags=FLAGS), text
 
 
-def pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
+def pointer(array: NDArray[Any]) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
@@ -42,7 +43,7 @@ def test_strides_of_one_have_a_version(tmp_path: Path, incx: int, incy: int, saf
             library.strided_axpy(ctypes.c_int(n), ctypes.c_double(0.3), pointer(x), ctypes.c_int(incx), pointer(y),
                                  ctypes.c_int(incy))
             results.append(y)
-        np.testing.assert_array_equal(*results)
+        np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_strided_loops_are_no_lanes(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_no_team_inside_the_callers_parallel_loop(tmp_path: Path) -> None:
         out = np.zeros(d, np.float32)
         library.quantised(n, d, size, *map(pointer, (out, x, w, xs, ws)))
         results.append(out)
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_a_function_that_a_team_calls_asks_for_one(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_a_function_that_a_team_calls_asks_for_one(tmp_path: Path) -> None:
             c, out = start.copy(), np.zeros(m, np.float32)
             library.rows_on_threads(m, n, *map(pointer, (a, b, c, out)))
             results.append(np.concatenate([c, out]))
-        np.testing.assert_array_equal(*results)
+        np.testing.assert_array_equal(results[0], results[1])
 
 
 @pytest.mark.parametrize(("name", "reason"), [
