@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import prod
 
 import islpy as isl
 import numpy as np
@@ -33,12 +32,13 @@ from polysched.scop.scop import Access, Scop, Statement
 from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.footprints.references import Reference, reference_of
 from polysched.tiling.footprints.strides import Stride
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 from polysched.tiling.rewriting.block_path import Block, register_blocks
 from polysched.tiling.tree.distribute import statement_names
 
-LARGEST_COPY_BYTES = 1 << 27    # of one, with its parts for all tiles where threads share it
+LARGEST_COPY_BYTES = LIMITS.largest_copy_bytes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,8 +126,8 @@ def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | No
     for at in range(block.nest):
         if block.path[at].role is Role.WAVEFRONT or any(loop.parallel for loop in block.path[at:]):
             continue
-        reads = _reads(block, operand, at)
-        if block.extent(at) == 1 or (reads is not None and reads < FEWEST_PANEL_READS):
+        reuses = block.extent(at) if block.is_even(at) else None
+        if block.extent(at) == 1 or (reuses is not None and reuses < FEWEST_PANEL_READS):
             continue
         if operand.moves & frozenset(range(at, block.nest)):
             continue
@@ -139,18 +139,6 @@ def _place(block: Block, operand: _Operand, scop: Scop) -> tuple[int, Copy] | No
         if copy.elements * operand.reference.element_bytes <= LARGEST_COPY_BYTES:
             return at, copy
     return None
-
-
-def _reads(block: Block, operand: _Operand, at: int) -> int | None:
-    """How often blocks read each element of a copy around a loop; None where that is no known number.
-
-    Loops over tiles of what moves the operand take it to other elements of the copy.
-    """
-    moved = {block.path[place].key for place in operand.moves}
-    loops = [place for place in range(at, block.nest) if block.path[place].key not in moved]
-    counts = [block.extent(place) if block.is_even(place) else None for place in loops]
-    known = [count for count in counts if count is not None]
-    return prod(known) if len(known) == len(counts) else None
 
 
 def _extents(block: Block, operand: _Operand, at: int) -> tuple[int, ...] | None:
