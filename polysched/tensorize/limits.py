@@ -141,9 +141,6 @@ class TensorizeLimits:
     # matching/candidates.py
     most_candidates: int = constant(12, unit="candidates", source="of an assignment of loops, per statement")
 
-    # matching/grouping.py
-    most_groups: int = constant(64, unit="sets", source="of statements that are looked at for one instruction")
-
     # matching/explanation.py
     most_explained_mappings: int = constant(
         100, unit="mappings", source="of which the one that needs least padding is named")
