@@ -6,6 +6,7 @@
 | `--assume NAME=VALUE` | guides the model: what is made is right for every value |
 | `--json [FILE]` | the results as JSON; `-` or nothing is standard output, where they replace the text |
 | `--target NAME\\|FILE` | the machine that code is made for |
+| `--machine FILE` | its costs, as they were measured |
 | `--cc COMMAND` | the C compiler |
 | `-` | standard input for a file that is read, standard output for one that is written |
 
@@ -18,7 +19,11 @@ import argparse
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from polysched.target import Target
 
 STANDARD = "-"
 COMPILER_HELP = "the C compiler (default: $CC, gcc, clang, cc, or the one that polysched[compiler] brings)"
@@ -56,10 +61,21 @@ def add_json(container: argparse._ActionsContainer, what: str) -> None:
 
 
 def add_target(container: argparse._ActionsContainer) -> None:
-    """`--target`."""
+    """`--target`, and `--machine` for what it costs there."""
     container.add_argument("--target", metavar="NAME|FILE", default="host",
                            help="the machine that code is made for: a name that `polysched machine --targets` lists, "
                                 "or a file that `polysched machine --json FILE` wrote (default: %(default)s)")
+    container.add_argument("--machine", metavar="FILE",
+                           help="costs of that machine as `polysched machine --calibrate FILE` measured them (default: "
+                                "the target's)")
+
+
+def chosen_target(arguments: argparse.Namespace) -> Target:
+    """The value of `--target`, with the costs of `--machine`."""
+    from polysched.target import find_target
+    from polysched.target.calibrated import read_calibrated
+    target = find_target(arguments.target)
+    return target if arguments.machine is None else read_calibrated(Path(arguments.machine)).of_target(target)
 
 
 def add_cc(container: argparse._ActionsContainer) -> None:

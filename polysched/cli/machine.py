@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from polysched.cli.conventions import STANDARD, add_cc, add_json
 from polysched.cli.shown.output import prepared
 from polysched.cli.shown.progress import progress
+from polysched.errors import UsageError
 
 if TYPE_CHECKING:
     from polysched.measure.timing.machine import Machine
     from polysched.measure.timing.peak import Peaks
+    from polysched.target import Compiler
+    from polysched.target.calibrated import Calibrated
 
 NAME = "machine"
 HELP = "Describe this machine and measure its peak: operations by element type, bandwidth by cache level."
@@ -21,9 +24,13 @@ examples:
   polysched machine
   polysched machine --again --json machine.json
   polysched c2c gemm.c --target machine.json    code for that machine, on another one
+  polysched machine --calibrate costs.json
+  polysched c2c gemm.c --machine costs.json     with the costs that were measured
 
 the figures are measured once per machine and compiler and kept in the user's cache folder; results quote
-percentages of them. While other programs use the cores it is refused (exit code 3): the figures would be too low"""
+percentages of them. --calibrate measures what the models assume instead: the start of a team of threads, a barrier,
+the start of a row, multiply-adds, an allocation, a line out of each cache. While other programs use the cores both are
+refused (exit code 3): the figures would be wrong"""
 
 GIGA = 1e9
 
@@ -35,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="measure although other programs use the cores; the figures are not kept")
     parser.add_argument("--targets", action="store_true",
                         help="list the names that --target knows, and measure nothing")
+    parser.add_argument("--calibrate", metavar="FILE",
+                        help="measure the costs that the models assume, and write them for --machine ('-': stdout)")
     add_json(parser, "everything, and the target for --target,")
     add_cc(parser)
 
@@ -47,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.targets:
         return _list_targets()
     compiler = find_compiler(arguments.cc)
+    if arguments.calibrate is not None:
+        return _calibrate(arguments, compiler)
     machine, conditions = describe_machine(), describe_conditions()
     with prepared(arguments.json) as report:
         with progress(quiet=bool(arguments.quiet)) as shown:
@@ -62,6 +73,35 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.busy:
         print("measured although other programs may use the cores: the figures are not kept")
     return 0
+
+
+def _calibrate(arguments: argparse.Namespace, compiler: Compiler) -> int:
+    """Measure costs and write them as a whole; an interrupt leaves the file as it was."""
+    from polysched.measure.timing.calibration import calibrate
+    if arguments.json is not None:
+        raise UsageError("--calibrate writes JSON already", hint="name its file, or - for standard output")
+    with prepared(arguments.calibrate) as output, progress(quiet=bool(arguments.quiet)) as shown:
+        found = calibrate(compiler, even_if_busy=arguments.busy, on_report=shown.report)
+        if output is not None:
+            output.write_json(found.as_json())
+    if arguments.calibrate != STANDARD:
+        _print_costs(found)
+    return 0
+
+
+def _print_costs(found: Calibrated) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from polysched.cli.shown.tables import console
+    table = Table(box=SIMPLE_HEAD)
+    for heading in ("cost", "measured", "least", "most", "shipped", "unit"):
+        table.add_column(heading, justify="left" if heading in ("cost", "unit") else "right")
+    for f in found.figures:
+        table.add_row(f.name, *(f"{value:.3g}" for value in (f.value, f.least, f.most, f.shipped)), f.unit)
+    console().print(table)
+    if found.disturbed:
+        print("measured although other programs may use the cores: the file says so")
 
 
 def _list_targets() -> int:

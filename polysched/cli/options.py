@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polysched.cli.conventions import STANDARD, add_assume, add_cc, add_json, add_target
+from polysched.cli.conventions import STANDARD, add_assume, add_cc, add_json, add_target, chosen_target
 from polysched.cli.values import (
     PerBand,
     band_member,
@@ -237,14 +237,13 @@ def tiled_options(arguments: argparse.Namespace) -> PipelineOptions:
     """The part of the pipeline's options that `add_scheduling` and `add_tiling` declare."""
     from dataclasses import replace
 
-    from polysched.target import find_target
     from polysched.tiling import BandOptions, TilingOptions
     tiling = TilingOptions(
         sizes=arguments.tile, outer_sizes=arguments.outer_tile, order=arguments.tile_order,
         point_order=arguments.point_order, outer_orders=arguments.outer_order,
         register=arguments.register_block or True, packed=arguments.pack, parallel=arguments.parallel,
         parallel_degrees=arguments.parallel_degrees, parallel_loop=arguments.parallel_loop,
-        split=arguments.split_tiles, target=find_target(arguments.target),
+        split=arguments.split_tiles, target=chosen_target(arguments),
         bands={band: BandOptions(**given) for band, given in arguments.bands.items()})
     return replace(scheduling_options(arguments), tiling=tiling, collapse=arguments.collapse,
                    assumed=tuple(arguments.assume)).but(vector_bits=arguments.vector_bits)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from polysched.cli.conventions import STANDARD, add_assume, add_json, add_target
+from polysched.cli.conventions import STANDARD, add_assume, add_json, add_target, chosen_target
 from polysched.cli.options import add_scheduling, add_source, known_sizes, read_regions, scheduling_options
 from polysched.cli.shown.output import prepared, refuse_same_file
 from polysched.cli.shown.progress import Progress, progress
@@ -65,9 +65,8 @@ def _schedules(arguments: argparse.Namespace, shown: Progress) -> list[tuple[Sch
     from dataclasses import replace
 
     from polysched.pipeline import analysed, scheduled
-    from polysched.target import find_target
     options = scheduling_options(arguments)
-    options = replace(options, tiling=replace(options.tiling, target=find_target(arguments.target)))
+    options = replace(options, tiling=replace(options.tiling, target=chosen_target(arguments)))
     shown.step(f"reading {arguments.source}")
     scops = read_regions(arguments)
     assumed = known_sizes(arguments.assume, scops, arguments.source)

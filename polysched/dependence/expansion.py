@@ -40,6 +40,7 @@ from polysched.dependence.source_loops import (
 )
 from polysched.dependence.unrolling import is_short, write_out
 from polysched.errors import BudgetExceededError, IllegalScheduleError
+from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal
 from polysched.scop.dtypes import INT32, INT64
 from polysched.scop.interpreter import extents_of
@@ -48,8 +49,6 @@ from polysched.scop.scop import Access, Array, Scop, Statement, Storage
 
 logger = logging.getLogger(__name__)
 
-TYPICAL_SIZE = 1000
-"""What a symbolic size is taken for when memory is compared, unless arrays of constant extents bound it."""
 
 LARGEST_CONSTANT = 1 << 30
 """In an extent with parameters; what is more comes from the values of a type."""
@@ -366,7 +365,7 @@ def is_affordable(scop: Scop, name: str) -> bool:
     """
     if any(extent is not None and _largest_constant(extent) > LARGEST_CONSTANT for extent in scop.array(name).extents):
         return False
-    values = {**{p.name: TYPICAL_SIZE for p in scop.parameters}, **largest_parameters(scop)}
+    values = {**{p.name: ASSUMED.typical_size for p in scop.parameters}, **largest_parameters(scop)}
     owned = sum(_bytes(a, values) for a in scop.arrays if not a.is_temporary)
     return _bytes(scop.array(name), values) <= max(owned, SMALLEST_LIMIT_BYTES)
 
@@ -377,7 +376,7 @@ def _largest_constant(extent: isl.PwAff) -> int:
 
 
 def _bytes(array: Array, values: Mapping[str, int]) -> int:
-    return array.dtype.bytes * prod(TYPICAL_SIZE if n is None else n for n in extents_of(array, values))
+    return array.dtype.bytes * prod(ASSUMED.typical_size if n is None else n for n in extents_of(array, values))
 
 
 __all__ = ["ExpandedArray", "Expansion", "expand_temporaries", "is_affordable"]

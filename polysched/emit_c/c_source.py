@@ -9,7 +9,7 @@ from polysched.emit_c.loop_ir.loops import Node
 from polysched.emit_c.packed_buffers import PackedBuffer, packed_buffers
 from polysched.scop.scop import Scop
 from polysched.scop.shown import Shown
-from polysched.target import host
+from polysched.target.target import LINE_BYTES, PORTS, CorePorts, host
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 
@@ -32,6 +32,9 @@ class EmitOptions:
     comments : one comment per band.
     trace : print calls of macros of this name instead of pragmas, see `tracing`; for checks of the order.
     last_cache_bytes : size of the last cache; arrays may be stored past it (`past_caches`). 0 where nothing is known.
+    vector_registers : how many there are; None for as many as this machine has, or vectors of that width mean.
+    line_bytes : of the first cache.
+    ports : what a core does per cycle.
     max_operations : isl operations that one attempt at generating the loops may take: some ten seconds.
     verify_passes : check the invariants of the loop IR (`loop_ir.verifier`) behind every pass.
     """
@@ -45,8 +48,18 @@ class EmitOptions:
     comments: bool = True
     trace: str | None = None
     last_cache_bytes: int = 0
+    vector_registers: int | None = None
+    line_bytes: int = LINE_BYTES
+    ports: CorePorts = PORTS
     max_operations: int = 4_000_000
     verify_passes: bool = False
+
+    @property
+    def registers(self) -> int:
+        """The number of vector registers."""
+        if self.vector_registers is not None:
+            return self.vector_registers
+        return host().with_vectors(self.vector_bits).vector_registers
 
 
 def options_for(tiled: TiledSchedule) -> EmitOptions:
@@ -54,7 +67,9 @@ def options_for(tiled: TiledSchedule) -> EmitOptions:
     if tiled.options is None:
         return EmitOptions()
     target = tiled.options.target
-    return EmitOptions(vector_bits=target.vector_bits, last_cache_bytes=target.caches[-1].size_bytes)
+    return EmitOptions(vector_bits=target.vector_bits, last_cache_bytes=target.caches[-1].size_bytes,
+                       vector_registers=target.vector_registers, line_bytes=target.line_bytes,
+                       ports=target.ports)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

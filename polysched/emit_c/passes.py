@@ -34,12 +34,13 @@ from polysched.emit_c.nests.thread_reductions import ThreadReductions, reduce_on
 from polysched.emit_c.nests.unroll_and_jam import unroll_and_jam
 from polysched.emit_c.nests.vector_loops import Vectorisation, vectorise_loops
 from polysched.emit_c.pass_context import PassContext
-from polysched.emit_c.register_tiles.packing import LARGEST_PANEL_BYTES, TileBlock, panels_for
+from polysched.emit_c.register_tiles.packing import TileBlock, panels_for
 from polysched.emit_c.register_tiles.register_tiles import Separation, separate_register_tiles
 from polysched.emit_c.register_tiles.shared_panels import Sharing, share_panels
 from polysched.emit_c.register_tiles.turned_rows import TurnedRows, turn_rows
 from polysched.errors import BrokenLoopsError
 from polysched.scheduling.marks import Copy
+from polysched.tiling.planning.plan import LARGEST_PANEL_BYTES
 from polysched.tiling.rewriting.copies import LARGEST_COPY_BYTES
 
 
@@ -248,7 +249,8 @@ CODE: tuple[LoopPass, ...] = (
              lambda loops, context: store_past_caches(loops, PastCaches(
                  context.code.scop, context.options.last_cache_bytes)), (VECTORS,)),
     LoopPass("prefetch_rows", "Rows that vectors will read are fetched ahead.",
-             lambda loops, context: fetch_rows(loops, context.code.scop, context.options.vector_bits), (VECTORS,)),
+             lambda loops, context: fetch_rows(loops, context.code.scop, whole_lines=(
+                 context.options.vector_bits >= 8 * context.options.line_bytes)), (VECTORS,)),
     LoopPass("turned_rows", "Rows across memory are computed on a transposed copy.",
              lambda loops, context: turn_rows(loops, TurnedRows(
                  scop=context.code.scop, lanes_of=context.code.lanes_of)), (VECTORS,)),

@@ -8,6 +8,7 @@ from math import prod
 
 from polysched.emit_c.bodies.operations import only_copies
 from polysched.emit_c.c_source import EmitOptions
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts
 from polysched.emit_c.loop_ir.index import Comparison, Linear, variable, variables
 from polysched.emit_c.loop_ir.loops import (
@@ -53,12 +54,9 @@ from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.emit_c.vector_math import VectorMath, has_vector_function
 from polysched.scop.body import Call, statement_expressions, walk
 from polysched.scop.scop import Scop
-from polysched.tiling.footprints.streams import LINE_BYTES
 
-LEAST_ROWS_IN_LANES = 8
-"""Rows side by side: as many sums as hide the time that an addition takes."""
-STRIDED_VECTORS = 2
-"""Sums of strided rows side by side, each a vector; more of them would leave more rows to the plain loop behind."""
+LEAST_ROWS_IN_LANES = LIMITS.least_rows_in_lanes
+STRIDED_VECTORS = LIMITS.strided_vectors
 
 
 @dataclass(frozen=True)
@@ -266,7 +264,7 @@ class RegionPrinter:
         elements in wide arithmetic are better left to the compiler, unless there is such a function.  So are copies,
         for which it calls the C library, unless vectors fill lines (durbin on a Zen 4, by hand: 0.96 of the time).
         """
-        if self.options.vector_bits < 8 * LINE_BYTES and only_copies(loop, self.scop):
+        if self.options.vector_bits < 8 * self.options.line_bytes and only_copies(loop, self.scop):
             return 0
         calls = self.has_vector_calls(loop.body)
         code = self._tile_code(one_vector(loop, 2), facts)
@@ -324,7 +322,9 @@ class RegionPrinter:
             return replace(bodies._printer(instance, point), packed=packed_at(tile, instance.statement, point))
 
         return TileCode(tile=tile, scop=bodies.scop, types=self.types, taken=self.taken, in_use=self.loop_names,
-                        facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits, index=self.index,
+                        facts=facts, printer_for=printer_for, vector_bits=self.options.vector_bits,
+                        vector_registers=self.options.registers, line_bytes=self.options.line_bytes,
+                        ports=self.options.ports, index=self.index,
                         local_names=self.local_names, math=self.math)
 
     def _packed(self, node: Packed, place: Place) -> list[str]:

@@ -212,7 +212,7 @@ class Configuration:
 
 def machine(vector_bits: int) -> Target:
     """The machine that random programs are made for: the same everywhere, so that a seed gives the same code."""
-    return Target(vector_bits=vector_bits, vector_registers=32 if vector_bits == 512 else 16, cores=2)
+    return Target(cores=2).with_vectors(vector_bits)
 
 
 def _order(word: str, order: tuple[int, ...]) -> str:

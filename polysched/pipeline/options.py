@@ -200,12 +200,13 @@ class PipelineOptions:
         target, packed = self.target(), [own.packed for own in self.tiling.each()]
         every = tuple(dict.fromkeys(array for arrays in packed for array in arrays or ()))
         return replace(self.emission, last_cache_bytes=self.emission.last_cache_bytes or target.caches[-1].size_bytes,
+                       vector_registers=target.vector_registers, line_bytes=target.line_bytes, ports=target.ports,
                        openmp=self.emission.openmp and any(own.parallel for own in self.tiling.each()),
                        packing=self.emission.packing if None in packed else every)
 
     def target(self) -> Target:
         """The machine that code is made for, with the vectors that were asked for."""
-        return replace(self.tiling.target, vector_bits=self.emission.vector_bits)
+        return self.tiling.target.with_vectors(self.emission.vector_bits)
 
     def chosen(self) -> dict[str, object]:
         """What shapes the result, for the record."""

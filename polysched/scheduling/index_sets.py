@@ -26,6 +26,7 @@ import islpy as isl
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.legality import require_legal
+from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.solving.problem import at_large_size, without_upper_limits
 from polysched.scheduling.tree.loop_tree import (
@@ -46,12 +47,10 @@ from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
 Parts: TypeAlias = Mapping[str, Mapping[str, isl.Set]]
 """Per statement its parts by name, over the spaces of the parts."""
 
-MOST_CUTS = 4
-"""Cuts of one program; every statement falls into at most two parts per cut."""
+MOST_CUTS = LIMITS.most_cuts
 
 
-SHORT = 10
-"""Distances up to this size, a program's usual shifts, are not long in arrays of constant size either."""
+SHORT = LIMITS.short_distance
 
 
 @dataclass(frozen=True, order=True)

@@ -30,6 +30,7 @@ from itertools import combinations
 from typing import Any, NoReturn, TypeVar
 
 from polysched.errors import UsageError
+from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.options import FUSION_POLICIES
 
 Wish = TypeVar("Wish")
@@ -37,8 +38,7 @@ Wish = TypeVar("Wish")
 COSTS = ("proximity", "feautrier", "parallel", "parallel-inner", "contiguity", "vectorization", "big-loops-first",
          "weights")
 
-LARGEST = 1_000_000
-"""Of the numbers in a strategy: sums of their products fit the solver's integers."""
+LARGEST = LIMITS.largest_strategy_number
 
 
 def _refuse(problem: str, value: object, hint: str | None = None) -> NoReturn:

@@ -12,6 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from polysched.target.constant import constant
+from polysched.target.costs import SHIPPED, Costs
+
+LINE_BYTES = 64
+"""Of a cache whose line nobody names: that of every current core from AMD and Intel, and of most from ARM."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CacheLevel:
@@ -28,7 +34,7 @@ class CacheLevel:
 
     level: int
     size_bytes: int
-    line_bytes: int = 64
+    line_bytes: int = LINE_BYTES
     ways: int = 0
     shared_by: int = 1
 
@@ -42,16 +48,18 @@ class CorePorts:
     """What one core can do per cycle, for the projected cost model.
 
     The defaults are those of a current wide x86-64 core (two fused multiply-add pipes of latency 4, two
-    loads and one store of a full vector per cycle, 512 instructions in flight); `Target.ports` can be given by hand.
+    loads of a full vector per cycle, 512 instructions in flight); `Target.ports` can be given by hand.
     """
 
-    issue_per_cycle: int = 4
-    fma_pipes: int = 2
-    fma_latency_cycles: int = 4
-    loads_per_cycle: int = 2
-    stores_per_cycle: int = 1
-    divide_cycles: int = 16
-    window: int = 512
+    issue_per_cycle: int = constant(4, unit="instructions/cycle", source="renaming: 5 in Ice Lake, 6 in Zen 3")
+    fma_pipes: int = constant(2, unit="instructions/cycle", source="uops.info, VFMADD231PD (YMM), Ice Lake, Zen 2 to 4")
+    fma_latency_cycles: int = constant(4, unit="cycles", source="uops.info, VFMADD231PD (YMM), Ice Lake, Zen 3, Zen 4")
+    loads_per_cycle: int = constant(2, unit="vectors/cycle", source="uops.info, VMOVUPS loads (YMM), Ice Lake, Zen 3")
+    window: int = constant(512, unit="instructions", source="reorder buffers: 352 in Ice Lake, 512 in Golden Cove")
+
+
+PORTS = CorePorts()
+"""Of the machines that nobody describes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +77,7 @@ class Target:
     caches : data and unified caches, nearest first.
     frequency_hz : clock rate assumed by the models.
     ports : what a core does per cycle.
+    costs : what teams of threads, rows, transfers and copies take.
     peak_flop_per_second : measured operations per second of one core by element type (`float32`, ...);
         empty until measured.
     bandwidth_bytes_per_second : measured bytes per second of one core out of each cache level, and out of
@@ -87,7 +96,8 @@ class Target:
         CacheLevel(level=3, size_bytes=8 * 1024 * 1024, ways=16),
     )
     frequency_hz: float = 2.5e9
-    ports: CorePorts = CorePorts()
+    ports: CorePorts = PORTS
+    costs: Costs = SHIPPED
     peak_flop_per_second: Mapping[str, float] = field(default_factory=dict)
     bandwidth_bytes_per_second: Mapping[int, float] = field(default_factory=dict)
 
@@ -103,19 +113,38 @@ class Target:
         """Elements of a vector register; 1 on a scalar target."""
         return max(1, self.vector_bits // element_bits)
 
+    @property
+    def vector_bytes(self) -> int:
+        """Of the vectors that the emitted code or the C compiler makes: of the base instruction set at least."""
+        return max(128, self.vector_bits) // 8
+
+    def with_vectors(self, bits: int) -> Target:
+        """The machine with vectors of this width, and as many registers as such vectors have at least."""
+        return replace(self, vector_bits=bits, vector_registers=max(self.vector_registers, _registers_of(bits)))
+
+    @property
+    def multiply_adds_per_cycle(self) -> float:
+        """Of full vectors that a core issues."""
+        return self.ports.fma_pipes / self.costs.vector_slowdown
+
+    @property
+    def team_seconds(self) -> float:
+        """Start and end of a team of threads on all cores."""
+        return self.costs.team_seconds(self.cores)
+
     def cache(self, level: int) -> CacheLevel | None:
         """The cache of this level, if the machine has one."""
         return next((c for c in self.caches if c.level == level), None)
 
     @property
     def line_bytes(self) -> int:
-        return self.caches[0].line_bytes if self.caches else 64
+        return self.caches[0].line_bytes if self.caches else LINE_BYTES
 
     def peak_flops(self, element_bits: int, name: str | None = None) -> float:
         """Operations per second of one core: as measured, else a multiply and an add per lane and pipe."""
         if name is not None and name in self.peak_flop_per_second:
             return self.peak_flop_per_second[name]
-        return 2.0 * self.lanes(element_bits) * self.ports.fma_pipes * self.frequency_hz
+        return 2.0 * self.lanes(element_bits) * self.multiply_adds_per_cycle * self.frequency_hz
 
     @property
     def last_private(self) -> CacheLevel:
@@ -129,15 +158,15 @@ class Target:
     def bandwidth(self, level: int) -> float:
         """Bytes per second of one core out of a cache level, or out of memory (level 0).
 
-        As measured, else one full vector per load pipe and cycle from L1, half of that per level further
-        out, and four bytes per cycle from memory.
+        As measured, else one full vector per load pipe and cycle from L1, less per level further out
+        (`Costs.level_slowdown`), and `Costs.memory_bytes_per_cycle` from memory.
         """
         if level in self.bandwidth_bytes_per_second:
             return self.bandwidth_bytes_per_second[level]
         if level == 0:
-            return 4.0 * self.frequency_hz
+            return self.costs.memory_bytes_per_cycle * self.frequency_hz
         first = max(self.vector_bits, 64) / 8 * self.ports.loads_per_cycle * self.frequency_hz
-        return first / float(2 ** (level - 1))
+        return first / self.costs.level_slowdown ** (level - 1)
 
 
 def host(root: Path = Path("/")) -> Target:
@@ -178,12 +207,17 @@ def _riscv_letters(isa: str) -> str:
     return " ".join([*base.removeprefix("rv64").removeprefix("rv32"), *extensions])
 
 
+def _registers_of(bits: int) -> int:
+    """Vector registers of the extension of x86-64 that has this width (Intel SDM volume 1, chapters 14 and 15)."""
+    return 32 if bits >= 512 else 16
+
+
 def _vectors(architecture: str, features: frozenset[str], root: Path) -> tuple[int, int]:
     """Width and number of vector registers."""
     if architecture == "x86_64":
         if "avx512f" in features:
-            return 512, 32
-        return (256, 16) if "avx2" in features else (128, 16)  # SSE2 is part of the base instruction set
+            return 512, _registers_of(512)
+        return (256 if "avx2" in features else 128), _registers_of(256)  # SSE2 is part of the base instruction set
     if architecture == "aarch64":
         if "sve" in features:
             length = _read(root / "proc/sys/abi/sve_default_vector_length").strip()
@@ -210,7 +244,7 @@ def _caches(folder: Path) -> tuple[CacheLevel, ...]:
             continue
         found[int(level)] = CacheLevel(
             level=int(level), size_bytes=size,
-            line_bytes=_number(_read(index / "coherency_line_size")) or 64,
+            line_bytes=_number(_read(index / "coherency_line_size")) or LINE_BYTES,
             ways=_number(_read(index / "ways_of_associativity")),
             shared_by=max(1, _listed(_read(index / "shared_cpu_list").strip())))
     return tuple(found[level] for level in sorted(found))

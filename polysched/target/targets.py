@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polysched.errors import UsageError
+from polysched.target.costs import Costs
 from polysched.target.target import CacheLevel, CorePorts, Target, host
 
 TARGETS: Mapping[str, Callable[[], Target]] = {"host": host, "generic": Target}
@@ -64,6 +65,8 @@ def target_from_json(value: Any, *, where: str) -> Target:
             made["caches"] = tuple(CacheLevel(**cache) for cache in fields["caches"])
         if "ports" in fields:
             made["ports"] = CorePorts(**fields["ports"])
+        if "costs" in fields:
+            made["costs"] = Costs(**fields["costs"])
         if "bandwidth_bytes_per_second" in fields:
             made["bandwidth_bytes_per_second"] = {
                 int(level): rate for level, rate in fields["bandwidth_bytes_per_second"].items()}

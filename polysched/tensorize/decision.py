@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from polysched.dependence import analyse
 from polysched.dependence.dependences import Dependences
 from polysched.errors import IllegalScheduleError, NoIntrinsicMatchError
+from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Assign
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement
@@ -22,6 +23,7 @@ from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
 from polysched.tensorize.functions.units import is_unit
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.any_size import NotGeneralError, for_all_sizes
 from polysched.tensorize.matching.facts import Numerics
 from polysched.tensorize.matching.mapping import Match
@@ -43,10 +45,9 @@ from polysched.tensorize.software.surroundings import KeptLoop, inside_loops, su
 AUTO = "auto"
 DEFAULT = "default"
 NONE = "none"
-MEASURED_MATCHES = 3
-HALF_IDLE = 0.5   # of the instruction's work
-NARROW_BITS = 16     # of what instructions for integers read
-SAMPLE_SIZE = 1024   # of what the running program knows only: operands exceed the second cache
+MEASURED_MATCHES = LIMITS.measured_matches
+HALF_IDLE = LIMITS.half_idle_share
+NARROW_BITS = LIMITS.narrow_bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class TensorizeOptions:
     files : Python files that describe further instructions.
     sizes : values of the program's parameters; the code is made for them, other sizes take the ordinary code. Without
         a value for every parameter it is made for all sizes, where a match holds for all of them.
-    samples : sizes for which blocks and tiles are chosen where there is no value; `SAMPLE_SIZE` otherwise.
+    samples : sizes for which blocks and tiles are chosen where there is no value; the typical size otherwise.
     numerics : what may change in floating-point results.
     measure : of the models' plans for the chosen instruction take the one that runs fastest here.
     """
@@ -195,7 +196,8 @@ def decide(scop: Scop, options: TensorizeOptions, target: Target, *, outside: tu
         if general.program is not None or not scop.parameters:
             return general
     missing = tuple(p.name for p in scop.parameters if p.name not in options.sizes)
-    sizes = {p.name: options.sizes.get(p.name, options.samples.get(p.name, SAMPLE_SIZE)) for p in scop.parameters}
+    sizes = {p.name: options.sizes.get(p.name, options.samples.get(p.name, ASSUMED.typical_size))
+             for p in scop.parameters}
     if missing and (outside or fix_parameters(scop.context.params(), sizes).is_empty()):
         return Decision(program=None, reasons=(
             f"no instruction: its code needs the value of {', '.join(missing)} (--size {missing[0]}=N)",))
@@ -391,7 +393,7 @@ def ordinary_cycles(fragment: Fragment, target: Target) -> float:
     lanes = target.lanes(fragment.update.dtype.bits)
     operations = 1 if fragment.update.dtype.is_float else 2
     seconds = compulsory_seconds(touched_bytes(fragment), target)
-    computed = math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.ports.fma_pipes)
+    computed = math.prod(loop.extent for loop in fragment.loops) * operations / (lanes * target.multiply_adds_per_cycle)
     return (computed + seconds * target.frequency_hz) * fragment.times
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from polysched.scop.body import Load, walk
 from polysched.target import Target
 from polysched.tensorize.emission.plan import Plan, PlanChoice, Tiling, make_plan
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 
-BLOCKS = 4        # register blocks of which each is measured
+BLOCKS = LIMITS.measured_blocks
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,10 +19,11 @@ from polysched.target.processor import processor_flags
 from polysched.tensorize.conformance.conformance import Verdict, conformance
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.isa_features import is_listed
+from polysched.tensorize.limits import LIMITS
 
 logger = logging.getLogger(__name__)
 
-PROBE_TRIALS = 50
+PROBE_TRIALS = LIMITS.probe_trials
 KIND = "instructions"
 FILE = "verdict.json"
 

@@ -25,9 +25,6 @@ from polysched.tiling.tiled_schedule import TiledSchedule
 NAME = "best"
 """What `--scheduler` calls it."""
 
-TEAM_SECONDS = 5e-6
-"""Start and end of a team of threads: two barriers of a few cores."""
-
 POLICIES = ("smart", "max", "typed", "none")
 
 
@@ -138,4 +135,4 @@ def program_seconds(prediction: Prediction, target: Target) -> float | None:
     if prediction.unknown:
         return None
     return sum(nest.seconds / (max(1.0, min(nest.width, target.cores)) if nest.teams else 1.0)
-               + nest.teams * TEAM_SECONDS for nest in prediction.nests)
+               + nest.teams * target.team_seconds for nest in prediction.nests)

@@ -35,6 +35,7 @@ from polysched.scop.budget import ANY_NUMBER, in_words, with_budget
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.cost import order_cost
 from polysched.tiling.footprints.nest import assumed_parameters
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.outcome import what_was_done, with_choices
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel
@@ -60,12 +61,10 @@ NO_PIECES = ("tiles were not split: that takes two threads, and dependences that
              "time allow; a space of known size has to be several times as wide as what a row of tiles moves on by, "
              f"and one whose size is a parameter is cut for up to {MOST_PIECES} threads")
 
-THREAD_STRIP = 256
-"""Iterations of a strip: some pages of a row, and few enough for many strips."""
+THREAD_STRIP = LIMITS.thread_strip
 
 
-TILING_SECONDS = 10.0
-"""Processor seconds that tiling one schedule may take; the kernels of the tests take less than a fifth of it."""
+TILING_SECONDS = LIMITS.tiling_seconds
 
 
 def tile(schedule: Schedule, options: TilingOptions | None = None, *, alone: bool = True) -> TiledSchedule:
@@ -158,14 +157,12 @@ def _tiled(schedule: Schedule, options: TilingOptions) -> TiledSchedule:
             tree=to_isl(one_at_a_time(LoopTree(domain=tree.domain, root=root), pieces)), pieces=pieces))
 
 
-COPY_OPERATIONS = 3_000_000
-"""Of isl, to find the places for copies of operands; the kernels of the tests take less than a tenth of it."""
+COPY_OPERATIONS = LIMITS.copy_operations
 
 NO_COPIES = f"operands are not copied: finding the places for it took more than {in_words(COPY_OPERATIONS)}"
 
 
-MOST_ORDERS = 128
-"""Orders of loops that are tried for one schedule; the kernels of the tests need less than half of it."""
+MOST_ORDERS = LIMITS.most_orders
 
 
 @dataclass(kw_only=True)
@@ -283,7 +280,7 @@ def _in_pieces(band: Band, position: Position, place: _Place, plan: BandPlan, lo
     time_first = tuple(sorted(tiles, key=lambda tile: tile.mark.member != 0))
     return split(position, loops, time_first, plan.pieces, plan.edges,
                  lambda below: _order(loops, band, below, replace(place, parallel=True)),
-                 partial(order_cost, place.scop))
+                 partial(order_cost, place.scop, target=place.options.target))
 
 
 def _points(band: Band, below: Position, place: _Place, plan: BandPlan, loops: tuple[Loop, ...], *,
@@ -359,7 +356,7 @@ def _order(loops: tuple[Loop, ...], band: Band, position: Position, place: _Plac
                 continue
             if not place.options.simd or place.sunk:
                 return node
-            candidates.append((order_cost(place.scop, position, node), node))
+            candidates.append((order_cost(place.scop, position, node, place.options.target), node))
     return min(candidates, key=lambda candidate: candidate[0])[1]
 
 
@@ -391,7 +388,7 @@ def _with_innermost(loops: tuple[Loop, ...], choice: int, band: Band, position: 
         return nest(outer, _rewrite(band.child, below, replace(place, sunk=(*place.sunk, last))))
     rows = [] if place.sunk else [nest(outer, row) for row in distribute(below, last)]
     return rows[0] if len(rows) == 1 else min(
-        rows, default=None, key=lambda node: order_cost(place.scop, position, node))
+        rows, default=None, key=lambda node: order_cost(place.scop, position, node, place.options.target))
 
 
 def _strips_for_threads(position: Position, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:

@@ -399,7 +399,7 @@ def test_no_level_that_has_the_same_panels_packed_again():
     plan = tile(scheduled(square_product(2048)), plain(sizes="auto", register=True, target=machine)).bands[0].plan
     plan = replace(plan, outer=(), in_steps=False)
     with_level = replace(plan, outer=(TileLevel((None, 128, None), (1,)),))
-    bare, again = (packing_bytes(p, shares=True, line_bytes=64) for p in (plan, with_level))
+    bare, again = (packing_bytes(p, shares=True, line_bytes=64, transfers=3) for p in (plan, with_level))
     assert plan.order[0] == 0
     assert again > 20 * bare
 

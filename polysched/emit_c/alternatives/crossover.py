@@ -13,48 +13,37 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, log2
+from math import ceil
 
 import islpy as isl
 
 from polysched.emit_c.c_source import CSource
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes, statements_in_blocks
 from polysched.emit_c.register_tiles.shared_panels import shared_panels
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scheduling.marks import Gaps, LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, from_isl, walk
+from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Call, statement_expressions
 from polysched.scop.body import walk as expression_parts
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement
 from polysched.target.target import Target
-from polysched.tiling.footprints.nest import TYPICAL_SIZE
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.planning.predict import predict
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
-from polysched.tiling.planning.tile_problem import ROW_CYCLES
 from polysched.tiling.tree.distribute import sets_of
 from polysched.tiling.tree.loops import loops_below
 
-TEAM_SECONDS = 5e-7
-"""Start and end of a team of two threads that are awake, and for each doubling of the threads as long again."""
-ALLOCATION_SECONDS = 1e-6
-GAIN = 0.5
-"""Of the time as written that is saved in the end, to be conservative."""
-FEWEST_STEPS = 8
-"""Addends of a sum in a register block: reading and writing it takes as long as a few of them."""
-SMALL = 64
-"""The size of all parameters for which the statements are timed as written."""
-MODEL_OPERATIONS = 2_000_000
-"""Of isl, for that."""
-CALL_CYCLES = 12
-"""Of a function of the C library, on scalars: the fastest of them take so many."""
+GAIN = LIMITS.gain_share
+FEWEST_STEPS = LIMITS.fewest_steps
+SMALL = LIMITS.small_size
+MODEL_OPERATIONS = LIMITS.model_operations
 INSTRUCTIONS = frozenset(name + suffix for suffix in ("", "f") for name in (
     "abs", "labs", "fabs", "sqrt", "fmin", "fmax", "copysign", "ceil", "floor", "trunc", "rint", "nearbyint"))
 """Functions that compilers make an instruction or two of."""
-UNKNOWN_SECONDS = 2e-10
-"""Of one execution of a statement that the model does not know: some instructions of a vector loop."""
 
 
 @dataclass(frozen=True)
@@ -100,18 +89,19 @@ def crossover(source: CSource, target: Target) -> Crossover:
         saved[text] = saved.get(text, 0.0) + GAIN * timed(box.statement) * _share(box)
         loops[text] += 1
     largest = max(boxes, default=None, key=lambda box: (
-        _size(box.extents, TYPICAL_SIZE) * saved[_product(scop, box.extents)]))
+        _size(box.extents, ASSUMED.typical_size) * saved[_product(scop, box.extents)]))
     if largest is None:
         return Crossover()
     work = _product(scop, largest.extents)
     gain = saved[work]
-    starts = loops[work] * ROW_CYCLES / target.frequency_hz
-    team = TEAM_SECONDS * (1 + log2(max(2, target.cores)))
+    costs = target.costs
+    starts = loops[work] * costs.row_cycles / target.frequency_hz
+    team = target.team_seconds
     rows = largest.extents[:-1]
     terms = [(starts, rows)] if largest.extents else []
     for around in _entered_teams(source):
         terms += [(team, around), (team, ())]   # once at least, however loops around it round their lengths
-    terms += [(ALLOCATION_SECONDS, ())] * (len(source.allocated) + len(shared_panels(source.loops)))
+    terms += [(costs.allocation_seconds, ())] * (len(source.allocated) + len(shared_panels(source.loops)))
     conditions = [_enough(scop, largest, [(seconds / gain, extents) for seconds, extents in terms])]
     fewest: dict[str, int] = {}
     for length, count in _fewest(source):
@@ -237,7 +227,7 @@ def _typical(length: isl.PwAff) -> isl.PwAff:
     pieces = length.get_pieces()
     if len(pieces) == 1:
         return isl.PwAff.from_aff(pieces[0][1])
-    here = (aff for where, aff in pieces if not _at(where, TYPICAL_SIZE).is_empty())
+    here = (aff for where, aff in pieces if not _at(where, ASSUMED.typical_size).is_empty())
     return isl.PwAff.from_aff(next(here, pieces[0][1]))
 
 
@@ -284,6 +274,7 @@ def _times_as_written(source: CSource, target: Target) -> Callable[[Statement], 
         calls = sum(isinstance(part, Call) and part.function not in INSTRUCTIONS
                     for top in statement_expressions(statement.body) for part in expression_parts(top))
         known = sum(nest.core_seconds for nest in own) / executions if executions else 0.0
-        return (known or UNKNOWN_SECONDS) + calls * CALL_CYCLES / target.frequency_hz
+        called = calls * target.costs.call_cycles / target.frequency_hz
+        return (known or target.costs.unknown_statement_seconds) + called
 
     return seconds

@@ -9,11 +9,12 @@ import islpy as isl
 
 from polysched.emit_c.alternatives.index_ranges import index_range
 from polysched.emit_c.alternatives.row_loops import row_loops
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop, union_map
 
-MOST_OPERATIONS = 1_000_000  # of isl, for the memory of one array
+MOST_OPERATIONS = LIMITS.memory_range_operations
 
 
 @dataclass(frozen=True, kw_only=True)

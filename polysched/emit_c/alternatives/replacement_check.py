@@ -20,6 +20,7 @@ from polysched.dependence import analyse
 from polysched.emit_c.alternatives.instructions import with_instruction
 from polysched.emit_c.c_source import CSource, EmitOptions
 from polysched.emit_c.function import CFunction, emit_function, with_region
+from polysched.emit_c.limits import LIMITS
 from polysched.errors import UnsupportedScopError
 from polysched.scheduling.original import original
 from polysched.scop.body import Binary, Call, Cast, Expr, Literal, Load, statement_expressions, walk
@@ -36,15 +37,15 @@ from polysched.tensorize.software.zero_points import reduction_loops
 from polysched.tiling.tiled_schedule import TiledSchedule
 
 EXPORTED = "#pragma GCC visibility push(default)\n"
-MOST_WORK = 1 << 24          # iterations of one run of the original statement, some 20 ms
-MOST_BYTES = 1 << 30         # of all arrays of a check together
-BLOCKS_KEPT = 2.5            # executions along a dimension of a smaller program: two whole ones and a remainder
+MOST_WORK = LIMITS.most_check_work
+MOST_BYTES = LIMITS.most_check_bytes
+BLOCKS_KEPT = LIMITS.blocks_kept
 OUTER_KEPT = (13, 7, 5, 3)   # iterations of a loop around the instruction, the most that MOST_OF_FEWER allows
-MOST_OF_FEWER = 1 << 20      # iterations of the smaller program
+MOST_OF_FEWER = LIMITS.most_smaller_work
 TRIED_SIZES = ((128, 128, 128), (67, 131, 41), (37, 41, 43), (16, 17, 19))   # of code for all sizes
 SIGNIFICANT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
-LARGEST_WHOLE = 8
-SAMPLED = 3                  # neighbouring iterations of a loop of the result, at three places
+LARGEST_WHOLE = LIMITS.largest_whole
+SAMPLED = LIMITS.sampled_iterations
 EXACT_CALLS = frozenset({"fmaf", "fma", "fabs", "fabsf", "fmin", "fminf", "fmax", "fmaxf", "abs", "min", "max"})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import islpy as isl
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.size_text import spelled
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.scop.plain_c import expression_in_c
@@ -15,7 +16,7 @@ from polysched.scop.scop import Scop
 _KIND: Any = isl.ast_node_type
 Visit = Callable[[list[str]], list[str]]
 
-SLACK = 8   # elements by which a row may seem longer, so that fewer cases are told apart
+SLACK = LIMITS.row_slack
 
 
 def row_loops(scop: Scop, rows: isl.Set, variables: list[str], visit: Visit) -> list[str]:

@@ -7,11 +7,12 @@ from functools import partial, reduce
 import islpy as isl
 
 from polysched.dependence.reductions import Reduction
+from polysched.emit_c.limits import LIMITS
 from polysched.scop.body import unconditional_references
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, Scop
 
-READ_OPERATIONS = 50_000
+READ_OPERATIONS = LIMITS.read_operations
 
 
 def inside_array(scop: Scop, access: Access) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import frexp
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile, instances
 from polysched.emit_c.loop_ir.subscripts import linear_form
@@ -22,7 +23,7 @@ from polysched.scop.body import (
 )
 from polysched.scop.scop import Scop
 
-MOST_BESIDE_DIVISION = 10    # operations that fit into the time of one division of a vector
+MOST_BESIDE_DIVISION = LIMITS.most_beside_division
 
 
 @dataclass(frozen=True, kw_only=True)

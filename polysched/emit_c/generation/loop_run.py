@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import (
     Atom,
     Choice,
@@ -28,8 +29,7 @@ Instance: TypeAlias = tuple[str, tuple[int, ...]]
 LoopRun: TypeAlias = Callable[[Mapping[str, int]], list[Instance]]
 
 INDENT = " "
-MOST_NESTED = 12
-"""Loops in one Python function; CPython allows 20 nested blocks."""
+MOST_NESTED = LIMITS.most_nested
 
 
 def run_loops(node: Node, values: Mapping[str, int]) -> list[Instance]:

@@ -18,12 +18,12 @@ from polysched.dependence.legality import all_active
 from polysched.emit_c.generation.loop_run import compile_loops
 from polysched.emit_c.generation.piece_loops import is_over_pieces
 from polysched.emit_c.generation.scan_check import CHECK_OPERATIONS, MOST_INSTANCES, small_values
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import Node, walk_nodes
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters, pairs_of
 
-MOST_SIZES = 2
-"""What is moved is moved by numbers, at every size alike."""
+MOST_SIZES = LIMITS.most_order_sizes
 
 
 def keeps_order(node: Node, tree: isl.Schedule, dependences: Dependences) -> bool:

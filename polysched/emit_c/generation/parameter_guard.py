@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.emit_c.generation.ast_reader import read_condition
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Condition
 from polysched.scop.scop import Scop
 
-_MANY_CONSTRAINTS = 6
+_MANY_CONSTRAINTS = LIMITS.many_constraints
 _TYPE_LIMIT = 1 << 30
 
 

@@ -16,6 +16,7 @@ import islpy as isl
 
 from polysched.emit_c.generation.loop_run import LoopRun, compile_loops
 from polysched.emit_c.generation.piece_loops import is_over_pieces
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import (
     Atom,
     Choice,
@@ -38,10 +39,9 @@ from polysched.scop.points import fix_parameters, points_of
 from polysched.scop.scop import Scop, Statement
 
 _LOG = logging.getLogger(__name__)
-CHECK_OPERATIONS = 300_000
-MOST_INSTANCES = 20_000
-MOST_IN_PIECES = 200_000
-"""Where space is cut into pieces: in small ones the gap in front of a border begins at sizes like 9."""
+CHECK_OPERATIONS = LIMITS.check_operations
+MOST_INSTANCES = LIMITS.most_instances
+MOST_IN_PIECES = LIMITS.most_instances_in_pieces
 TRIED_SIZES = (45, 23, 14, 9, 6)
 
 

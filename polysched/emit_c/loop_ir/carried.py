@@ -9,10 +9,11 @@ from itertools import product
 import islpy as isl
 
 from polysched.dependence.dependences import DependenceKind, Dependences
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.leaves import Leaf, leaf_relation
 from polysched.scop.budget import with_budget
 
-CARRIED_OPERATIONS = 200_000
+CARRIED_OPERATIONS = LIMITS.carried_operations
 
 
 def carried_pairs(own: Sequence[Leaf], depth: int, dependences: Dependences, *, updates_of: Collection[str] = (),

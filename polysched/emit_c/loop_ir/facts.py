@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import (
     Atom,
     Comparison,
@@ -29,7 +30,7 @@ from polysched.emit_c.loop_ir.index import (
 from polysched.emit_c.loop_ir.loops import For, If, Let, Node, ThreadReduction, map_children
 from polysched.scop.budget import with_budget
 
-_MAX_OPERATIONS = 500_000
+_MAX_OPERATIONS = LIMITS.fact_operations
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

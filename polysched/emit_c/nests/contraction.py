@@ -25,6 +25,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.dependence.dependences import Dependence, DependenceKind, Dependences
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of
 from polysched.emit_c.loop_ir.index import Linear, constant, direction, substitute, variables
 from polysched.emit_c.loop_ir.leaves import Leaf, leaf_relation, leaves_of
@@ -49,12 +50,10 @@ from polysched.scop.scop import AccessKind, Array, Scop, Storage
 _Reached: TypeAlias = tuple[tuple[Linear, ...], tuple[For | Let, ...]]
 """The subscripts of an access, and the loops around it inside of some node."""
 
-LARGEST_BUFFER_BYTES = 1 << 15
-"""A buffer on the stack of a thread: what a first-level cache holds."""
-LARGEST_LASTING_BYTES = 1 << 20
-"""A buffer that a thread keeps from one tile to the next: what a second-level cache holds beside other data."""
-CROSSING_OPERATIONS = 200_000
-MOST_CHOICES_OF_BOUNDS = 64
+LARGEST_BUFFER_BYTES = LIMITS.largest_buffer_bytes
+LARGEST_LASTING_BYTES = LIMITS.largest_lasting_bytes
+CROSSING_OPERATIONS = LIMITS.crossing_operations
+MOST_CHOICES_OF_BOUNDS = LIMITS.most_choices_of_bounds
 
 
 def contract(loops: Node, dependences: Dependences, context: isl.Set, names: Mapping[str, str], *,

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from polysched.emit_c.bodies.operations import operations
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, variable
 from polysched.emit_c.loop_ir.loops import (
@@ -38,13 +39,12 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.scalar_code.heap import constant_elements, constant_extents
 from polysched.scop.scop import Array, Scop
-from polysched.tiling.footprints.streams import LINE_BYTES
 
-LEAST_ARRAY_BYTES = 1 << 20    # smaller arrays may lie in the second cache
-LEAST_ROW_BYTES = 1 << 8
-MOST_ROW_BYTES = 3 << 13       # half of a first cache
-MOST_ROWS = 4
-LONG_OPERATIONS = 16           # about what a function of math.h or a division takes on vectors
+LEAST_ARRAY_BYTES = LIMITS.least_fetched_array_bytes
+LEAST_ROW_BYTES = LIMITS.least_fetched_row_bytes
+MOST_ROW_BYTES = LIMITS.most_fetched_row_bytes
+MOST_ROWS = LIMITS.most_fetched_rows
+LONG_OPERATIONS = LIMITS.long_operations
 
 
 _Forms = tuple[Linear, ...] | None
@@ -103,15 +103,15 @@ class _Row:
                           bytes_ahead=self.step_bytes if part > self.part else 0)
 
 
-def fetch_rows(node: Node, scop: Scop, vector_bits: int) -> Node:
+def fetch_rows(node: Node, scop: Scop, *, whole_lines: bool) -> Node:
     """Let loops over vectors fetch what the loop around them reads next, and what it writes.
 
     Parameters
     ----------
-    vector_bits : width of a vector register.
+    whole_lines : a vector register is as wide as a line, so that stores of it fetch nothing.
     """
-    node = map_children(node, partial(fetch_rows, scop=scop, vector_bits=vector_bits))
-    return _with_rows(node, scop, stores=vector_bits < 8 * LINE_BYTES) if isinstance(node, For) else node
+    node = map_children(node, partial(fetch_rows, scop=scop, whole_lines=whole_lines))
+    return _with_rows(node, scop, stores=not whole_lines) if isinstance(node, For) else node
 
 
 def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Remainder, of_atom, variable
 from polysched.emit_c.loop_ir.loops import (
@@ -32,10 +33,8 @@ from polysched.emit_c.loop_ir.named_bounds import NamedBounds
 from polysched.emit_c.nests.held_elements import Promotes
 from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks
 
-ROWS = 8
-"""Rows side by side: enough additions of four cycles to keep two adders busy, few enough for the registers."""
-ROWS_OF_SEVERAL = 4
-"""The same where a row has several loops."""
+ROWS = LIMITS.jammed_rows
+ROWS_OF_SEVERAL = LIMITS.jammed_rows_of_several
 
 
 InLanes = Callable[[RegisterTile, For, Facts], RegisterTile | None]

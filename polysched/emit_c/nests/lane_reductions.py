@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import Comparison, constant, remainder, variable
@@ -41,8 +42,7 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.scop.scop import Scop
 
-VECTORS = 4
-"""Partial results side by side: an addition takes four cycles, and one can begin in each."""
+VECTORS = LIMITS.reduction_vectors
 
 
 @dataclass(frozen=True, kw_only=True)

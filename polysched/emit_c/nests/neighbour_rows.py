@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import (
@@ -45,7 +46,7 @@ from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Scop
 
-ROWS = 2
+ROWS = LIMITS.neighbour_rows
 
 
 @dataclass(frozen=True, kw_only=True)

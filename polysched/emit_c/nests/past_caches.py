@@ -21,14 +21,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import ToBoundary
 from polysched.emit_c.loop_ir.loops import For, Node, RegisterTile, child_nodes, instances, map_children
 from polysched.emit_c.scalar_code.heap import constant_elements
 from polysched.scop.scop import Access, Scop, Statement, Storage
 
-LEAST_SHARE = 0.25        # of the last cache that the array takes by itself
-TIMES_AS_LARGE = 2.0      # as the last cache, with what a region touches, nothing of its beginning is there at its end
-LEAST_ROW_BYTES = 1 << 11  # that are stored between two fences
+LEAST_SHARE = LIMITS.least_past_share
+TIMES_AS_LARGE = LIMITS.past_caches_factor
+LEAST_ROW_BYTES = LIMITS.least_past_row_bytes
 SIZES = (32, 64)          # bytes of the vectors that have such stores
 
 

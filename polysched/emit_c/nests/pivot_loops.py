@@ -28,9 +28,7 @@ from polysched.emit_c.loop_ir.loops import Block, For, If, Let, Node, block, ins
 from polysched.emit_c.loop_ir.substitution import substitute_node
 from polysched.scheduling.marks import Role
 from polysched.scop.budget import with_budget
-
-LEAST_WORK = 16384
-"""Iterations from which on a team of threads outweighs its start."""
+from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 
 def split_at_pivots(node: Node, facts: Facts, dependences: Dependences) -> Node:
@@ -68,7 +66,8 @@ class _Splitting:
         if pivot is None or not _some_part_repeats(loop, pivot, facts):
             return ()
         innermost = is_innermost(loop)
-        mark = replace(loop.mark, parallel=not innermost, simd=innermost, least_work=1 if innermost else LEAST_WORK)
+        mark = replace(loop.mark, parallel=not innermost, simd=innermost,
+                       least_work=1 if innermost else SHORTEST_PARALLEL_LOOP)
         lower, upper = loop.lower, loop.upper
         starts = all(facts.imply(Comparison("<=", low, pivot)) for low in arms_of(lower, "max"))
         ends = all(facts.imply(Comparison("<", pivot, high)) for high in arms_of(upper, "min"))

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polysched.dependence.dependences import Dependences
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import variable
@@ -44,8 +45,7 @@ from polysched.emit_c.nests.unroll_and_jam import Site, in_blocks, is_plain
 from polysched.emit_c.nests.vector_loops import Vectorisation, one_vector, vectorise_loops
 from polysched.scheduling.marks import LoopMark, Role
 
-ROWS = 8
-"""Rows at a time: as many streams as prefetchers of processors follow at least."""
+ROWS = LIMITS.summed_rows
 
 
 @dataclass(frozen=True, kw_only=True)

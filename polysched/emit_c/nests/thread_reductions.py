@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.reductions import Reduction
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.carried import carried_pairs
 from polysched.emit_c.loop_ir.facts import Facts, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import Linear, constant, variable
@@ -45,11 +46,11 @@ from polysched.emit_c.loop_ir.loops import (
 )
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
 from polysched.emit_c.loop_ir.subscripts import linear_form
-from polysched.emit_c.nests.pivot_loops import LEAST_WORK
 from polysched.emit_c.scalar_code.heap import constant_elements
 from polysched.emit_c.scalar_code.work import constant_work
 from polysched.scheduling.marks import Role
 from polysched.scop.scop import Array, Scop
+from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
 PLACES = frozenset({"argmin", "argmax"})
 
@@ -207,7 +208,7 @@ def _with_temporaries(loop: For, made: tuple[Temporary, ...]) -> For:
     return inner
 
 
-WORK_PER_ELEMENT = 16
+WORK_PER_ELEMENT = LIMITS.work_per_element
 
 
 def is_worth_parts(loop: For, arrays: Sequence[Array]) -> bool | None:
@@ -215,7 +216,7 @@ def is_worth_parts(loop: For, arrays: Sequence[Array]) -> bool | None:
     amount, elements = constant_work(loop), [constant_elements(array) for array in arrays]
     if amount is None:
         return None
-    known = [LEAST_WORK, *(WORK_PER_ELEMENT * count for count in elements if count is not None)]
+    known = [SHORTEST_PARALLEL_LOOP, *(WORK_PER_ELEMENT * count for count in elements if count is not None)]
     if amount < max(known):
         return False
     return None if None in elements else True

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, map_inside
 from polysched.emit_c.loop_ir.index import (
     Comparison,
@@ -49,7 +50,7 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.loop_ir.named_bounds import named_bounds
 from polysched.emit_c.loop_ir.names import TakenNames
 
-NARROWEST_TAIL = 4  # iterations; fewer run one by one
+NARROWEST_TAIL = LIMITS.narrowest_tail
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Linear, Variable, direction, substitute, variable, variables
 from polysched.emit_c.loop_ir.loops import Block, Edge, For, Node, Panel, StatementInstance, instances
@@ -30,11 +31,11 @@ from polysched.emit_c.register_tiles.tile_accesses import Lanes, Point, iterator
 from polysched.scheduling.marks import Copy, LoopMark, Role
 from polysched.scop.body import Assign, Binary, Cast, Expr, Load, Select, Unary, children, walk
 from polysched.scop.scop import Access, Scop
+from polysched.target.target import LINE_BYTES
+from polysched.tiling.planning.plan import LARGEST_PANEL_BYTES
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 
-LARGEST_PANEL_BYTES = 1 << 21
-ROW_GRID_BYTES = 1024   # rows that far apart, or a multiple of it, share a quarter of the sets of a first cache
-LINE_BYTES = 64
+ROW_GRID_BYTES = LIMITS.row_grid_bytes
 _POINT = LoopMark(role=Role.POINT)
 _EMPTY = Block(())
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, arms_of, depends_on, map_inside
 from polysched.emit_c.loop_ir.index import (
     Comparison,
@@ -51,7 +52,7 @@ from polysched.emit_c.register_tiles.packing import TileBlock
 from polysched.emit_c.register_tiles.register_nests import RegisterNest, points_left, register_nest, widened
 from polysched.scheduling.marks import Copy, LoopMark, Role
 
-_NARROWEST = 4  # columns; fewer are summed one by one
+_NARROWEST = LIMITS.narrowest_columns
 _POINT = LoopMark(role=Role.POINT)
 
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import variables
 from polysched.emit_c.loop_ir.loops import RegisterTile
 from polysched.emit_c.register_tiles.tile_accesses import Lanes, Reach
 from polysched.target.target import CorePorts
 
-LOOP_INSTRUCTIONS = 5    # of a step of a sum in a loop: counters, addresses, what fetches ahead
-PORTS = CorePorts()
-MOST_SUMS_BESIDE_ROWS = 5 / 8   # of the registers, for sums beside elements that the next iteration reads again
+LOOP_INSTRUCTIONS = LIMITS.loop_instructions
+MOST_SUMS_BESIDE_ROWS = LIMITS.most_sums_beside_rows_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +32,14 @@ class SharedRows:
     reaches : the accesses; empty where nothing is read so.
     sums, rows : vectors of accumulators, and rows of them.
     registers : of vectors.
+    ports : what a core does per cycle.
     """
 
     reaches: tuple[Reach, ...]
     sums: int
     rows: int
     registers: int
+    ports: CorePorts
 
     @property
     def are_left(self) -> bool:
@@ -52,7 +54,7 @@ class SharedRows:
         They cost something where a core takes longer to issue a step of the sum with its loop than to compute it.
         """
         instructions = self.sums + self.rows + self.sums // self.rows + LOOP_INSTRUCTIONS
-        return self.are_left and instructions * PORTS.fma_pipes <= self.sums * PORTS.issue_per_cycle
+        return self.are_left and instructions * self.ports.fma_pipes <= self.sums * self.ports.issue_per_cycle
 
     @property
     def leave_no_register(self) -> bool:
@@ -60,7 +62,8 @@ class SharedRows:
         return self.are_left and not self.are_rolled
 
 
-def shared_rows(tile: RegisterTile, reached: Iterable[Reach], *, sums: int, rows: int, registers: int) -> SharedRows:
+def shared_rows(tile: RegisterTile, reached: Iterable[Reach], *, sums: int, rows: int, registers: int,
+                ports: CorePorts) -> SharedRows:
     """The accesses of a tile that read an element at several points in several iterations.
 
     Parameters
@@ -71,4 +74,4 @@ def shared_rows(tile: RegisterTile, reached: Iterable[Reach], *, sums: int, rows
     edges = frozenset(edge.variable for edge in tile.edges if not edge.simd)
     found = tuple(r for r in reached if any(depends_on(form, moving) and variables(form) & edges
                                             for form in r.subscripts or ()))
-    return SharedRows(reaches=found, sums=sums, rows=rows, registers=registers)
+    return SharedRows(reaches=found, sums=sums, rows=rows, registers=registers, ports=ports)

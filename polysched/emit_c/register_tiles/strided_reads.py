@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.scalar_code.c_text import CText, Level, call
 
-MOST_APART = 3
-"""Every fourth of eight floats took gcc 12 with AVX2 eleven instructions this way and one by one."""
+MOST_APART = LIMITS.most_apart
 
 
 @dataclass(frozen=True)

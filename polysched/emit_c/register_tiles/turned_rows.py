@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear, Variable, constant, substitute
 from polysched.emit_c.loop_ir.loops import For, If, Node, OnCopy, RegisterTile, instances, map_children
@@ -19,7 +20,7 @@ from polysched.emit_c.loop_ir.subscripts import linear_form
 from polysched.emit_c.register_tiles.tile_accesses import Point, is_whole, iterators_at
 from polysched.scop.scop import Scop
 
-LARGEST_COPY_BYTES = 1 << 13    # which stays in the first cache beside the operands
+LARGEST_COPY_BYTES = LIMITS.largest_turned_bytes
 
 
 @dataclass(frozen=True, kw_only=True)

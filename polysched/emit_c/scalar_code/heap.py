@@ -8,15 +8,16 @@ from math import prod
 
 import islpy as isl
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import Temporary
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
 from polysched.emit_c.scalar_code.size_text import size_text
 from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.scop.scop import Array, Scop, Storage
+from polysched.target.target import LINE_BYTES
 
-ALIGNMENT_BYTES = 64
-STACK_BYTES = 16384
-"""Region-local arrays up to this size stay on the stack; larger ones and those of unknown size are allocated."""
+ALIGNMENT_BYTES = LINE_BYTES
+STACK_BYTES = LIMITS.stack_bytes
 PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
 
 

@@ -13,6 +13,7 @@ from functools import reduce
 
 import islpy as isl
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import (
     Atom,
     Choice,
@@ -35,8 +36,7 @@ from polysched.scop.scop import Scop
 
 Range = tuple[int, int]
 _INT_RANGE = INT32.value_range()
-MOST_IN_A_ROW = 4
-"""Arms of a minimum or maximum that stand in each other: the compiler reads the first one 2^3 times."""
+MOST_IN_A_ROW = LIMITS.most_nested_arms
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import reduce
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import arms_of, depends_on
 from polysched.emit_c.loop_ir.index import Comparison, Linear, Remainder, constant, substitute
 from polysched.emit_c.loop_ir.loops import For, Let, Node, RegisterTile, child_nodes, is_innermost, walk_nodes
@@ -16,7 +17,7 @@ from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.work import whatever_the_alignment, work
 from polysched.scheduling.marks import Role
 
-CHUNK = 8  # iterations of an untiled loop that a thread takes at a time
+CHUNK = LIMITS.chunk
 
 
 def pragmas(loop: For, *, above: tuple[For, ...], threads: bool, simd: bool, index: IndexPrinter,

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import For
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.openmp import pragmas, team_condition
 from polysched.emit_c.scalar_code.statements import INDENT
 
-MOST_LINES = 12
-"""Of a loop that stands twice; in longer ones a call weighs less, and a reader has more to compare."""
+MOST_LINES = LIMITS.most_repeated_lines
 
 
 def with_pragmas(loop: For, lines: Sequence[str], *, above: tuple[For, ...], threads: bool, simd: bool,

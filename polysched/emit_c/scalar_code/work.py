@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import arms_of
 from polysched.emit_c.loop_ir.index import Linear, ToBoundary, Variable, shifted, substitute, variables
 from polysched.emit_c.loop_ir.loops import (
@@ -22,8 +23,7 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.scalar_code.c_text import CText, binary, cast
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 
-UNKNOWN = 1 << 20
-"""Iterations of a loop whose length only the running program knows, for comparisons."""
+UNKNOWN = LIMITS.unknown_iterations
 
 
 def lengths(loop: For) -> tuple[Linear, ...]:

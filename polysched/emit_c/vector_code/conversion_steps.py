@@ -7,10 +7,10 @@ clang makes one instruction of all steps.
 
 from __future__ import annotations
 
+from polysched.emit_c.limits import LIMITS
 from polysched.scop.dtypes import BY_NAME, INT32, DType, Kind
 
-FAR = 4
-"""How many times wider, from where a conversion takes more than one step."""
+FAR = LIMITS.far_conversion
 
 
 def conversion_steps(have: DType, want: DType) -> list[DType]:

@@ -33,6 +33,7 @@ from polysched.emit_c.register_tiles.tile_accesses import (
     packed_at,
 )
 from polysched.emit_c.scalar_code.c_text import CText
+from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.statements import braced
 from polysched.emit_c.scalar_code.vector_types import VectorTypes
@@ -40,8 +41,6 @@ from polysched.emit_c.vector_code.turned_copies import Squares, TurnedCopy
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised
 from polysched.scop.body import Binary, Expr, Load, children, statement_expressions, walk
 from polysched.scop.scop import Scop
-
-ALIGNMENT_BYTES = 64
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from polysched.emit_c.bodies.operations import operations
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import distance
 from polysched.emit_c.loop_ir.index import Linear, substitute, variable
 from polysched.emit_c.loop_ir.loops import RegisterTile
@@ -40,9 +41,8 @@ from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import vector_at
 from polysched.scop.scop import Scop
 
-LINE_BYTES = 64
-MOST_CARRIED = 16              # registers that go from vector to vector
-OPERATIONS_PER_LOAD = 2        # on vectors as wide as a line, in the time that a load of one line takes (Zen 4)
+MOST_CARRIED = LIMITS.most_carried
+OPERATIONS_PER_LOAD = LIMITS.operations_per_load
 
 
 @dataclass(frozen=True)
@@ -70,24 +70,29 @@ def _is_along_a_row(access: TileAccess) -> bool:
     return access.generic.lanes is Lanes.UNIT and bool(access.generic.subscripts)
 
 
-def _is_a_line_per_vector(access: TileAccess, lanes: int, scop: Scop) -> bool:
+def _is_a_line_per_vector(access: TileAccess, lanes: int, scop: Scop, line_bytes: int) -> bool:
     """Whether a vector of the access is a cache line or more, so that a vector between two of them costs two loads."""
     dtype = scop.array(access.generic.array).dtype
-    return _is_along_a_row(access) and has_vectors(dtype) and dtype.bytes * lanes >= LINE_BYTES
+    return _is_along_a_row(access) and has_vectors(dtype) and dtype.bytes * lanes >= line_bytes
 
 
-def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: int, scop: Scop) -> tuple[Row, ...]:
+def overlapping_rows(tile: RegisterTile, accesses: Sequence[TileAccess], lanes: int, scop: Scop, *,
+                     line_bytes: int) -> tuple[Row, ...]:
     """The rows of which vector after vector is read, and vectors that start between them.
 
     None where the processor has more operations than loads to do: each vector from two others is one operation more.
     Vectors behind alone, or ahead too: what takes the least time.
+
+    Parameters
+    ----------
+    line_bytes : of the first cache; shorter vectors seldom cross a line.
     """
     if not _is_row_of_vectors(tile, lanes):
         return ()
     written = {a.generic.array for a in accesses if a.writes}
     ends = [_last(a.generic) for a in accesses if a.writes and _is_along_a_row(a)]
     reads = list(dict.fromkeys(a.generic for a in accesses if not a.writes and a.generic.array not in written
-                               and _is_a_line_per_vector(a, lanes, scop)))
+                               and _is_a_line_per_vector(a, lanes, scop, line_bytes)))
     loads = {read: 1 if any(distance(end, _last(read)) == 0 for end in ends) else 2 for read in reads}
     both = [row for here in reads if loads[here] == 1 and (row := _row(here, reads, lanes)).registers > 1]
     behind = [replace(row, ahead=()) for row in both if row.behind]

@@ -7,6 +7,7 @@ from math import prod
 
 import islpy as isl
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import arms_of
 from polysched.emit_c.loop_ir.index import (
     Comparison,
@@ -34,10 +35,10 @@ from polysched.emit_c.vector_code.turned_copies import Squares
 from polysched.emit_c.vector_code.vector_expressions import NotVectorised, VectorPrinter, vector_at
 from polysched.scop.body import Load, walk
 
-LARGEST_ON_STACK = 1 << 16
-MOST_UNROLLED = 8
-LONGEST_RUN = 64     # elements of each row that are turned at a time
-FEWEST_BYTES_FOR_THREADS = 1 << 18   # of a copy that is worth a team
+LARGEST_ON_STACK = LIMITS.largest_panel_on_stack_bytes
+MOST_UNROLLED = LIMITS.most_unrolled_copies
+LONGEST_RUN = LIMITS.longest_run
+FEWEST_BYTES_FOR_THREADS = LIMITS.fewest_copied_bytes_for_threads
 
 
 @dataclass(frozen=True, kw_only=True)

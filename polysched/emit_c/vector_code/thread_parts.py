@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from polysched.emit_c.bodies.wrapping_sums import accumulator, can_overflow, unsigned
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import PartialElement, ThreadPart, ThreadReduction
-from polysched.emit_c.nests.pivot_loops import LEAST_WORK
 from polysched.emit_c.nests.thread_reductions import WORK_PER_ELEMENT, is_worth_parts
 from polysched.emit_c.scalar_code.c_text import CText, Level, binary
 from polysched.emit_c.scalar_code.heap import extent_texts
@@ -18,13 +18,10 @@ from polysched.emit_c.scalar_code.work import work
 from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
 from polysched.scop.dtypes import DType, Kind, promote
 from polysched.scop.scop import Scop
+from polysched.target.target import LINE_BYTES
+from polysched.tiling.rewriting.marking import SHORTEST_PARALLEL_LOOP
 
-LINE_BYTES = 64
-
-
-"""Iterations that setting an element of an array's part, and adding it to the array, are worth."""
-PARTS_OF_A_THREAD = 8
-"""Parts for each thread where iterations do not all do the same, so that every thread gets short and long ones."""
+PARTS_OF_A_THREAD = LIMITS.parts_of_a_thread
 PROTOTYPES = ("void *aligned_alloc(unsigned long, unsigned long);", "void free(void *);")
 
 
@@ -88,7 +85,7 @@ class ThreadParts:
         arrays = [p for p in self.node.parts if p.element is None]
         if is_worth_parts(self.node.whole, [self.scop.array(p.temporary.array) for p in arrays]):
             return None
-        least = [str(LEAST_WORK), *(f"(double){WORK_PER_ELEMENT} * {self._elements(p)}" for p in arrays)]
+        least = [str(SHORTEST_PARALLEL_LOOP), *(f"(double){WORK_PER_ELEMENT} * {self._elements(p)}" for p in arrays)]
         conditions = [binary(">=", amount, CText(text, Level.PRIMARY)) for text in least]
         return CText(" && ".join(c.code for c in conditions))
 

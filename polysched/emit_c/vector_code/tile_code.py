@@ -20,6 +20,7 @@ from math import prod
 
 from polysched.emit_c.bodies.operations import waits_for_divider
 from polysched.emit_c.bodies.wrapping_sums import accumulator, unsigned
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.facts import Facts, depends_on
 from polysched.emit_c.loop_ir.index import Comparison
 from polysched.emit_c.loop_ir.loops import For, Partial, RegisterTile, StatementInstance, Temporary, instances
@@ -62,10 +63,11 @@ from polysched.emit_c.vector_math import VectorMath
 from polysched.scop.body import assignments
 from polysched.scop.dtypes import DType
 from polysched.scop.scop import Access, Scop
+from polysched.target.target import CorePorts
 from polysched.tiling.planning.register_shape import MOST_FOLDED
 
-MOST_UNROLLED = 8    # iterations of a loop of a sum,
-MOST_POINTS = 512    # and copies of the body that unrolling such loops may make
+MOST_UNROLLED = LIMITS.most_unrolled_sums
+MOST_POINTS = LIMITS.most_unrolled_points
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +84,9 @@ class TileCode:
     in_use : names of all loop variables around and inside the tile.
     facts : what holds around the tile.
     vector_bits : width of a vector register; 0 for scalar code.
+    vector_registers : how many there are.
+    line_bytes : of the first cache.
+    ports : what a core does per cycle.
     index : prints linear forms.
     local_names : C names of the region-local arrays.
     math : declares functions of math.h on vectors; None leaves calls to the C library.
@@ -96,6 +101,9 @@ class TileCode:
     in_use: frozenset[str]
     facts: Facts
     vector_bits: int
+    vector_registers: int
+    line_bytes: int
+    ports: CorePorts
     index: IndexPrinter
     local_names: Mapping[str, str]
     math: VectorMath | None = None
@@ -368,13 +376,15 @@ class TileCode:
         return braced(f"if ({self.index.condition(Comparison('>', loop.upper, loop.lower))})", lines)
 
     def _overlap(self, accesses: Sequence[TileAccess]) -> OverlappingReads:
-        return OverlappingReads(tile=self.tile, rows=overlapping_rows(self.tile, accesses, self.lanes, self.scop),
+        return OverlappingReads(tile=self.tile, rows=overlapping_rows(
+            self.tile, accesses, self.lanes, self.scop, line_bytes=self.line_bytes),
                                 lanes=self.lanes, scop=self.scop, types=self.types, taken=self.taken,
                                 in_use=self.in_use, place=self._place, macros=self.index.macros)
 
     def reads_beyond(self) -> int | None:
         """How far a loop over vectors reads for the next one; None where vectors share nothing."""
-        rows = overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop)
+        rows = overlapping_rows(self.tile, self._accesses(self.lanes), self.lanes, self.scop,
+                                line_bytes=self.line_bytes)
         return read_beyond(rows, self.lanes) if rows else None
 
     def _unrolled(self, level: int) -> list[str]:
@@ -411,7 +421,7 @@ class TileCode:
         reached = (self._reach(instance, access, Point(()), self.lanes) for instance in instances(self.tile.body)
                    for access in self.scop.statement(instance.statement).accesses)
         return shared_rows(self.tile, reached, sums=len(points(self.tile.edges, self.lanes)), rows=self._rows,
-                           registers=32 if self.vector_bits >= 512 else 16)
+                           registers=self.vector_registers, ports=self.ports)
 
     @property
     def _rows(self) -> int:

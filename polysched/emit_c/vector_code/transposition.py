@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.index import Variable, substitute, variable, variables
 from polysched.emit_c.loop_ir.loops import Edge, RegisterTile
 from polysched.emit_c.loop_ir.names import TakenNames, identifier_of
@@ -26,7 +27,7 @@ from polysched.emit_c.vector_code.tile_scope import Piece
 from polysched.emit_c.vector_code.vector_expressions import vector_at
 from polysched.scop.scop import Scop
 
-MOST_BLOCKS = 2
+MOST_BLOCKS = LIMITS.most_transposed_blocks
 
 
 def is_square(tile: RegisterTile, lanes: int) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.emit_c.limits import LIMITS
 from polysched.scop.dtypes import DType
 
 
@@ -54,7 +55,7 @@ _FORMATS = {
                 outside="-0x4000000000000000", above_infinity="0x7ff0000000000001", absolute="0x7fffffffffffffff",
                 divisor=400),
 }
-VECTOR_BITS = 512    # narrower divisions take half the time, for as many operations
+VECTOR_BITS = LIMITS.quotient_vector_bits
 
 
 def quotient_definition(macro: str, dtype: DType) -> list[str]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polysched.measure.timing.machine import describe_machine
+from polysched.target.target import LINE_BYTES
 
-CACHE_LINE_BYTES = 64
 FACTOR = 2
 MOST_BYTES = 256 << 20
 
@@ -67,6 +67,6 @@ class FlushMemory:
             bound = os.sched_getaffinity(0)
             for processor in self._flush.processors:
                 os.sched_setaffinity(0, {processor})
-                self._memory[:self._flush.private_bytes:CACHE_LINE_BYTES] += 1
+                self._memory[:self._flush.private_bytes:LINE_BYTES] += 1
             os.sched_setaffinity(0, bound)
-        self._memory[:self._flush.shared_bytes:CACHE_LINE_BYTES] += 1
+        self._memory[:self._flush.shared_bytes:LINE_BYTES] += 1

@@ -74,6 +74,12 @@ def peak_program(vector_bits: int, features: frozenset[str]) -> tuple[str, dict[
     return "\n".join(parts), operations
 
 
+def stream_program(vector_bits: int) -> str:
+    """The C text of `stream`, which reads memory, and of `peak_float32`, which multiplies and adds."""
+    bits = max(vector_bits, 128)
+    return HEADER.format(bytes=bits // 8) + _multiply_add("float32", "float", bits) + _stream(bits)
+
+
 HEADER = """\
 #define EXPORTED __attribute__((visibility("default")))
 static volatile double sink;

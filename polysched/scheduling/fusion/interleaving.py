@@ -17,8 +17,7 @@ import islpy as isl
 
 from polysched.scheduling.solving.problem import at_large_size
 from polysched.scop.scop import Scop
-
-LINE_BYTES = 64
+from polysched.target.target import LINE_BYTES
 
 Box = tuple[tuple[int, int], ...]
 

@@ -25,6 +25,7 @@ import islpy as isl
 
 from polysched.dependence.legality import Active
 from polysched.scheduling.fusion.fusion import extended_band
+from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.problem import at_large_size
 from polysched.scheduling.solving.rows import Row, StatementRow
 from polysched.scheduling.solving.search import Band, Found, Names, Search, missing_of
@@ -32,8 +33,7 @@ from polysched.scop.scop import Access
 
 Groups = list[tuple[tuple[Names, ...], Band | None]]
 
-LEAST_ROWS = 32
-"""Rows below which a fused loop would keep too few threads busy."""
+LEAST_ROWS = LIMITS.least_fused_rows
 
 
 @dataclass(frozen=True, kw_only=True)

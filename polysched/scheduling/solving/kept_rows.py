@@ -19,6 +19,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.dependence.legality import violation
+from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.problem import band_values
 from polysched.scheduling.solving.search import Band, Found, Names, Search, missing_of
 from polysched.scheduling.tree.flags import with_flags_in_budget
@@ -29,11 +30,9 @@ from polysched.scop.scop import Scop
 Key: TypeAlias = tuple[tuple[str, int], ...]
 Groups: TypeAlias = list[tuple[tuple[Names, ...], Band | None]]
 
-PART = 4
-"""The rest may take one part in so many of the budget that the search had."""
+PART = LIMITS.kept_rows_divisor
 
-LEAST_OPERATIONS = 200_000
-"""Of isl, for the rest: enough for the trees of the tests' kernels."""
+LEAST_OPERATIONS = LIMITS.kept_rows_operations
 
 
 @dataclass(eq=False)

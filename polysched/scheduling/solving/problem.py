@@ -12,20 +12,16 @@ import islpy as isl
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.dependence.legality import Active, all_active
 from polysched.errors import UsageError
+from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.solving.farkas import Cone, cones
 from polysched.scheduling.solving.rows import Edge, StatementRow, StatementSpace
+from polysched.scop.assumptions import ASSUMED
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Scop, Statement
 
-CONE_OPERATIONS = 200_000
-"""Budget of isl operations for the cones of one relation: a tenth of a second; most need a tenth of it."""
+CONE_OPERATIONS = LIMITS.cone_operations
 
-CONE_SECONDS = 5.0
-"""Processor seconds that all cones of one program may take; then each relation gets a tenth of the operations.
-
-Operations are no measure of time here: one can take a hundred times as long as another. All kernels of the tests stay
-below a tenth of it.
-"""
+CONE_SECONDS = LIMITS.cone_seconds
 
 
 _KNOWN_CONES: WeakKeyDictionary[Dependences, dict[str, tuple[Cone, ...]]] = WeakKeyDictionary()
@@ -189,14 +185,10 @@ def _vectorizable(statement: Statement) -> tuple[int, ...]:
     return tuple(int(bool(p and c)) for p, c in zip(possible, contiguous, strict=True))
 
 
-SIZE = 1000
-"""The value that every parameter has when loops and arrays are compared in size."""
-
-
 def at_large_size(values: isl.Set) -> isl.Set:
-    """The set with every parameter at SIZE."""
+    """The set with every parameter at the typical size."""
     for k in range(values.dim(isl.dim_type.param)):
-        values = values.fix_val(isl.dim_type.param, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, SIZE))
+        values = values.fix_val(isl.dim_type.param, k, isl.Val.int_from_si(isl.DEFAULT_CONTEXT, ASSUMED.typical_size))
     return values
 
 

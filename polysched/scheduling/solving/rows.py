@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polysched.errors import UsageError
+from polysched.scheduling.limits import LIMITS
 from polysched.scheduling.options import SchedulerOptions
 from polysched.scheduling.solving.farkas import Cone, ConeRow
 from polysched.scheduling.solving.integer_program import (
@@ -111,8 +112,7 @@ class RowMode:
     carry: bool = False
 
 
-OUTER_FIRST = 8
-"""Cost of a unit coefficient of the outermost iterator; each further in costs one more: ties keep the order."""
+OUTER_FIRST = LIMITS.outer_first
 
 NON_NEGATIVE = RowMode("non-negative coefficients")
 REVERSING = RowMode("negative coefficients", negative=True)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import islpy as isl
 
+from polysched.scop.assumptions import ASSUMED
 from polysched.scop.construction.affine_sets import with_sizes
 from polysched.scop.plain_c import c_condition
 from polysched.scop.scop import Assumption
 
 MOST_PIECES = 8
-TYPICAL_SIZE = 1000
 
 
 class SizeContext:
@@ -74,7 +74,7 @@ class SizeContext:
 
     def _usual_sizes(self) -> list[Mapping[str, int]]:
         """Sizes that a context should keep: those hinted at, else large equal ones."""
-        typical = dict.fromkeys(self.names, TYPICAL_SIZE)
+        typical = dict.fromkeys(self.names, ASSUMED.typical_size)
         return [self.hint, {**typical, **self.hint}] if self.hint else [typical]
 
     def _keeps_usual(self, good: isl.Set, kept: isl.Set) -> bool:

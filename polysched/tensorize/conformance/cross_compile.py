@@ -12,8 +12,9 @@ from pathlib import Path
 
 from polysched.tensorize.conformance.conformance import instruction_c
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.limits import LIMITS
 
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = LIMITS.cross_run_seconds
 TYPES = "#include <stdint.h>\n#include <string.h>\ntypedef uint16_t f16;\ntypedef uint16_t bf16;\n"
 FREESTANDING_TYPES = """typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t;
 typedef unsigned short uint16_t; typedef int int32_t; typedef unsigned uint32_t; typedef long int64_t;

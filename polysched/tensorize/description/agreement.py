@@ -24,10 +24,11 @@ from polysched.tensorize.description.inputs import Filling, Operands, first_diff
 from polysched.tensorize.description.python_emulator import MOST_ASSIGNMENTS, emulated, run_emulated
 from polysched.tensorize.description.reading import parse
 from polysched.tensorize.description.semantics import Item, Loop, Semantics
+from polysched.tensorize.limits import LIMITS
 
-HOST_TRIALS = 48               # per filling
-EMULATED_STEPS = 12_000        # assignments of the emulator, in all
-MOST_EMULATED_TRIALS = 24      # per filling
+HOST_TRIALS = LIMITS.host_trials
+EMULATED_STEPS = LIMITS.emulated_steps
+MOST_EMULATED_TRIALS = LIMITS.most_emulated_trials
 ODD_SIZES = (3, 2, 5, 4)       # of the sizes of a library function, in order
 
 

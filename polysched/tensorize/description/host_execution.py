@@ -20,9 +20,10 @@ from polysched.tensorize.description.emulator import emulator_c
 from polysched.tensorize.description.exact_arithmetic import PRELUDE
 from polysched.tensorize.description.inputs import Operands
 from polysched.tensorize.description.semantics import C_NAMES, Semantics
+from polysched.tensorize.limits import LIMITS
 
 FLAGS = ("-std=gnu11", "-O0", "-fwrapv", "-ffp-contract=off", "-w")
-LIMIT_SECONDS = 10.0
+LIMIT_SECONDS = LIMITS.host_run_seconds
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from pycparser.c_generator import CGenerator
 from polysched.errors import BudgetExceededError, SourceSyntaxError, UndefinedBehaviourError
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.exact_numbers import MEANINGS, to_float
+from polysched.tensorize.limits import LIMITS
 
-MOST_ASSIGNMENTS = 400_000   # of one execution: a second or two
+MOST_ASSIGNMENTS = LIMITS.most_assignments
 
 
 class CType(NamedTuple):

@@ -14,18 +14,19 @@ from dataclasses import replace
 from polysched.target import Target
 from polysched.tensorize.description.intrinsic import LoadMode
 from polysched.tensorize.emission.nest import NestLoop, content_of, uses
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES, Match
 
-MAX_UNROLL = 16
-MAX_ORDERED = 4
-RAGGED_COST = 1.02    # the last block computes padding, and its stores take a detour
-MOVED_COST = 1.1      # an input that could be read in place has to be packed, to have padding: at least this
-CACHE_SHARE = 0.75    # of a cache that reused data may fill; the rest streams through
-LEAST_HANDED_OUT = 8   # tiles that threads take one by one, so that none waits long for the last
-LEAST_CYCLES = 20_000  # of such a tile: threads that ask for the next one wait for each other's answer
-SHORTEST_SUM = 64      # executions in a tile of a reduction there: shorter ones cost more for results than they save
-SPARE_REGISTERS = 1   # f32 1024, AVX2, gcc 12: 4 by 3 vectors take all and make 103 GFLOP/s, 2 by 6 leave one, 133
-WORTHWHILE = 0.97     # a tile has to save this much, since every further loop costs something
+MAX_UNROLL = LIMITS.most_unrolled
+MAX_ORDERED = LIMITS.most_ordered
+RAGGED_COST = LIMITS.ragged_cost
+MOVED_COST = LIMITS.moved_cost
+CACHE_SHARE = LIMITS.reused_cache_share
+LEAST_HANDED_OUT = LIMITS.least_handed_out
+LEAST_CYCLES = LIMITS.least_handed_out_cycles
+SHORTEST_SUM = LIMITS.shortest_sum
+SPARE_REGISTERS = LIMITS.spare_registers
+WORTHWHILE = LIMITS.worthwhile_share
 
 
 def register_blocks(match: Match, loops: list[NestLoop], wanted: tuple[int, int] | None,

@@ -10,10 +10,11 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from polysched.tensorize.emission.copy_plan import Axis, CopyPlan
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.sizes import is_general, least_of, may_exceed, same
 
-PARALLEL_ELEMENTS = 1 << 15
-WRITTEN_OUT = 8
+PARALLEL_ELEMENTS = LIMITS.parallel_copy_elements
+WRITTEN_OUT = LIMITS.written_out
 
 
 def copy_loops(copy: CopyPlan, *, array: str, buffer: str, to_buffer: bool, parallel: bool,

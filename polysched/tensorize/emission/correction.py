@@ -9,10 +9,11 @@ from polysched.scop.body import Expr, Load, walk
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission.nest import argument_name, kept_parameters
 from polysched.tensorize.emission.packing import element_c, value_c
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES, Match
 from polysched.tensorize.software.zero_points import Correction, reduction_loops
 
-STRIP = 256   # sums that are added to while a row of memory is read: a kilobyte of them, which the first cache holds
+STRIP = LIMITS.correction_strip
 
 
 def correction_arrays(match: Match) -> list[str]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 
 from polysched.target import Target
+from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.emission.blocking import pressure, transfer_seconds
 from polysched.tensorize.emission.copy_c import is_turned
 from polysched.tensorize.emission.correction import correction_cycles
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import COPIED_ELEMENT_CYCLES
 
-TURNED_ELEMENT_CYCLES = 1.0  # one of neighbours in the array that are none in the buffer
-TABLE_ELEMENT_CYCLES = 4.0   # an element whose address comes out of a table
-ADDED_ELEMENT_CYCLES = 1.0   # a partial sum that is added to its neighbours at the end
+TURNED_ELEMENT_CYCLES = LIMITS.turned_element_cycles
+TABLE_ELEMENT_CYCLES = LIMITS.table_element_cycles
+ADDED_ELEMENT_CYCLES = LIMITS.added_element_cycles
 
 
 def plan_cycles(plan: Plan, target: Target) -> float:
@@ -24,10 +26,18 @@ def plan_cycles(plan: Plan, target: Target) -> float:
     _, loads, starved = pressure(match, plan.unrolled)
     widest = max((v.elements * v.dtype.bytes for v in match.intrinsic.inputs), default=0)
     vector = max(1.0, widest * 8 / max(target.vector_bits, 64))
-    busy = max(match.intrinsic.cost.issue_cycles * starved, loads * vector / target.ports.loads_per_cycle)
+    busy = max(issue_cycles(match.intrinsic, target) * starved, loads * vector / target.ports.loads_per_cycle)
     copies = sum(copy_cycles(plan, p) for p in plan.places if p.packed)
     moved = transfer_seconds(match, plan.loops, target) * target.frequency_hz
     return executions * busy + copies + moved + correction_cycles(match) + match.intrinsic.cost.latency_cycles
+
+
+def issue_cycles(intrinsic: Intrinsic, target: Target) -> float:
+    """Cycles between two issues on a machine: what the description says, longer where full vectors take longer."""
+    vectors = all(o.mode is not LoadMode.TILE for o in intrinsic.operands)
+    widest = max(v.elements * v.dtype.bits for v in (*intrinsic.inputs, intrinsic.output))
+    full = vectors and 0 < target.vector_bits <= widest
+    return intrinsic.cost.issue_cycles * (target.costs.vector_slowdown if full else 1.0)
 
 
 def copy_cycles(plan: Plan, place: Place) -> float:

@@ -15,14 +15,15 @@ from dataclasses import replace
 from polysched.scop.body import Load
 from polysched.target import Target
 from polysched.tensorize.emission.nest import NestLoop, content_of, group_step, uses
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.planning.register_shape import RegisterShape
-from polysched.tiling.planning.tile_problem import USABLE, USABLE_BY_PANELS, TileProblem
+from polysched.tiling.planning.tile_problem import TileProblem
 from polysched.tiling.planning.tile_search import TileChoice, choose_tile
 
-MOST_LOOPS = 6   # orders of more are too many to try
+MOST_LOOPS = LIMITS.most_order_loops
 
 
 def searched_tiles(match: Match, loops: Sequence[NestLoop], target: Target, *,
@@ -59,7 +60,8 @@ def _problem(match: Match, loops: Sequence[NestLoop], target: Target, threads: i
     further = cache.level + 1 if target.cache(cache.level + 1) else 0
     line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(further)
     return TileProblem(
-        nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE_BY_PANELS),
+        nest=nest, capacity_bytes=int(cache.size_bytes * target.costs.usable_share),
+        panel_bytes=int(first.size_bytes * target.costs.panel_share),
         shape=_shape(match, loops, granules), granules=granules, innermost=innermost,
         row_lines=lambda edge: _accumulator_cycles(match, loops, edge, target) / line_cycles,
         orders=_orders(loops, spatial), threads=threads, wavefront=False, line_bytes=cache.line_bytes)

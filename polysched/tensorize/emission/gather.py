@@ -13,11 +13,12 @@ from polysched.tensorize.description.semantics import Affine, Element
 from polysched.tensorize.emission.nest import NestLoop, first_element, moving_terms, uses
 from polysched.tensorize.emission.place import Place
 from polysched.tensorize.emission.plan import Plan
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.proofs.contents import places_of
 
 OUTSIDE = "-(1L << 60)"
-PARALLEL_ELEMENTS = 1 << 16
+PARALLEL_ELEMENTS = LIMITS.parallel_gather_elements
 
 
 def separable(match: Match, held: Load) -> bool:

@@ -6,18 +6,20 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+from polysched.target.target import LINE_BYTES
 from polysched.tensorize.conformance.conformance import fill_in
 from polysched.tensorize.description.semantics import C_NAMES, Variable
 from polysched.tensorize.emission.blocking import pressure
 from polysched.tensorize.emission.nest import NestLoop, loaded, size_arguments
 from polysched.tensorize.emission.place import Place, edge_counts
 from polysched.tensorize.emission.plan import Plan, block_cases
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.sizes import divides, is_general, may_exceed
-from polysched.tiling.footprints.streams import LINE_BYTES, fetched_ahead
+from polysched.tiling.footprints.streams import fetched_ahead
 
 EDGE = "ps_edge"
-FAR_ROWS_BYTES = 256
-TEAM_CYCLES = 20_000.0   # several times what it takes to start threads that wait for work and to wait for the last
+FAR_ROWS_BYTES = LIMITS.far_rows_bytes
+TEAM_CYCLES = LIMITS.team_worth_cycles
 
 
 def nest_c(plan: Plan, name: str, *, emulated: bool, parallel: bool, zero: bool) -> str:

@@ -18,11 +18,12 @@ from polysched.tensorize.emission.nest import (
     tile_loop,
     uses,
 )
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.mapping import Match
 from polysched.tensorize.software.sizes import divides, is_general
 
-LONG_STRIDE_BYTES = 256
-LONG_ROW_BYTES = 1024
+LONG_STRIDE_BYTES = LIMITS.long_stride_bytes
+LONG_ROW_BYTES = LIMITS.long_row_bytes
 
 
 @dataclass(frozen=True, kw_only=True)

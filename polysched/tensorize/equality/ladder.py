@@ -21,17 +21,18 @@ from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
 from polysched.tensorize.equality.normal_form import Normaliser
 from polysched.tensorize.equality.tables import is_read, values_of_tables
+from polysched.tensorize.limits import LIMITS
 
-EXHAUSTIVE_BITS = 24
-QUICK_OPERATIONS = 1 << 22        # the same, of what is tried ahead of the solver: some 10 ms
-QUICK_CONFLICTS = 2000   # of the solver ahead of trying more inputs
-EXHAUSTIVE_OPERATIONS = 1 << 31   # inputs times nodes of both expressions: ten seconds at most, mostly one
-CONFLICTS = 100_000      # of the solver: some seconds
-PRODUCT_CONFLICTS = 5_000   # where two inputs of more than PRODUCT_BITS are multiplied: more of them decide nothing
-PRODUCT_BITS = 9         # of a factor: equality of wider multipliers is hard for SAT solvers
-CIRCUIT_NODES = 20_000   # of expressions that become clauses, every occurrence counted
-LAST_SECONDS = 60.0      # of one question to the solver, on whichever machine
-SAMPLES = 4096
+EXHAUSTIVE_BITS = LIMITS.exhaustive_bits
+QUICK_OPERATIONS = LIMITS.quick_operations
+QUICK_CONFLICTS = LIMITS.quick_conflicts
+EXHAUSTIVE_OPERATIONS = LIMITS.exhaustive_operations
+CONFLICTS = LIMITS.equality_conflicts
+PRODUCT_CONFLICTS = LIMITS.product_conflicts
+PRODUCT_BITS = LIMITS.product_bits
+CIRCUIT_NODES = LIMITS.circuit_nodes
+LAST_SECONDS = LIMITS.solver_seconds
+SAMPLES = LIMITS.equality_samples
 
 
 class Verdict(Enum):

@@ -21,10 +21,11 @@ from typing import TypeAlias
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Call, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, Select, Unary
 from polysched.scop.dtypes import DType, Kind, usual_conversion
+from polysched.tensorize.limits import LIMITS
 
 Monomial: TypeAlias = tuple[str, ...]           # atom names, sorted, repeated for powers
 Polynomial: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
-NORMAL_FORM_STEPS = 20_000   # some 100 ms; bodies of shipped instructions take fewer than 200
+NORMAL_FORM_STEPS = LIMITS.normal_form_steps
 MAXIMA = {"fmax": "max", "fmaxf": "max", "max": "max", "fmin": "min", "fminf": "min", "min": "min"}
 MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "longdouble": 64}
 

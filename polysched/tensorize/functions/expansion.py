@@ -17,9 +17,10 @@ import islpy as isl
 from polysched.errors import BudgetExceededError
 from polysched.scop.body import Binary, Cast, Expr, IteratorRef, Literal, Load, ParameterRef, rebuild, walk
 from polysched.tensorize.functions.recurrences import OUTER, Equation, Recurrences, Source
+from polysched.tensorize.limits import LIMITS
 
-MOST_CASES = 16
-LARGEST_VALUE = 400   # nodes of one value
+MOST_CASES = LIMITS.most_cases
+LARGEST_VALUE = LIMITS.largest_value_nodes
 TURNED = {">": "<", ">=": "<="}
 
 

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 from polysched.dependence.dependences import DependenceKind, Dependences
 from polysched.scop.body import Assign, Call, walk
 from polysched.scop.scop import Scop, Statement
+from polysched.tensorize.limits import LIMITS
 
-MOST_STATEMENTS = 12
+MOST_STATEMENTS = LIMITS.most_statements
 EXCHANGED = frozenset({"fmin", "fmax", "fminf", "fmaxf", "abs", "min", "max"})   # spelled with `?:` as well
 
 

@@ -10,9 +10,10 @@ import islpy as isl
 
 from polysched.tensorize.functions.polynomials import Polynomial, add, divided, of_affine
 from polysched.tensorize.functions.state import PREFIX, State, affine_text
+from polysched.tensorize.limits import LIMITS
 
 Bounds: TypeAlias = list[tuple[Polynomial | None, Polynomial | None]]   # the least and the greatest value per loop
-MOST_LOOPS = 4
+MOST_LOOPS = LIMITS.most_mapped_loops
 
 
 def loop_mappings(state: State, ours: isl.Set, theirs: isl.Set) -> Iterator[tuple[State, isl.Map]]:

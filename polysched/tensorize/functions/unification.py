@@ -28,11 +28,12 @@ from polysched.tensorize.functions.expansion import Case, Kind, Leaf, cases
 from polysched.tensorize.functions.loop_mapping import loop_mappings
 from polysched.tensorize.functions.recurrences import OUTER, Recurrences
 from polysched.tensorize.functions.state import Number, State
+from polysched.tensorize.limits import LIMITS
 
 COMMUTATIVE = frozenset({"+", "*", "&", "|", "^", "==", "!="})
-MOST_STEPS = 20_000
-MOST_CHOICES = 24        # assignments of leaves that the ladder is asked about
-LADDER_CONFLICTS = 1000   # of the solver, per pair of expressions
+MOST_STEPS = LIMITS.unification_steps
+MOST_CHOICES = LIMITS.unification_choices
+LADDER_CONFLICTS = LIMITS.unification_conflicts
 
 
 @dataclass(eq=False, kw_only=True)

@@ -9,10 +9,11 @@ from fractions import Fraction
 from polysched.scop.body import Binary, Expr, IteratorRef, Literal, Load, Unary, walk
 from polysched.scop.dtypes import INT32, DType, usual_conversion
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.proofs.ideal import ideal_form
 from polysched.tensorize.software.clamps import plain
 
-MAX_CANDIDATES = 12
+MAX_CANDIDATES = LIMITS.most_candidates
 
 
 def candidate_operands(update: Expr, target: str) -> list[Expr]:

@@ -16,12 +16,13 @@ from polysched.scop.scop import Scop, Statement
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.encoding import Encoding, Extents
 from polysched.tensorize.matching.facts import Fact
 from polysched.tensorize.proofs.ideal import ideal_form, multiplies
 from polysched.tensorize.software.elements import scattered
 
-MOST_MAPPINGS = 100   # of which the one that needs least padding is named
+MOST_MAPPINGS = LIMITS.most_explained_mappings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,14 +17,15 @@ from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.semantics import TABLE
 from polysched.tensorize.equality.calls import in_operators
 from polysched.tensorize.equality.evaluation import NotEvaluable, Vector, evaluate, numpy_dtype
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.proofs.body_proofs import references
 from polysched.tensorize.software.fragment import Assigned
 
-SAMPLES = 48          # points, every one a number per load
-LARGEST = 12          # of these numbers
+SAMPLES = LIMITS.function_samples
+LARGEST = LIMITS.largest_sample
 SCATTER = 2654435761  # 2^32 over the golden ratio, a prime
-MOST_VALUES = 1 << 23   # combinations times points: an array of so many numbers per node of the update
-MOST_TRIED = 256      # combinations that go on to a proof, where nothing can be evaluated here
+MOST_VALUES = LIMITS.most_function_values
+MOST_TRIED = LIMITS.most_tried
 
 
 def functions(intrinsic: Intrinsic, results: Sequence[Assigned], pool: Sequence[Expr]) -> Iterator[tuple[Expr, ...]]:

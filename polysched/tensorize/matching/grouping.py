@@ -22,12 +22,13 @@ from polysched.scop.body import Assign, Expr, IteratorRef, rebuild
 from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Scop, Statement, union_set
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, sample_sizes
 from polysched.tensorize.software.renaming import fresh_name, renamed_statement
 from polysched.tensorize.software.several import fragment_of_several
 
-MOST_GROUPS = 64   # sets of statements that are looked at for one instruction
+MOST_GROUPS = LIMITS.most_groups
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

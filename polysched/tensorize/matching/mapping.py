@@ -11,6 +11,7 @@ from polysched.scop.body import Expr, Load
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.description.library_operands import LibraryOperand, library_operand
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Group
 from polysched.tensorize.matching.operand_layout import LayoutTable, OperandLayout
@@ -19,7 +20,7 @@ from polysched.tensorize.proofs.ideal import vanishes
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.sizes import divides
 
-COPIED_ELEMENT_CYCLES = 0.25   # vectors of interleaved elements, at the rate of the second-level cache
+COPIED_ELEMENT_CYCLES = LIMITS.copied_element_cycles
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

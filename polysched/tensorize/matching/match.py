@@ -18,6 +18,7 @@ from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.contraction import Kind
 from polysched.tensorize.description.intrinsic import Intrinsic, LoadMode
 from polysched.tensorize.intrinsics.shipped import TEXTS
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.bodies import assignments
 from polysched.tensorize.matching.encoding import Choice, Encoding, Extents, Rule, grouped
@@ -44,7 +45,7 @@ from polysched.tensorize.proofs.isl_check import IslCheck, Refusal
 from polysched.tensorize.software.conflicts import conflicts
 from polysched.tensorize.software.fragment import Fragment, fragments
 
-MOST_MAPPINGS = 5000   # per statement and instruction; convolutions of three dimensions have some hundred
+MOST_MAPPINGS = LIMITS.most_mappings
 MATCHED_KINDS = frozenset({Kind.READ_TWICE, Kind.TABLE, Kind.TRIANGLE})
 """Kinds of contractions that are compared with programs beside one sum of products; the others are refused.
 

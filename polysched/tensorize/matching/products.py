@@ -18,10 +18,11 @@ from polysched.errors import BudgetExceededError
 from polysched.scop.body import Expr, Literal, Load
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.equality.normal_form import Form
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.proofs.ideal import ideal_form, ideal_text
 
 PRIME = (1 << 31) - 1      # products of two residues are 64-bit numbers
-MOST_COMBINATIONS = 1 << 20   # of expressions for the inputs; one array of numbers each
+MOST_COMBINATIONS = LIMITS.most_combinations
 
 
 def products(intrinsic: Intrinsic, update: Expr, target: str,

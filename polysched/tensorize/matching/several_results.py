@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polysched.scop.body import Expr, Load
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment, Candidate
 from polysched.tensorize.matching.candidates import candidate_operands
 from polysched.tensorize.matching.facts import Numerics
@@ -21,8 +22,8 @@ from polysched.tensorize.proofs.ideal import overwrites
 from polysched.tensorize.software.fragment import Assigned, Fragment
 from polysched.tensorize.software.fused_calls import Fusion
 
-MOST_HINDERED = 24   # assignments that fail their proof, after which no more are tried
-MOST_ALIKE = 8       # assignments that are proved: of a maximum of four there are 24, all of them alike
+MOST_HINDERED = LIMITS.most_hindered
+MOST_ALIKE = LIMITS.most_alike
 NO_OLD_VALUE = ""    # the reference of the old value, for an instruction that does not read it
 
 

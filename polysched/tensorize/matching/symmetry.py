@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polysched.scop.body import Expr, Load, rebuild
 from polysched.tensorize.description.intrinsic import Intrinsic
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.matching.assignment import Assignment
 from polysched.tensorize.matching.encoding import Choice, groups
 from polysched.tensorize.proofs.correspondence import is_shared
@@ -17,7 +18,7 @@ from polysched.tensorize.proofs.ideal import ideal_text
 if TYPE_CHECKING:
     from polysched.tensorize.matching.mapping import Match
 
-MOST_EXCHANGED = 4   # operands, in 24 orders
+MOST_EXCHANGED = LIMITS.most_exchanged
 Images: TypeAlias = Mapping[int, list[tuple[int, tuple[int, ...]]]]   # assignment -> others, and the order of groups
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from polysched.dependence.dependences import Dependences
 from polysched.errors import BudgetExceededError
 from polysched.scop.budget import ISL_OPERATIONS, with_budget
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.copies import without_copies
 from polysched.tensorize.preparing.first_iterations import with_starts_apart
 from polysched.tensorize.preparing.guards import with_decided_choices, with_domains_for_choices, without_idle_guards
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 STEPS: tuple[Callable[[Dependences], Dependences | None], ...] = (
     without_stepped_tiles, with_decided_choices, without_copies, with_starts_apart, with_domains_for_choices,
     without_idle_guards, without_partial_sums, rerolled)
-MOST_REWRITES = 40
+MOST_REWRITES = LIMITS.most_rewrites
 
 
 def canonical_form(dependences: Dependences) -> Dependences:

@@ -37,9 +37,10 @@ from polysched.scop.body import (
 )
 from polysched.scop.dtypes import INT64
 from polysched.scop.scop import Access, AccessKind, Scop, Statement
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.restating import sources, union_map_of
 
-MOST_NODES = 12   # of what is computed from the one element
+MOST_NODES = LIMITS.most_copied_nodes
 _PARAM, _IN = isl.dim_type.param, isl.dim_type.in_
 
 

@@ -39,13 +39,14 @@ from polysched.scop.construction.affine_sets import extent_box
 from polysched.scop.dtypes import INT32
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
 from polysched.tensorize.equality import Verdict, same_function
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.conditions import instances_where
 from polysched.tensorize.preparing.restating import narrowed, with_body
 from polysched.tensorize.software.clamps import plain
 from polysched.tensorize.software.fragment import one_name_per_element
 
-MOST_ALTERNATIVES = 8   # ways in which a guard may be false, each proved on its own
-PROOF_CONFLICTS = 2000   # of the solver, for one guard
+MOST_ALTERNATIVES = LIMITS.most_alternatives
+PROOF_CONFLICTS = LIMITS.guard_conflicts
 
 
 def without_idle_guards(dependences: Dependences) -> Dependences | None:

@@ -27,6 +27,7 @@ from polysched.scheduling.tree.loop_tree import Sequence as InSequence
 from polysched.scheduling.tree.loop_tree import walk as walk_tree
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Load, rebuild, walk
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_map, union_set
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.restating import (
     Restated,
     checked,
@@ -42,7 +43,7 @@ from polysched.tensorize.software.clamps import plain
 from polysched.tensorize.software.fragment import one_name_per_element
 from polysched.tensorize.software.renaming import fresh_name, renamed_statement
 
-MOST_COPIES = 64
+MOST_COPIES = LIMITS.most_rolled_copies
 _SET, _IN, _OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
 
 

@@ -18,13 +18,14 @@ from polysched.scheduling.tree.loop_tree import Sequence, from_isl, replace_node
 from polysched.scheduling.tree.loop_tree import walk as walk_tree
 from polysched.scop.body import Assign, Binary, Expr, IteratorRef, Load, walk
 from polysched.scop.scop import Access, AccessKind, Scop, Statement, union_set
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.preparing.ordering import order_that_is_lost
 from polysched.tensorize.proofs.body_proofs import adds_to, below_signs, summands
 from polysched.tensorize.software.clamps import plain
 from polysched.tensorize.software.fragment import Fragment
 from polysched.tensorize.software.renaming import fresh_name, renamed_statement
 
-MOST_PARTS = 8
+MOST_PARTS = LIMITS.most_parts
 
 
 def separated(fragment: Fragment, dependences: Dependences) -> tuple[Scop, tuple[str, ...]] | None:

@@ -12,11 +12,12 @@ from polysched.scop.body import Binary, Cast, Expr, Literal, Load, Select, rebui
 from polysched.scop.dtypes import INT32, INT64, UINT64, DType, Kind
 from polysched.tensorize.equality import Outcome, Verdict, same_function
 from polysched.tensorize.equality.normal_form import Normaliser, widens
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.software.clamps import Clamp, of_any_sum, plain
 from polysched.tensorize.software.fragment import Fragment
 
-BODY_CONFLICTS = 50_000   # of the solver, for the proof that two bodies are the same function
-RANGE_CONFLICTS = 5_000   # for a proof that a value fits its operand
+BODY_CONFLICTS = LIMITS.body_conflicts
+RANGE_CONFLICTS = LIMITS.range_conflicts
 
 
 def references(e: Expr) -> frozenset[str]:

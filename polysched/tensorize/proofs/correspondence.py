@@ -25,6 +25,7 @@ from polysched.scop.budget import in_words, with_budget
 from polysched.scop.serialise import expression_text
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.semantics import Affine, Element
+from polysched.tensorize.limits import LIMITS
 from polysched.tensorize.proofs.contents import parts_of, places_of
 from polysched.tensorize.proofs.isl_check import Refusal, fused_index, iteration_map
 from polysched.tensorize.software.fragment import Fragment
@@ -32,8 +33,8 @@ from polysched.tensorize.software.fragment import Fragment
 Column: TypeAlias = npt.NDArray[np.int64]
 Instance: TypeAlias = tuple[Element, Expr, list[int]]   # a place of the text, what it holds there, and the iteration
 
-CORRESPONDENCE_OPERATIONS = 200_000   # of isl for one operand and mapping: some hundred times what windows need
-SAMPLED = 1024   # iterations at most, among which two that clash are looked for ahead of isl
+CORRESPONDENCE_OPERATIONS = LIMITS.correspondence_operations
+SAMPLED = LIMITS.sampled_iterations
 
 
 @dataclass(frozen=True)

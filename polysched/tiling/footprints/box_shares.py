@@ -16,9 +16,10 @@ from polysched.scop.points import fix_parameters
 from polysched.scop.scop import Access, Scop
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.footprints.references import Reference, reference_of, timed_relation
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import sets_of
 
-COUNTING_OPERATIONS = 3_000_000
+COUNTING_OPERATIONS = LIMITS.counting_operations
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,8 +13,9 @@ from math import gcd
 
 from polysched.target.target import CacheLevel
 from polysched.tiling.footprints.references import Reference
+from polysched.tiling.limits import LIMITS
 
-OWN_WAYS = 0.5  # share of the ways of a set that one array may take
+OWN_WAYS = LIMITS.own_ways_share
 
 
 def most_rows(reference: Reference, cache: CacheLevel) -> int | None:

@@ -15,45 +15,45 @@ import islpy as isl
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence
 from polysched.scop.scop import Scop, Statement
+from polysched.target.target import Target
 from polysched.tiling.footprints.strides import Stride, advance, kind_of, movements
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import sets_of, statement_names
 from polysched.tiling.tree.loops import has_loops
 from polysched.tiling.tree.position import Position, branch, inside, is_independent
 
-LINE_BYTES = 64
-VECTOR_BYTES = 32
-DEPTH_WEIGHT = 16.0     # a statement one loop deeper runs that much more often
-GUARD = 0.5             # a statement with one iteration in a loop of others puts a condition around it
-LOOP_OVERHEAD = 0.01    # per innermost loop, so that a nest is not distributed without gain
+DEPTH_WEIGHT = LIMITS.depth_weight
+GUARD = LIMITS.guard_cost
+LOOP_OVERHEAD = LIMITS.loop_overhead
 
 
-def order_cost(scop: Scop, position: Position, node: Node) -> float:
+def order_cost(scop: Scop, position: Position, node: Node, target: Target) -> float:
     """The estimated cost of the subtree, for comparison with other orders of the same statements."""
     match node:
         case Leaf():
             return 0.0
         case Mark():
-            return order_cost(scop, position, node.child)
+            return order_cost(scop, position, node.child, target)
         case Filter():
-            return order_cost(scop, branch(position, node.keep), node.child)
+            return order_cost(scop, branch(position, node.keep), node.child, target)
         case Sequence():
-            return sum(order_cost(scop, branch(position, keep), child) for keep, child in node.branches)
+            return sum(order_cost(scop, branch(position, keep), child, target) for keep, child in node.branches)
         case Band():
             member, rest = node.members[0], node.members[1:]
             if node.mark is not None and node.mark.role in (Role.TILE, Role.WAVEFRONT):
-                return order_cost(scop, inside(position, member, on_path=False), node.child)
+                return order_cost(scop, inside(position, member, on_path=False), node.child, target)
             child = replace(node, members=rest, coincident=node.coincident[1:]) if rest else node.child
             if has_loops(child):
-                return order_cost(scop, inside(position, member), child)
-            return _innermost_cost(scop, inside(position, member), is_independent(position, member))
+                return order_cost(scop, inside(position, member), child, target)
+            return _innermost_cost(scop, inside(position, member), target, is_independent(position, member))
 
 
-def _innermost_cost(scop: Scop, position: Position, independent: bool) -> float:
+def _innermost_cost(scop: Scop, position: Position, target: Target, independent: bool) -> float:
     statements = [scop.statement(name) for name in statement_names(position.domain)]
     guarded = len({_fixed_loops(statement, position) for statement in statements}) > 1 or _ranges_differ(position)
     cost = LOOP_OVERHEAD
     for statement in statements:
-        per_instance = _statement_cost(scop, statement, position.path, independent and not guarded)
+        per_instance = _statement_cost(scop, statement, position.path, target, independent and not guarded)
         cost += (per_instance + GUARD * guarded) * DEPTH_WEIGHT ** statement.depth
     return cost
 
@@ -74,15 +74,16 @@ def _ranges_differ(position: Position) -> bool:
     return any(not other.is_equal(ranges[0]) for other in ranges[1:])
 
 
-def _statement_cost(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...], independent: bool) -> float:
+def _statement_cost(scop: Scop, statement: Statement, path: tuple[isl.UnionPwAff, ...], target: Target,
+                    independent: bool) -> float:
     moved = movements(scop, statement, path)
     lines = 0.0
-    lanes = VECTOR_BYTES
+    lanes = target.vector_bytes
     for access in statement.accesses:
         size = scop.array(access.array).dtype.bytes
-        lanes = min(lanes, VECTOR_BYTES // min(size, VECTOR_BYTES))
+        lanes = min(lanes, target.vector_bytes // min(size, target.vector_bytes))
         elements = moved[access.reference]
-        lines += 1.0 if elements is None else min(1.0, elements * size / LINE_BYTES)
+        lines += 1.0 if elements is None else min(1.0, elements * size / target.line_bytes)
     alike = all(kind_of(elements) is not Stride.OTHER for elements in moved.values())
     operations = 1.0 / lanes if independent and alike else 1.0
     return lines + operations

@@ -26,8 +26,9 @@ from polysched.scop.scop import Scop
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.footprints.references import Reference
+from polysched.tiling.limits import LIMITS
 
-MOST_SUBSPACES = 200
+MOST_SUBSPACES = LIMITS.most_subspaces
 Rows = tuple[tuple[int, ...], ...]
 
 

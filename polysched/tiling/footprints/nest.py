@@ -10,6 +10,7 @@ import islpy as isl
 
 from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
+from polysched.scop.assumptions import ASSUMED
 from polysched.scop.body import Binary, BodyStatement, Call, Expr, Unary, assignments, statement_expressions, walk
 from polysched.scop.budget import with_budget
 from polysched.scop.points import fix_parameters
@@ -17,14 +18,13 @@ from polysched.scop.scop import Scop
 from polysched.tiling.footprints.box_shares import COUNTING_OPERATIONS, Instances
 from polysched.tiling.footprints.point_count import point_count
 from polysched.tiling.footprints.references import Reference, extent_of, nest_references
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import sets_of, statement_names
 from polysched.tiling.tree.position import Position, branch, inside, is_independent
 from polysched.tiling.tree.rows_in_step import row_lag
 
-SMALL_SIZE = 16                 # sizes at which instances are counted to see a triangle's share of its box
-BOX = 0.9                       # of its bounding box that a nest fills to count as one
-TYPICAL_SIZE = 1024
-"""What a symbolic size is taken for when nobody says better."""
+SMALL_SIZE = LIMITS.small_size
+BOX = LIMITS.box_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,9 +188,9 @@ def assumed_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
     for name in sorted(names, key=lambda n: n not in given):
         at = context.find_dim_by_name(isl.dim_type.param, name)
         if at < 0:
-            values[name] = given.get(name, TYPICAL_SIZE)
+            values[name] = given.get(name, ASSUMED.typical_size)
             continue
-        wanted = given.get(name, TYPICAL_SIZE)
+        wanted = given.get(name, ASSUMED.typical_size)
         fixed = _fix(context, at, wanted)
         if fixed.is_empty():
             wanted = _nearest(context, at, wanted)

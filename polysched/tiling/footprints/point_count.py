@@ -12,9 +12,9 @@ import islpy as isl
 import numpy as np
 
 from polysched.tiling.footprints.references import extent_of
+from polysched.tiling.limits import LIMITS
 
-SAMPLES = 4096
-"""Of a box; the count of a part with a tenth of its points is then right to some percent."""
+SAMPLES = LIMITS.counted_samples
 
 
 def point_count(points: isl.Set) -> float:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-LINE_BYTES = 64
-FEWEST_STREAMED_BYTES = 1 << 14    # of a panel that one block of registers reads; shorter ones stay in the first cache
-STREAM_BYTES_AHEAD = 3072
+from polysched.target.target import LINE_BYTES
+from polysched.tiling.limits import LIMITS
+
+FEWEST_STREAMED_BYTES = LIMITS.fewest_streamed_bytes
+STREAM_BYTES_AHEAD = LIMITS.stream_bytes_ahead
 
 
 def fetched_ahead(address: str, *, row_bytes: int, panel_bytes: int, read_again: bool = False) -> Iterator[str]:

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Access, Scop, Statement
+from polysched.tiling.limits import LIMITS
 
 
 class Stride(Enum):
@@ -19,8 +20,8 @@ class Stride(Enum):
     OTHER = "other"
 
 
-LARGEST_STEP = 4  # a loop whose neighbouring iterations are further apart than this counts as strided
-MOVEMENT_OPERATIONS = 100_000  # of isl for one access; those of the tests' kernels take less than a tenth of it
+LARGEST_STEP = LIMITS.largest_step
+MOVEMENT_OPERATIONS = LIMITS.movement_operations
 
 
 def advance(statement: Statement, path: tuple[isl.UnionPwAff, ...], loop: int) -> isl.Map | None:

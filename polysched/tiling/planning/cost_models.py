@@ -26,8 +26,7 @@ from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import Boxes, Level, traffic_bytes
 from polysched.tiling.planning.band_plan import BandPlan, plan_structure
 from polysched.tiling.planning.register_shape import block_parts, cut_share
-from polysched.tiling.planning.tile_problem import ROW_CYCLES, row_cycles
-from polysched.tiling.planning.tile_search import UNHIDDEN
+from polysched.tiling.planning.tile_problem import row_cycles
 
 
 class CostModel(Protocol):
@@ -81,7 +80,7 @@ class Projected:
         """
         transfers = sum(self.transfer_seconds(plan, structure, warm))
         if block:
-            return core_seconds + UNHIDDEN * transfers
+            return core_seconds + self.target.costs.unhidden_share * transfers
         starts = self.start_cycles(plan, structure) / self.target.frequency_hz
         loads = self.load_cycles(plan, structure) / self.target.frequency_hz
         return starts + max(core_seconds - starts, loads + transfers)
@@ -105,16 +104,16 @@ class Projected:
         """Starts of rows; of register blocks, loading and storing their sums around each row."""
         nest, shape = plan.nest, plan.shape
         if shape is None:
-            return _iterations(nest) * ROW_CYCLES / _edge(plan, structure[-1].loop)
+            return _iterations(nest) * self.target.costs.row_cycles / _edge(plan, structure[-1].loop)
         rows, columns, steps = (_edge(plan, loop) for loop in (shape.rows, shape.columns, shape.inner[-1]))
         blocks = block_parts(shape, rows, columns, self.target.lanes(8 * nest.element_bytes))
-        cycles = sum(ROW_CYCLES + 2 * r * v / self.target.ports.loads_per_cycle for r, v in blocks)
+        cycles = sum(self.target.costs.row_cycles + 2 * r * v / self.target.ports.loads_per_cycle for r, v in blocks)
         return _iterations(nest) / (rows * columns * steps) * cycles
 
     def arithmetic_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:
         """Arithmetic of all instances spread over the pipes, outside register blocks."""
         nest = plan.nest
-        return (_iterations(nest) * nest.instructions / self.target.ports.fma_pipes
+        return (_iterations(nest) * nest.instructions / self.target.multiply_adds_per_cycle
                 / self._lanes(nest, structure[-1].loop))
 
     def load_cycles(self, plan: BandPlan, structure: tuple[Level, ...]) -> float:

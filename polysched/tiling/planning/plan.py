@@ -16,6 +16,7 @@ from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.balance import first_share, uneven_share
 from polysched.tiling.footprints.nest import Nest, assumed_parameters, nest_of
 from polysched.tiling.footprints.traffic import traffic_bytes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions, in_order
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel, Untiled, plan_structure
 from polysched.tiling.planning.by_hand import misfit, outer_levels, refuse_larger_inside, stretched
@@ -26,7 +27,6 @@ from polysched.tiling.planning.shared_steps import in_steps, lost_by_steps
 from polysched.tiling.planning.skewed_tiles import choose_skewed_tile
 from polysched.tiling.planning.temporary_rows import rows_of_temporaries
 from polysched.tiling.planning.tile_problem import (
-    USABLE,
     TileProblem,
     has_columns,
     innermost_choice,
@@ -40,10 +40,10 @@ from polysched.tiling.tree.distribute import statement_names
 from polysched.tiling.tree.loops import has_loops, loops_below
 from polysched.tiling.tree.position import Position, branch, inside, is_independent, top
 
-WAVEFRONT_EDGE = 16  # of bands around further loops: enough work per tile, enough tiles per wavefront
-LARGEST_PANEL_BYTES = 1 << 21
-MOST_UNEVEN = 0.01   # of all work, of which packing costs more than a hundredth
-LEAST_GAIN = 0.1    # a tile must save this share of the traffic, or the band stays as it is
+WAVEFRONT_EDGE = LIMITS.wavefront_edge
+LARGEST_PANEL_BYTES = LIMITS.largest_panel_bytes
+MOST_UNEVEN = LIMITS.most_uneven_share
+LEAST_GAIN = LIMITS.least_gain_share
 
 
 def plan_bands(dependences: Dependences, tree: LoopTree, numbers: Mapping[int, int],
@@ -318,14 +318,14 @@ class _Planner:
         Only for nests that are not skewed, and not around a wavefront: there the tiles of the next level would
         start one after the other.
         """
-        target = self.options.target
-        further = [c for c in target.caches if c.size_bytes // c.shared_by * USABLE > 2 * inner.capacity_bytes]
+        target, usable = self.options.target, self.options.target.costs.usable_share
+        further = [c for c in target.caches if c.size_bytes // c.shared_by * usable > 2 * inner.capacity_bytes]
         if inner.wavefront or is_skewed(plan.nest) or not further:
             return plan
         share = replace(further[0], size_bytes=further[0].size_bytes // further[0].shared_by)
         granules = tuple(extent if edge is None else min(edge, extent)
                          for edge, extent in zip(plan.edges, plan.nest.extents, strict=True))
-        problem = replace(inner, capacity_bytes=int(share.size_bytes * USABLE), granules=granules, shape=None,
+        problem = replace(inner, capacity_bytes=int(share.size_bytes * usable), granules=granules, shape=None,
                           cache=None, row_lines=lambda edge: 0.0)
         choice = choose_tile(problem)
         if choice is None:
@@ -337,7 +337,7 @@ class _Planner:
 
         def moved(p: BandPlan) -> int:
             return _traffic(p, problem) + lost_by_steps(p, inner.line_bytes) + packing_bytes(
-                p, shares=inner.shares, line_bytes=inner.line_bytes)
+                p, shares=inner.shares, line_bytes=inner.line_bytes, transfers=target.costs.packing_transfers)
 
         best = min((plan, *larger, *in_steps(plan, inner, free)), key=moved)
         return best if moved(best) < (1 - LEAST_GAIN) * moved(plan) else plan
@@ -363,7 +363,8 @@ def _packed_or_not(problem: TileProblem, target: Target) -> tuple[TileChoice | N
     if choice is not None:
         loop = choice.order[0]
         even = first_share(problem.nest.extents[loop], choice.edges[loop], problem.threads) <= MOST_UNEVEN
-        if even and stays_near(problem.nest, in_place, choice.edges, choice.order, problem.capacity_bytes):
+        if even and stays_near(problem.nest, in_place, choice.edges, choice.order, problem.capacity_bytes,
+                               problem.line_bytes):
             return choice, in_place
     return choose_tile(problem), shape
 
@@ -445,7 +446,8 @@ def _waiting_seconds(plan: BandPlan, options: TilingOptions) -> float:
     shape, nest, target = plan.shape, plan.nest, options.target
     assert shape is not None
     private = target.last_private
-    moved = sum(traffic_bytes(nest, plan_structure(plan), int(private.size_bytes * USABLE), private.line_bytes))
+    kept = int(private.size_bytes * target.costs.usable_share)
+    moved = sum(traffic_bytes(nest, plan_structure(plan), kept, private.line_bytes))
     first, edge = (shape.columns, shape.column_count) if plan.columns_outside else (shape.outer[0], 1)
     waits = 0.5 * edge / nest.extents[first] + uneven_share(nest.extents[first], edge, target.cores)
     cycles = nest.density * nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes)

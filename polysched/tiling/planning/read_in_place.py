@@ -23,18 +23,16 @@ from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
-from polysched.tiling.footprints.streams import LINE_BYTES
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import footprint_bytes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.register_shape import RegisterShape, panel_operands
 
-FEWEST_PANEL_READS = 4
+FEWEST_PANEL_READS = LIMITS.fewest_panel_reads
 """Blocks of rows that read a panel, or it is not packed.
 
-A product of 16 rows, which two blocks of 8 read on AVX-512, had 0.77 of ONNX Runtime with panels and 1.46 without.
-Blocks of half a line are no such blocks: with 8 x 8 floats of AVX2 the same product takes 1.4 times as long without.
+Blocks of half a line are no such blocks: with 8 x 8 floats of AVX2 16 rows take 1.4 times as long without.
 """
-MOST_PAGES = 1024   # that processors know in the second level of their TLB, at least, beside those of other operands
 
 
 def read_in_lanes(nest: Nest, shape: RegisterShape) -> tuple[Reference, ...]:
@@ -51,7 +49,7 @@ def lies_well(nest: Nest, shape: RegisterShape, target: Target) -> bool:
     known = all(nest.constant[k:k + 1] == (True,) for k in (shape.columns, *shape.inner))
     operands = read_in_lanes(nest, shape)
     return (known and nest.is_box and not shape.transposed and bool(operands)
-            and all(_lies_well(r, nest, shape, target.last_private) for r in operands))
+            and all(_lies_well(r, nest, shape, target.last_private, target.costs.tlb_pages) for r in operands))
 
 
 def read_by_few_rows(nest: Nest, shape: RegisterShape, line_bytes: int) -> bool:
@@ -73,7 +71,7 @@ def _is_read_seldom(reference: Reference, nest: Nest, shape: RegisterShape) -> b
 
 
 def stays_near(nest: Nest, shape: RegisterShape, edges: tuple[int, ...], order: tuple[int, ...],
-               capacity_bytes: int) -> bool:
+               capacity_bytes: int, line_bytes: int) -> bool:
     """Whether tiles fetch every operand in lanes once, or it stays in a cache for the tile loops that repeat it.
 
     Parameters
@@ -81,11 +79,11 @@ def stays_near(nest: Nest, shape: RegisterShape, edges: tuple[int, ...], order: 
     edges, order : of the tiles.
     capacity_bytes : what of the cache they may take.
     """
-    return all(_stays_near(r, nest, edges, order, capacity_bytes) for r in read_in_lanes(nest, shape))
+    return all(_stays_near(r, nest, edges, order, capacity_bytes, line_bytes) for r in read_in_lanes(nest, shape))
 
 
 def _stays_near(reference: Reference, nest: Nest, edges: tuple[int, ...], order: tuple[int, ...],
-                capacity_bytes: int) -> bool:
+                capacity_bytes: int, line_bytes: int) -> bool:
     moving = max((at for at, loop in enumerate(order) if reference.moves_with(loop)), default=-1)
     repeats = [at for at, loop in enumerate(order[:moving])
                if not reference.moves_with(loop) and edges[loop] < nest.extents[loop]]
@@ -93,10 +91,11 @@ def _stays_near(reference: Reference, nest: Nest, edges: tuple[int, ...], order:
         return True
     inside = tuple(nest.extents[loop] if order.index(loop) > repeats[0] else min(edge, nest.extents[loop])
                    for loop, edge in enumerate(edges))
-    return footprint_bytes(reference, inside, LINE_BYTES) <= capacity_bytes
+    return footprint_bytes(reference, inside, line_bytes) <= capacity_bytes
 
 
-def _lies_well(reference: Reference, nest: Nest, shape: RegisterShape, cache: CacheLevel) -> bool:
+def _lies_well(reference: Reference, nest: Nest, shape: RegisterShape, cache: CacheLevel,
+               tlb_pages: int) -> bool:
     """Whether rows begin on lines, blocks take whole lines of them, and all that a sum walks stay in a cache."""
     size, line = reference.element_bytes, cache.line_bytes
     lengths = (reference.row_elements, shape.column_count, nest.extents[shape.columns])
@@ -109,4 +108,4 @@ def _lies_well(reference: Reference, nest: Nest, shape: RegisterShape, cache: Ca
     rows = prod(nest.extents[loop] for loop in shape.inner if reference.moves_with(loop))
     most = most_rows(reference, cache)
     fits = 2 * rows * shape.column_count * size <= cache.size_bytes
-    return fits and most is not None and rows <= min(most, MOST_PAGES)
+    return fits and most is not None and rows <= min(most, tlb_pages)

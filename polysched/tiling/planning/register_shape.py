@@ -15,24 +15,18 @@ from functools import partial
 from itertools import product
 from math import inf, prod
 
+from polysched.target.costs import Costs
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
+from polysched.tiling.limits import LIMITS
 
-MOST_ROWS = 14
-MOST_VECTORS = 4
-CUT_BLOCK = 0.5      # what it costs beside its own work to compute the last block on a copy, in blocks
-PARTIAL_BLOCK = 6    # how much slower than a full block the rest runs, per element, where no copy will do
-UNEVEN_ROWS = 1.04   # edges that are no power of two divide few tile edges,
-UNEVEN_ROWS_BY_A_DIAGONAL = 1.5     # and make long bounds where tiles meet a diagonal
-MOST_FOLDED = 4      # multiply-adds that share a vector and may each read it from memory (gcc 12 tuned for Zen); whole
-                     # blocks of so few rows are counted so, those of the rows that are left read it once
-STEP_CYCLES = 1.5    # what a step of the loop of the sum costs beside full pipes: its counter, its addresses,
-UNHIDDEN_LOADS = 0.3  # and the share of its loads that the pipes wait for
-BYTES_WEIGHT = 0.05  # cycles that a byte from the first cache costs beside full pipes; breaks ties
-TRANSPOSED_CYCLES = 1.5   # what it costs to bring a sum into lanes and back, where rows lie in a row of memory
-SPREAD_CYCLES = 1.5       # and to pack an element whose neighbours in lanes lie apart
+MOST_ROWS = LIMITS.most_block_rows
+MOST_VECTORS = LIMITS.most_block_vectors
+UNEVEN_ROWS = LIMITS.uneven_rows_cost
+UNEVEN_ROWS_BY_A_DIAGONAL = LIMITS.uneven_rows_by_a_diagonal_cost
+MOST_FOLDED = LIMITS.most_folded_loads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +151,7 @@ def _shapes(nest: Nest, statement: str, own: list[Reference], rows: int, columns
     if roles is None or not _suits_registers(roles):
         return []
     transposed, lanes = roles.transposed, target.lanes(8 * max(r.element_bytes for r in own))
-    around = lanes * _around_the_sum(nest, roles.operands, columns, roles.inner) if transposed else 0.0
+    around = lanes * _around_the_sum(nest, roles.operands, columns, roles.inner, target) if transposed else 0.0
     shapes = []
     for vectors, row_count in product(range(1, MOST_VECTORS + 1), range(2, MOST_ROWS + 1)):
         count = partial(_cycles, roles, row_count, vectors, lanes, target)
@@ -209,8 +203,8 @@ def _step_cycles(rows: int, vectors: int, target: Target) -> float:
 def _block_cycles(sums: int, rows: int, loads: int, *, target: Target) -> float:
     """Cycles of one step of the sum in a block of so many rows, each of so many vectors of sums."""
     ports = target.ports
-    return (max(rows * sums / ports.fma_pipes, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
-            + STEP_CYCLES + UNHIDDEN_LOADS * loads / ports.loads_per_cycle)
+    return (max(rows * sums / target.multiply_adds_per_cycle, loads / ports.loads_per_cycle, ports.fma_latency_cycles)
+            + target.costs.step_cycles + target.costs.unhidden_loads_share * loads / ports.loads_per_cycle)
 
 
 def row_loss(vectors: int, target: Target) -> float:
@@ -231,10 +225,12 @@ def _is_column(reference: Reference, rows: int, columns: int) -> bool:
             and moved[0][columns] == 1 and not any(c for loop, c in enumerate(moved[0]) if loop != columns))
 
 
-def _around_the_sum(nest: Nest, operands: list[Reference], columns: int, inner: tuple[int, ...]) -> float:
+def _around_the_sum(nest: Nest, operands: list[Reference], columns: int, inner: tuple[int, ...],
+                    target: Target) -> float:
     """Cycles per instance for transposing the sums, and for packing what lies apart in lanes."""
-    cycles = TRANSPOSED_CYCLES / max(1.0, nest.density * prod(nest.extents[loop] for loop in inner))
-    return cycles + sum(SPREAD_CYCLES / prod(n for loop, n in enumerate(nest.extents) if not r.moves_with(loop))
+    costs = target.costs
+    cycles = costs.transposed_cycles / max(1.0, nest.density * prod(nest.extents[loop] for loop in inner))
+    return cycles + sum(costs.spread_cycles / prod(n for loop, n in enumerate(nest.extents) if not r.moves_with(loop))
                         for r in operands if r.stride(columns) is Stride.OTHER)
 
 
@@ -266,7 +262,7 @@ def _cycles(roles: _Roles, row_count: int, vectors: int, lanes: int, target: Tar
     operations = row_count * vectors * sums
     loaded = sum((row_count if r.moves_with(rows) else 1) * r.element_bytes
                  * (vectors * lanes if r.moves_with(columns) else 1) for r in operands)
-    blocks = _Blocks(nest=roles.nest, packed=straight and not roles.reads_sums)
+    blocks = _Blocks(nest=roles.nest, packed=straight and not roles.reads_sums, costs=target.costs)
     if packs_columns and blocks.packed and any(roles.nest.constant[rows:rows + 1]):
         waste = blocks.of_known_rows(rows, row_count, lambda left: step(left, loads(left, 1)) / whole_step)
     else:
@@ -274,7 +270,7 @@ def _cycles(roles: _Roles, row_count: int, vectors: int, lanes: int, target: Tar
     waste *= blocks.waste(columns, vectors * lanes, lanes)
     if row_count & (row_count - 1):
         waste *= UNEVEN_ROWS if straight else UNEVEN_ROWS_BY_A_DIAGONAL
-    return waste * (whole_step / operations + BYTES_WEIGHT * loaded / (operations * lanes))
+    return waste * (whole_step / operations + target.costs.byte_cycles * loaded / (operations * lanes))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -284,17 +280,20 @@ class _Blocks:
     Parameters
     ----------
     packed : blocks at an edge are computed as a whole, from panels.
+    costs : of the machine.
     """
 
     nest: Nest
     packed: bool
+    costs: Costs
 
     def waste(self, loop: int, edge: int, whole: int) -> float:
         """For blocks of `edge` iterations, of which a whole number of `whole` is computed."""
         extent = self.nest.extents[loop]
         if self.packed:
-            return (-(-extent // whole) * whole + (CUT_BLOCK * edge if extent % edge else 0)) / extent
-        return 1 + PARTIAL_BLOCK * (extent % edge) / extent
+            copied = self.costs.cut_block_share * edge if extent % edge else 0
+            return (-(-extent // whole) * whole + copied) / extent
+        return 1 + self.costs.partial_block_slowdown * (extent % edge) / extent
 
     def of_known_rows(self, loop: int, edge: int, share: Callable[[int], float]) -> float:
         """For rows whose number is known, so that the last block has as many as are left.

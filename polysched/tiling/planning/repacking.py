@@ -8,10 +8,9 @@ from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.traffic import footprint_bytes
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel
 from polysched.tiling.planning.register_shape import panel_operands
-from polysched.tiling.planning.tile_search import PACKING_TRANSFERS
 
 
-def packing_bytes(plan: BandPlan, *, shares: bool, line_bytes: int) -> int:
+def packing_bytes(plan: BandPlan, *, shares: bool, line_bytes: int, transfers: int) -> int:
     """Bytes that move while panels are filled; none without a register block.
 
     A panel is filled inside the innermost tile loop that moves its operand, again for every iteration of the loops
@@ -20,11 +19,12 @@ def packing_bytes(plan: BandPlan, *, shares: bool, line_bytes: int) -> int:
     Parameters
     ----------
     shares : what the loop on threads leaves alone, the outermost one but for steps, is packed once for all of it.
+    transfers : lines that move for a line that is packed (`Costs.packing_transfers`).
     """
     shape, nest = plan.shape, plan.nest
     if shape is None:
         return 0
-    return sum(PACKING_TRANSFERS * _copies(plan, r, shares=shares) * footprint_bytes(r, nest.extents, line_bytes)
+    return sum(transfers * _copies(plan, r, shares=shares) * footprint_bytes(r, nest.extents, line_bytes)
                for r in panel_operands(nest, shape))
 
 

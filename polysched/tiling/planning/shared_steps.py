@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polysched.tiling.footprints.traffic import footprint_bytes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.band_plan import BandPlan, TileLevel
 from polysched.tiling.planning.tile_problem import TileProblem
 
-MOST_SHARES = 8   # of a loop in steps: more of them fetch and store the result too often
-PASS = 3   # transfers of what is written, where start values or last steps are a nest of their own
+MOST_SHARES = LIMITS.most_shared_steps
+PASS = LIMITS.pass_transfers
 
 
 def in_steps(plan: BandPlan, problem: TileProblem, free: tuple[int, ...]) -> Iterator[BandPlan]:

@@ -27,21 +27,21 @@ from math import prod
 
 import numpy as np
 
+from polysched.target.costs import Costs
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.traffic import working_set_bytes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.band_plan import BandPlan, plan_structure
 from polysched.tiling.planning.cost_models import Projected
-from polysched.tiling.planning.tile_problem import USABLE, TileProblem, candidate_edges, unskewed_extent, waiting_cycles
+from polysched.tiling.planning.tile_problem import TileProblem, candidate_edges, unskewed_extent, waiting_cycles
 from polysched.tiling.planning.tile_search import TileChoice
 from polysched.tiling.shapes.diamond import Faces
 from polysched.tiling.shapes.split_tiles import gap_edge
 
-LONGEST_EDGE = 128
-"""Longer edges of loops around a row only help where rows are very short, and make the search long."""
+LONGEST_EDGE = LIMITS.longest_skewed_edge
 
-MOST_SHARES = 8
-"""Even shares of the time steps: more are shorter than the reuse over time needs, or a power of two is near them."""
+MOST_SHARES = LIMITS.most_time_shares
 
 SHORT_SHARES = (5, 6, 7, 10, 12, 14)
 """Of many time steps, where tiles of `MOST_SHARES` have no room for whole rows."""
@@ -49,22 +49,9 @@ SHORT_SHARES = (5, 6, 7, 10, 12, 14)
 MULTIPLES = (1, 2, 4, 8)
 """Edges of loops beside the rows, in how far a tile moves on from its first time step to its last."""
 
-MOST_ROWS = 1024
-"""Rows of tiles along which wavefronts are counted one by one."""
+MOST_ROWS = LIMITS.most_wavefront_rows
 
-ROW_CYCLES = 40
-"""What a row costs beside its iterations: bounds, a first and a last vector that repeat iterations of others."""
-
-HANDED_OVER = 0.7
-"""Of the bandwidth of memory: what another core wrote last (27 beside 38 GB/s between two virtual cores of a Zen 4;
-what the core itself wrote comes at 78)."""
-
-FEW_STEPS = 64
-"""Iterations of a loop of unknown length that make the wavefronts: its tiles have to occupy threads then, too."""
-
-TEAM_SECONDS = 5e-6
-"""Start and end of a team of threads: two barriers of a few cores."""
-
+FEW_STEPS = LIMITS.few_steps
 
 def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None = None) -> TileChoice | None:
     """The edges with the least projected time on all threads; None when no tile fits the cache.
@@ -77,7 +64,7 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
     faces : of split tiles; None where there shall be wavefronts.
     """
     model = Projected(target=replace(target, caches=tuple(
-        replace(cache, size_bytes=int(cache.size_bytes * USABLE)) for cache in target.caches)))
+        replace(cache, size_bytes=int(cache.size_bytes * target.costs.usable_share)) for cache in target.caches)))
     order = problem.orders[0]
     whole = tuple(transfer_once(problem.nest, model))
     known = faces is not None and problem.nest.expected[faces.space]
@@ -90,7 +77,7 @@ def choose_skewed_tile(problem: TileProblem, target: Target, faces: Faces | None
             None if edge >= extent else edge for edge, extent in zip(edges, problem.nest.extents, strict=True)),
             order=tuple(loop for loop in order if edges[loop] < problem.nest.extents[loop]))
         alone = full_tiles_seconds(plan, model, handed_over=problem.threads > 1, whole=whole)
-        ways = [(wavefront_seconds(plan, alone, problem.threads), False)]
+        ways = [(wavefront_seconds(plan, alone, problem.threads, target.costs), False)]
         in_pieces = split_seconds(plan, faces, model, problem.threads) if faces is not None and known else None
         ways += [] if in_pieces is None else [(in_pieces, True)]
         seconds, split = min(ways)
@@ -118,6 +105,7 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) 
     if threads < 2 or steps is None:
         return None
     side, reach, width = _measures(nest, faces, steps, threads)
+    team_seconds = model.target.costs.team_seconds(threads)
     if width < 2 * reach + 1:
         return None
     gaps = (threads - 1) * reach / side
@@ -128,11 +116,11 @@ def split_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int) 
     in_pieces = full_tiles_seconds(plan, model) * widest
     in_gaps = _gap_tiles_seconds(plan, faces, model, threads, gaps)
     if in_gaps is not None:
-        return in_pieces + in_gaps + 3 * rows * TEAM_SECONDS
+        return in_pieces + in_gaps + 3 * rows * team_seconds
     teams = rows * (1 + steps * max(1, len(nest.deepest)))
     half = replace(plan, edges=tuple(steps if loop == 0 else reach if loop == faces.space else None
                                      for loop in range(nest.depth)), order=(0, faces.space))
-    return in_pieces + full_tiles_seconds(half, model) * gaps / threads + teams * TEAM_SECONDS
+    return in_pieces + full_tiles_seconds(half, model) * gaps / threads + teams * team_seconds
 
 
 def _gap_tiles_seconds(plan: BandPlan, faces: Faces, model: Projected, threads: int, gaps: float) -> float | None:
@@ -195,11 +183,12 @@ def full_tiles_seconds(plan: BandPlan, model: Projected, *, handed_over: bool = 
     if handed_over:
         private = model.target.last_private
         place = model.target.caches.index(private)
-        slower = model.target.bandwidth(model.target.beyond(private)) / (HANDED_OVER * model.target.bandwidth(0))
+        slower = model.target.bandwidth(model.target.beyond(private)) / (model.target.costs.handed_over_share
+                                                                              * model.target.bandwidth(0))
         moved = sum(times[:place]) + max(tiles * single[place] * slower, sum(times[place:]))
     frequency = model.target.frequency_hz
     last = structure[-1].loop
-    starts = prod(extents) / extents[last] * count * ROW_CYCLES
+    starts = prod(extents) / extents[last] * count * model.target.costs.row_cycles
     arithmetic, loads = model.arithmetic_cycles(tile, structure), model.load_cycles(tile, structure)
     waits = prod(extents) * count * waiting_cycles(tile.nest, last, extents[last], model.target)
     return (max(tiles * arithmetic / frequency, tiles * loads / frequency + moved)
@@ -249,7 +238,7 @@ def _even_shares(problem: TileProblem, others: list[int]) -> list[int]:
     return sorted(share for share in shares if min(others) <= share <= LONGEST_EDGE and share not in others)
 
 
-def wavefront_seconds(plan: BandPlan, seconds: float, threads: int) -> float:
+def wavefront_seconds(plan: BandPlan, seconds: float, threads: int, costs: Costs) -> float:
     """The time of a nest on all threads, with the tiles of one wavefront after the other shared out.
 
     A loop whose length only the running program knows counts as half long and half short (`FEW_STEPS`).
@@ -264,7 +253,7 @@ def wavefront_seconds(plan: BandPlan, seconds: float, threads: int) -> float:
     widths, share = wavefront_widths(plan, *plan.order[:2])
     short = _with_few_steps(plan)
     busy = [busiest_share(p, threads) for p in (plan, short) if p is not None]
-    return seconds * sum(busy) / len(busy) + len(widths) / share * TEAM_SECONDS
+    return seconds * sum(busy) / len(busy) + len(widths) / share * costs.team_seconds(threads)
 
 
 def busiest_share(plan: BandPlan, threads: int) -> float:

@@ -15,10 +15,11 @@ import islpy as isl
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.budget import with_budget
 from polysched.scop.scop import Array, Scop, union_map
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import statement_names
 from polysched.tiling.tree.position import Position
 
-MOST_OPERATIONS = 1_000_000
+MOST_OPERATIONS = LIMITS.temporary_row_operations
 
 
 def rows_of_temporaries(scop: Scop, position: Position, members: tuple[isl.UnionPwAff, ...]) -> frozenset[int]:

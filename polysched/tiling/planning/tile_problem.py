@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
+from polysched.target.costs import SHIPPED, Costs
 from polysched.target.target import CacheLevel, Target
 from polysched.tiling.footprints.balance import idle_share
 from polysched.tiling.footprints.conflicts import most_rows
@@ -17,18 +18,14 @@ from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.twin_loops import twin_classes
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.register_shape import RegisterShape
 from polysched.tiling.tree.rows_in_step import ROWS
 
-USABLE = 0.7            # share of a cache that a tile may fill; the rest is for the neighbours and for conflicts
-ROW_CYCLES = 20         # what it costs to start an innermost loop, its bounds and its remainder
-USABLE_BY_PANELS = 0.9  # the same for the first cache and panels, which are contiguous
-CONTENDED = 4           # how much slower than alone a core is served by a cache that it shares
-HIDDEN = 0.6            # share of a step's arithmetic behind which rows of a panel come from the second cache
-MOST_IDLE = 0.13         # share of the time that threads may wait for the one with most tiles
-MOST_ROUNDS = 8          # tiles per thread for which even shares are tried
-FEWEST_BLOCKS = 8       # of rows in a tile, so that the panel of its columns is read that often
-FEWEST_LINES = 4        # in a row of a tile of the result, or two blocks: last steps keep the panel of its rows inside
+MOST_IDLE = LIMITS.most_idle_share
+MOST_ROUNDS = LIMITS.most_rounds
+FEWEST_BLOCKS = LIMITS.fewest_blocks
+FEWEST_LINES = LIMITS.fewest_lines
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
 LARGEST_NUMBER = 1 << 58
 
@@ -40,7 +37,7 @@ class TileProblem:
     Parameters
     ----------
     nest : the band.
-    capacity_bytes : what the tile's working set may take, USABLE included.
+    capacity_bytes : what the tile's working set may take, the cache's usable share.
     panel_bytes : what a register block with its inner loops may take in the first level.
     shape : the register block, if there is one.
     granules : per loop, the number that its edge is a multiple of.
@@ -55,6 +52,7 @@ class TileProblem:
     streams_both : so do its rows of the other operand beside them.
     shares : operands that the first loop of an order leaves alone are packed once for all its tiles.
     common_bytes : what may stay in the outermost cache, which all cores share.
+    costs : of the machine.
     """
 
     nest: Nest
@@ -74,6 +72,7 @@ class TileProblem:
     streams_both: bool = False
     shares: bool = False
     common_bytes: int = 0
+    costs: Costs = SHIPPED
 
 
 def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, innermost: int, level: int,
@@ -93,21 +92,24 @@ def tile_problem(nest: Nest, target: Target, *, shape: RegisterShape | None, inn
     innermost = innermost if shape is None else shape.inner[-1]
     line_cycles = cache.line_bytes * target.frequency_hz / target.bandwidth(level + 1 if target.cache(level + 1) else 0)
     outside = target.cache(level + 1)
-    contended = CONTENDED if outside is not None and outside.shared_by > 1 else 1
+    costs = target.costs
+    contended = costs.contended_slowdown if outside is not None and outside.shared_by > 1 else 1
     granules = tuple(extent if loop in whole else granule for loop, (extent, granule) in enumerate(
         zip(nest.extents, _granules(nest, shape, target, innermost), strict=True)))
     special = {innermost} | (set() if shape is None else {shape.rows, shape.columns, *shape.inner})
     special |= whole | {k for k in range(nest.depth) if parallel and k not in parallel}
     twins = twin_classes(nest, granules, apart=special)
     return TileProblem(
-        nest=nest, capacity_bytes=int(cache.size_bytes * USABLE), panel_bytes=int(first.size_bytes * USABLE_BY_PANELS),
+        nest=nest, capacity_bytes=int(cache.size_bytes * costs.usable_share),
+        panel_bytes=int(first.size_bytes * costs.panel_share),
         shape=shape, granules=granules, innermost=innermost,
         row_lines=lambda edge: row_cycles(nest, shape, innermost, edge, target) / line_cycles,
         orders=(tuple(range(nest.depth)),) if is_skewed(nest) else _orders(
             nest, parallel if not wavefront else (), twins),
         threads=threads if parallel or wavefront else 1, wavefront=wavefront, line_bytes=cache.line_bytes,
-        cache=None if shape is None else cache, shares=shape is not None and nest.is_box and bool(parallel),
-        common_bytes=int(target.caches[-1].size_bytes * USABLE),
+        cache=None if shape is None else cache, costs=costs,
+        shares=shape is not None and nest.is_box and bool(parallel),
+        common_bytes=int(target.caches[-1].size_bytes * costs.usable_share),
         streams=_streams(nest, shape, target, both=False), streams_both=_streams(nest, shape, target, both=True),
         work_lines=0.0 if shape is None else
         nest.instances * shape.cycles / target.lanes(8 * nest.element_bytes) / line_cycles / contended)
@@ -120,7 +122,7 @@ def _streams(nest: Nest, shape: RegisterShape | None, target: Target, *, both: b
     elements = shape.column_count + (shape.row_count if both else 0)
     arrival = elements * nest.element_bytes * target.frequency_hz / target.bandwidth(2)
     operations = shape.row_count * shape.column_count / target.lanes(8 * nest.element_bytes)
-    return arrival <= HIDDEN * operations / target.ports.fma_pipes
+    return arrival <= target.costs.hidden_share * operations / target.multiply_adds_per_cycle
 
 
 def row_cycles(nest: Nest, shape: RegisterShape | None, innermost: int, edge: int, target: Target) -> float:
@@ -128,11 +130,11 @@ def row_cycles(nest: Nest, shape: RegisterShape | None, innermost: int, edge: in
 
     A register block is loaded and stored around its row.
     """
-    ports = target.ports
+    ports, start = target.ports, target.costs.row_cycles
     if shape is not None:
         block = shape.row_count * max(1, shape.column_count // target.lanes(64))
-        return (ROW_CYCLES + 2 * block / ports.loads_per_cycle) / (shape.row_count * shape.column_count * edge)
-    return ROW_CYCLES / edge + waiting_cycles(nest, innermost, edge, target)
+        return (start + 2 * block / ports.loads_per_cycle) / (shape.row_count * shape.column_count * edge)
+    return start / edge + waiting_cycles(nest, innermost, edge, target)
 
 
 def waiting_cycles(nest: Nest, innermost: int, edge: int, target: Target) -> float:

@@ -22,12 +22,11 @@ from polysched.tiling.footprints.conflicts import most_rows
 from polysched.tiling.footprints.references import Reference
 from polysched.tiling.footprints.strides import Stride
 from polysched.tiling.footprints.traffic import transfers
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.register_shape import panel_operands
 from polysched.tiling.planning.tile_problem import LARGEST_NUMBER, TileProblem, candidate_edges
 
-UNHIDDEN = 0.25         # share of the time to fetch a shared panel, which lies in one piece, that threads wait for
-PACKING_TRANSFERS = 3   # lines that move for a line that is packed: it is read, its place is fetched and written
-SEARCH_SECONDS = 2.0    # of CP-SAT's own count of work, so a busy machine finds the same tiles
+SEARCH_SECONDS = LIMITS.search_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,8 +219,8 @@ class _Builder:
         if not shared and not self.comes_in_rows(reference):
             return moved
         whole = [_Quantity(extent, extent) for extent in self.problem.nest.extents]
-        once = (PACKING_TRANSFERS if shared else 1) * self.footprint(reference, whole).most
-        parts = round(1 / UNHIDDEN)
+        once = (self.problem.costs.packing_transfers if shared else 1) * self.footprint(reference, whole).most
+        parts = round(1 / self.problem.costs.unhidden_share)
         rest = self.equal_to(moved.most // parts, lambda value: self.model.add_division_equality(
             value, moved.value, parts))
         return _Quantity(once + rest.value, once + rest.most)

@@ -32,12 +32,13 @@ from polysched.scop.scop import Access, Scop, Statement
 from polysched.tiling.footprints.nest import assumed_parameters
 from polysched.tiling.footprints.references import Reference, reference_of
 from polysched.tiling.footprints.strides import Stride
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.planning.read_in_place import FEWEST_PANEL_READS
 from polysched.tiling.rewriting.block_path import Block, register_blocks
 from polysched.tiling.tree.distribute import statement_names
 
-LARGEST_COPY_BYTES = 1 << 27    # of one, with its parts for all tiles where threads share it
+LARGEST_COPY_BYTES = LIMITS.largest_copy_bytes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,6 +9,7 @@ from polysched.scheduling.marks import LoopMark, Role
 from polysched.scheduling.tree.loop_tree import Band, Filter, Leaf, Mark, Node, Sequence, children, walk
 from polysched.scop.scop import Scop
 from polysched.tiling.footprints.nest import assumed_parameters
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.options import TilingOptions
 from polysched.tiling.tree.distribute import statement_names
 from polysched.tiling.tree.growing_work import grows
@@ -16,8 +17,7 @@ from polysched.tiling.tree.light_iterations import times_as_many
 from polysched.tiling.tree.loops import has_loops
 from polysched.tiling.tree.position import Position, branch, inside, is_independent
 
-SHORTEST_PARALLEL_LOOP = 16384
-"""Iterations from which on a lone loop of cheap iterations outweighs the start of a team of threads."""
+SHORTEST_PARALLEL_LOOP = LIMITS.shortest_parallel_loop
 
 
 def mark_loops(position: Position, node: Node, options: TilingOptions, scop: Scop) -> Node:

@@ -12,12 +12,13 @@ import islpy as isl
 
 from polysched.scheduling.marks import Role
 from polysched.scheduling.tree.loop_tree import Leaf, Node, Sequence, multi_union_pw_aff
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.planning.band_plan import BandPlan
 from polysched.tiling.tree.distribute import sets_of, statement_groups, statement_names
 from polysched.tiling.tree.loops import Loop, block_of, enter, nest
 from polysched.tiling.tree.position import Position, is_legal
 
-PART = 8    # iterations of a sum that are told apart when statements share a block, at most
+PART = LIMITS.sum_part
 
 
 def register_nest(loops: tuple[Loop, ...], plan: BandPlan, position: Position, child: Node) -> Node | None:

@@ -38,12 +38,13 @@ from polysched.scheduling.tree.loop_tree import (
 from polysched.scop.body import Assign
 from polysched.scop.scop import Scop, union_map
 from polysched.target.target import CorePorts
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import statement_names
 from polysched.tiling.tree.light_iterations import work_of
 from polysched.tiling.tree.loops import has_loops
 from polysched.tiling.tree.position import Position, branch, inside, is_independent, is_legal, top
 
-LOOP_INSTRUCTIONS = 3    # of a step of a loop beside its body: count, compare, branch
+LOOP_INSTRUCTIONS = LIMITS.loop_instructions
 
 Branch = tuple[isl.UnionSet, Node]
 

@@ -26,13 +26,13 @@ from polysched.scop.scop import Scop
 from polysched.target.target import Target
 from polysched.tiling.footprints.nest import nest_of
 from polysched.tiling.footprints.strides import Stride
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.loops import Loop, block_of, nest
 from polysched.tiling.tree.position import Position, branch, have_equal_values, is_independent, is_legal
 
 WIDEST, NARROWEST = 256, 32
-CACHE_SHARE = 3
-"""Of the private cache a strip may take so small a part: other columns pass through it meanwhile."""
-FEWEST_STRIPS = 4
+CACHE_SHARE = LIMITS.strip_cache_divisor
+FEWEST_STRIPS = LIMITS.fewest_strips
 
 
 @dataclass(frozen=True, kw_only=True)

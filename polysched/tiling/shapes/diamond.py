@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import maps_of, sets_of
 from polysched.tiling.tree.loops import Loop
 from polysched.tiling.tree.position import Position, is_independent, runs_backwards
 
-MOST_SKEW = 8
+MOST_SKEW = LIMITS.most_skew
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -48,6 +48,7 @@ from polysched.scheduling.tree.loop_tree import (
     children,
     with_children,
 )
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.shapes.diamond import Faces
 from polysched.tiling.tree.distribute import statement_groups
 from polysched.tiling.tree.loops import Loop, block_of, enter, nest
@@ -59,8 +60,7 @@ BORDER = "polysched_border"
 BEGIN, END = "polysched_begin", "polysched_end"
 """Parameters of trees: the first place of a piece and the one behind its last; of the half of a gap, twice these."""
 
-MOST_PIECES = 16
-"""Of space whose size is a parameter: to write down where all of them are takes many seconds beyond that."""
+MOST_PIECES = LIMITS.most_pieces
 
 PIECE, HALF = "polysched_piece", "polysched_half"
 """First words of marks that stand where a loop goes over the pieces, or the halves of gaps; that of a `LoopMark`

@@ -17,12 +17,12 @@ import islpy as isl
 from polysched.scheduling.tree.loop_tree import Band, walk
 from polysched.scop.budget import with_budget
 from polysched.scop.points import box_size, fix_parameters
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.distribute import sets_of
 from polysched.tiling.tree.position import Position
 
-OPERATIONS = 100_000
-CLEARLY = 1.25
-"""How many times as much three quarters of the way do as a quarter of the way."""
+OPERATIONS = LIMITS.growing_work_operations
+CLEARLY = LIMITS.growing_work_ratio
 
 
 def grows(position: Position, band: Band, parameters: Mapping[str, int]) -> bool:

@@ -10,15 +10,13 @@ from collections.abc import Iterable
 
 from polysched.scop.body import Assign, Binary, BodyStatement, Call, Expr, If, Load, Select, Unary, While, walk
 from polysched.scop.scop import Scop, Statement
+from polysched.tiling.limits import LIMITS
 
-USUAL = 48
-"""Accesses and operations of an iteration that is no light one."""
+USUAL = LIMITS.usual_work
 
-LIGHTEST = 4
-"""How many times as many the lightest have to be: more data do not stay in a cache, and two threads load more."""
+LIGHTEST = LIMITS.lightest_factor
 
-DIVISION = 8
-"""Multiplications that take as long as a division in lanes."""
+DIVISION = LIMITS.division_work
 
 
 def times_as_many(scop: Scop, statements: Iterable[str]) -> float:

@@ -13,15 +13,14 @@ import islpy as isl
 
 from polysched.scheduling.tree.loop_tree import multi_union_pw_aff
 from polysched.scop.budget import with_budget
+from polysched.tiling.limits import LIMITS
 from polysched.tiling.tree.position import Position, inside
 
-ROWS = 8
-"""Rows in step: a division takes three to four times as long as it keeps the divider busy."""
+ROWS = LIMITS.rows_in_step
 
-MOST_LAG = 4
-"""Columns between two rows of a step; more make what is computed row by row longer."""
+MOST_LAG = LIMITS.most_lag
 
-DISTANCE_OPERATIONS = 1_000_000
+DISTANCE_OPERATIONS = LIMITS.distance_operations
 
 
 def row_lag(position: Position, members: tuple[isl.UnionPwAff, ...], row: int, column: int) -> int | None:

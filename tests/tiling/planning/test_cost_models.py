@@ -9,7 +9,6 @@ from polysched.tiling.footprints.nest import Nest
 from polysched.tiling.planning.band_plan import BandPlan, plan_structure
 from polysched.tiling.planning.cost_models import CostModel, Profiled, Projected, SpeedOfLight
 from polysched.tiling.planning.register_shape import register_shapes
-from polysched.tiling.planning.tile_problem import ROW_CYCLES
 from tests.tiling.footprints.test_traffic import product_nest, reference
 
 MACHINE = Target(vector_bits=512, vector_registers=32, frequency_hz=2e9, caches=(
@@ -66,7 +65,7 @@ def test_starts_of_rows_hide_behind_no_transfer():
         structure = plan_structure(short)
         moved = sum(model.transfer_seconds(short, structure)) + model.load_cycles(
             short, structure) / MACHINE.frequency_hz
-        starts = 512 ** 3 * ROW_CYCLES / short.edges[structure[-1].loop] / MACHINE.frequency_hz
+        starts = 512 ** 3 * MACHINE.costs.row_cycles / short.edges[structure[-1].loop] / MACHINE.frequency_hz
         assert model.seconds(short) == pytest.approx(starts + moved)
 
 

@@ -77,9 +77,9 @@ def test_an_operand_stays_near_where_it_is_small_or_fetched_once() -> None:
     plan = plan_of(tiled)
     assert plan.shape is not None
     once, again = ((64, 48, 256), (1, 0, 2)), ((8, 48, 256), (0, 1, 2))
-    assert stays_near(plan.nest, plan.shape, *once, 1 << 20)
-    assert not stays_near(plan.nest, plan.shape, *again, 1 << 20)       # 3 MiB for each tile of rows
-    assert stays_near(plan.nest, plan.shape, *again, 1 << 22)
+    assert stays_near(plan.nest, plan.shape, *once, 1 << 20, 64)
+    assert not stays_near(plan.nest, plan.shape, *again, 1 << 20, 64)       # 3 MiB for each tile of rows
+    assert stays_near(plan.nest, plan.shape, *again, 1 << 22, 64)
 
 
 @pytest.mark.parametrize(("extent", "edge", "threads", "expected"), [

@@ -22,7 +22,6 @@ from polysched.tiling.planning.skewed_tiles import (
     wavefront_seconds,
     wavefront_widths,
 )
-from polysched.tiling.planning.tile_problem import USABLE
 from polysched.tiling.tree.position import top
 
 STENCIL = """
@@ -77,7 +76,7 @@ def test_wavefronts_have_nearly_as_many_tiles_as_enumeration_finds(edges):
 
 def test_two_threads_take_half_the_time_of_full_wavefronts_and_no_less():
     plan = BandPlan(nest=nest_at(500, 20), edges=(4, 8, None), order=(0, 1))
-    alone, shared = wavefront_seconds(plan, 1.0, 1), wavefront_seconds(plan, 1.0, 2)
+    alone, shared = (wavefront_seconds(plan, 1.0, threads, SMALL.costs) for threads in (1, 2))
     assert alone == 1.0
     assert 0.5 < shared < 0.65
 
@@ -91,7 +90,7 @@ def test_tiles_beyond_the_cache_and_short_rows_cost_more():
 
 
 def test_rows_that_fit_stay_whole():
-    tiled = tile(schedule_of(100, 20), TilingOptions(target=SMALL))
+    tiled = tile(schedule_of(100, 20), TilingOptions(target=SMALL, split=False))
     (band,) = tiled.bands
     assert band.wavefront
     assert band.plan.edges[2] is None
@@ -124,6 +123,6 @@ def test_a_tile_may_touch_more_over_its_steps_than_the_cache_holds_as_long_as_tw
     nest = nest_at(1000, 48)
     (band,) = tile(schedule_of(1000, 48), TilingOptions(sizes="auto", target=target)).bands
     steps, rows, columns = (min(size, extent) for size, extent in zip(band.sizes, (48, 998, 998), strict=True))
-    capacity = USABLE * (32 << 10)
+    capacity = SMALL.costs.usable_share * (32 << 10)
     assert working_set_bytes(nest, (2, rows, columns), 64) <= capacity < working_set_bytes(
         nest, (steps, rows, columns), 64)

@@ -1,0 +1,63 @@
+"""Write `constants.md`, the table of all constants that steer a choice: `python docs/constants.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from polysched.emit_c.limits import LIMITS as EMIT_C
+from polysched.scheduling.limits import LIMITS as SCHEDULING
+from polysched.scop.assumptions import ASSUMED
+from polysched.target.constant import Constant, constants
+from polysched.target.costs import SHIPPED
+from polysched.target.target import CorePorts
+from polysched.tensorize.limits import LIMITS as TENSORIZE
+from polysched.tiling.limits import LIMITS as TILING
+
+FILE = Path(__file__).with_name("constants.md")
+RECORDS: tuple[tuple[str, str, str, Any], ...] = (
+    ("What a machine takes", "target/costs.py", "`Target.costs`; `polysched machine --calibrate FILE` measures those "
+     "with that command as their experiment, and `--machine FILE` applies them.", SHIPPED),
+    ("What a core does per cycle", "target/target.py", "`Target.ports`.", CorePorts()),
+    ("What is assumed of programs", "scop/assumptions.py", "Where only the running program knows more.", ASSUMED),
+    ("Limits of scheduling", "scheduling/limits.py", "", SCHEDULING),
+    ("Limits of tiling", "tiling/limits.py", "", TILING),
+    ("Limits of tensorize", "tensorize/limits.py", "", TENSORIZE),
+    ("Limits of emit_c", "emit_c/limits.py", "", EMIT_C),
+)
+HEAD = """\
+# Constants
+
+Every constant that steers a choice, with its unit and where it is from. `python docs/constants.py` writes this page
+from the values; a test holds it up to date. Costs are what a machine takes for something; limits are budgets of
+searches and proofs, and sizes from which on a choice pays. `experiments/ablation` says which of them change the
+emitted C.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    return "\n".join([HEAD, *(line for record in RECORDS for line in _section(*record))])
+
+
+def _section(title: str, place: str, note: str, record: Any) -> Iterator[str]:
+    rows = list(constants(record))
+    experiments = any(row.experiment for row in rows)
+    yield f"## {title}\n"
+    yield f"`polysched/{place}`, {len(rows)} constants. {note}".rstrip() + "\n"
+    yield "| name | value | unit | source |" + (" experiment |" if experiments else "")
+    yield "|---|---:|---|---|" + ("---|" if experiments else "")
+    yield from (_row(row, experiments) for row in rows)
+    yield ""
+
+
+def _row(row: Constant, experiments: bool) -> str:
+    value = f"{row.value:g}" if isinstance(row.value, float) else str(row.value)
+    cells = [f"`{row.name}`", value, row.unit, row.source]
+    cells += [f"`{row.experiment}`" if row.experiment else ""] if experiments else []
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,291 @@
+"""Which constants of the machine model and of the rooms change the emitted C?  See README.md.
+
+    python experiments/ablation/run.py [--only KERNEL ...] [--limits] [--time]
+
+A kernel is scheduled once.  Then a process is forked for every constant at half and at twice its value, which tiles and
+emits; what comes out is compared with the C of the shipped values.  With `--time`, versions whose C differs race.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import polysched
+from polysched.emit_c import CSource, emit
+from polysched.emit_c.limits import LIMITS as EMIT_C
+from polysched.errors import PolyschedError
+from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, run_contest
+from polysched.experiment.candidates import VersionedFunction
+from polysched.experiment.plots import COLOURS, new_figure
+from polysched.experiment.tables import markdown_table
+from polysched.pipeline.options import PipelineOptions
+from polysched.pipeline.stages import analysed, scheduled
+from polysched.pipeline.way import emit_blocks
+from polysched.scheduling.schedule import Schedule
+from polysched.scop import from_c_file
+from polysched.target.constant import constants
+from polysched.target.target import Target
+from polysched.tiling import TilingOptions, tile
+from polysched.tiling.limits import LIMITS as TILING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KERNELS = Path(__file__).parents[2] / "tests" / "kernels"
+PACKAGE = Path(polysched.__file__).parent
+FACTORS = (0.5, 2.0)
+BUDGETS = ("isl operations", "s")
+SHIPPED = "shipped"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A constant at another value.
+
+    Parameters
+    ----------
+    record : `costs`, `ports`, or the room of the limit.
+    """
+
+    record: str
+    name: str
+    factor: float
+    value: float
+
+    @property
+    def constant(self) -> str:
+        return f"{self.record}.{self.name}"
+
+
+def cases(settings: Settings) -> list[Case]:
+    return [Case(name=path.stem, parameters={}) for path in sorted(KERNELS.glob("*.c"))]
+
+
+def add_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--limits", action="store_true", help="the limits of tiling and emit_c, too, but for budgets")
+    group.add_argument("--time", action="store_true", help="run what differs, at the sizes of the configuration")
+
+
+def measure(case: Case, settings: Settings, report: Report) -> dict[str, Any]:
+    """The constants that the way from the schedule to C reads, and for each factor whether the C differs."""
+    options = PipelineOptions(tensorize=None)
+    report("scheduling")
+    scop = from_c_file(KERNELS / f"{case.name}.c")
+    schedule = scheduled(analysed(scop, vector_bytes=options.collapses_for(), row_loss=options.row_loss).dependences,
+                         options)
+    read, shipped = in_child(lambda: _traced(schedule, options))
+    found, sources = [], {}
+    for variant in variants(options.target(), set(read), limits=bool(settings.options.get("limits"))):
+        report(f"{variant.constant} times {variant.factor:g}")
+        digest, problem = in_child(partial(_varied, schedule, options, variant))
+        found.append({"constant": variant.constant, "factor": variant.factor, "value": variant.value,
+                      "changes": digest != shipped, **({"problem": problem} if problem else {})})
+        if digest not in (shipped, "") and digest not in sources:
+            sources[digest] = variant
+    values: dict[str, Any] = {"vector_bits": options.target().vector_bits, "read": sorted(read), "variants": found}
+    if settings.options.get("time") and case.name in settings.config["sizes"]:
+        values["times"] = raced(schedule, options, list(sources.values()), settings,
+                                settings.config["sizes"][case.name], report)
+    return values
+
+
+def variants(target: Target, read: set[str], *, limits: bool) -> Iterator[Variant]:
+    """Every constant that was read, at each factor that gives another value; whole numbers stay whole."""
+    records = {"costs": target.costs, "ports": target.ports} | ({"tiling": TILING, "emit_c": EMIT_C} if limits else {})
+    for record, value in records.items():
+        for found in constants(value):
+            if found.unit in BUDGETS and record in ("tiling", "emit_c"):
+                continue
+            if record in ("costs", "ports") and f"{record}.{found.name}" not in read:
+                continue
+            for factor in FACTORS:
+                changed = type(found.value)(found.value * factor)   # type: ignore[arg-type, operator]
+                if changed != found.value and changed > 0:
+                    yield Variant(record=record, name=found.name, factor=factor, value=changed)
+
+
+def _traced(schedule: Schedule, options: PipelineOptions) -> tuple[list[str], str]:
+    """The costs and ports that are read on the way to C, and the digest of that C."""
+    read: set[str] = set()
+    target = options.target()
+    target = replace(target, costs=_watched(target.costs, "costs", read), ports=_watched(target.ports, "ports", read))
+    text = emitted(schedule, options, target).text
+    return sorted(read), _digest(text)
+
+
+def _watched(record: Any, name: str, read: set[str]) -> Any:
+    """An equal record that notes which of its constants are read."""
+    names = {found.name for found in constants(record)}
+
+    def noted(self: Any, attribute: str) -> Any:
+        if attribute in names:
+            read.add(f"{name}.{attribute}")
+        return object.__getattribute__(self, attribute)
+
+    kind = type(type(record).__name__, (type(record),), {"__getattribute__": noted})
+    return kind(**{found.name: found.value for found in constants(record)})
+
+
+def _varied(schedule: Schedule, options: PipelineOptions, variant: Variant) -> tuple[str, str]:
+    """The digest of the C with one constant at another value; empty with the reason where there is none."""
+    try:
+        return _digest(_with(schedule, options, variant).text), ""
+    except PolyschedError as error:
+        return "", str(error)
+
+
+def _with(schedule: Schedule, options: PipelineOptions, variant: Variant) -> CSource:
+    target = options.target()
+    if variant.record == "costs":
+        target = replace(target, costs=replace(target.costs, **{variant.name: variant.value}))
+    elif variant.record == "ports":
+        target = replace(target, ports=replace(target.ports, **{variant.name: variant.value}))
+    else:
+        for module, name in places(variant.record, variant.name):
+            setattr(module, name, variant.value)
+    return emitted(schedule, options, target)
+
+
+def emitted(schedule: Schedule, options: PipelineOptions, target: Target) -> CSource:
+    """From the schedule to C, as the pipeline goes, but for instructions."""
+    tiling = replace(options.tiling_options(), target=target)
+
+    def tiled_by(how: TilingOptions) -> Any:
+        return tile(schedule, how, alone=False)
+    return emit_blocks(tiled_by, tiling, lambda tiled: emit(tiled, options=options.emit_options()))
+
+
+@cache
+def _assigned() -> Mapping[tuple[str, str], tuple[str, str]]:
+    """By room and limit: the module and the name that hold it (`NAME = LIMITS.limit`)."""
+    found = {}
+    for room in ("tiling", "emit_c"):
+        for path in sorted((PACKAGE / room).rglob("*.py")):
+            for statement in ast.parse(path.read_text()).body:
+                match statement:
+                    case ast.Assign(targets=[ast.Name(id=name)],
+                                    value=ast.Attribute(value=ast.Name(id="LIMITS"), attr=limit)):
+                        parts = path.relative_to(PACKAGE).with_suffix("").parts
+                        found[room, limit] = ".".join(("polysched", *parts)), name
+    return found
+
+
+def places(room: str, limit: str) -> list[tuple[ModuleType, str]]:
+    """The modules with a global variable for a limit: the one that asks for it, and those that import its name."""
+    home, name = _assigned()[room, limit]
+    found = []
+    for module in [m for key, m in sys.modules.items() if key.startswith("polysched.") and name in vars(m)]:
+        source = ast.parse(Path(str(module.__file__)).read_text())
+        if module.__name__ == home or any(
+                isinstance(s, ast.ImportFrom) and s.module == home and name in [a.name for a in s.names]
+                for s in source.body):
+            found.append((module, name))
+    return found
+
+
+def in_child(compute: Callable[[], Any]) -> Any:
+    """What a forked process computes, as JSON; what it changes is gone with it.
+
+    Raises
+    ------
+    ChildProcessError : it ended otherwise.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with os.fdopen(writing, "w") as pipe:
+                json.dump(compute(), pipe)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    if os.waitpid(child, 0)[1] != 0:
+        raise ChildProcessError("a forked process failed")
+    return json.loads(text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def raced(schedule: Schedule, options: PipelineOptions, differing: Sequence[Variant], settings: Settings,
+          sizes: Mapping[str, int], report: Report) -> list[dict[str, Any]]:
+    """The median of the seconds of every version whose C differs, on one thread, over those of the shipped one."""
+    def tiled(variant: Variant | None) -> Any:
+        target = options.target() if variant is None else _target_with(options.target(), variant)
+        return tile(schedule, replace(options.tiling_options(), target=target, parallel=False), alone=False)
+
+    racing = [v for v in differing if v.record in ("costs", "ports")]
+    with tempfile.TemporaryDirectory(prefix="polysched-ablation-") as name:
+        kernel = VersionedFunction(scop=schedule.scop, sizes=sizes, folder=Path(name))
+        made = [Contender(name=SHIPPED, make=lambda: kernel.transformed("shipped", tiled(None)))]
+        made += [Contender(name=f"{v.constant} x {v.factor:g}", make=partial(
+            lambda number, v: kernel.transformed(f"variant_{number}", tiled(v)), number, v))
+            for number, v in enumerate(racing)]
+        rules = Rules(reference=SHIPPED, ours=tuple(c.name for c in made), budget_seconds=settings.budget_seconds,
+                      most_rounds=settings.config["rounds"], pin=settings.pin, cold_cache=settings.cold_cache)
+        standings = run_contest(made, rules, Path(name), report)
+    return [{"version": v.name, "seconds": [s.thread_cpu_seconds for taken in v.rounds.values() for s in taken]}
+            for v in standings.variants if v.timed]
+
+
+def _target_with(target: Target, variant: Variant) -> Target:
+    record = replace(getattr(target, variant.record), **{variant.name: variant.value})
+    return replace(target, **{variant.record: record})
+
+
+def changes(records: Sequence[Record]) -> dict[str, dict[float, list[str]]]:
+    """By constant and factor, the kernels whose C differs."""
+    found: dict[str, dict[float, list[str]]] = {}
+    for record in records:
+        for variant in record.values["variants"]:
+            kernels = found.setdefault(variant["constant"], {factor: [] for factor in FACTORS})
+            if variant["changes"]:
+                kernels[variant["factor"]].append(record.case)
+    return found
+
+
+def table(records: Sequence[Record]) -> str:
+    rows = []
+    for constant, by_factor in sorted(changes(records).items(), key=lambda item: (
+            -len(set().union(*item[1].values())), item[0])):
+        tried = sum(any(v["constant"] == constant for v in record.values["variants"]) for record in records)
+        rows.append([f"`{constant}`", tried, *(len(by_factor[factor]) for factor in FACTORS),
+                     ", ".join(sorted(set().union(*by_factor.values()))) or "-"])
+    return markdown_table(["constant", "kernels that read it", "C differs at half", "at twice", "kernels"], rows)
+
+
+def plot(records: Sequence[Record]) -> Figure:
+    """Per constant the kernels whose C differs, at half and at twice its value."""
+    found = sorted(changes(records).items(), key=lambda item: len(set().union(*item[1].values())))
+    figure, axes = new_figure(width=6.5, height=1.0 + 0.22 * len(found))
+    for number, factor in enumerate(FACTORS):
+        axes.barh([at + (number - 0.5) * 0.4 for at in range(len(found))], [len(f[factor]) for _, f in found],
+                  height=0.4, color=COLOURS[number], label=f"times {factor:g}")
+    axes.set_yticks(range(len(found)), [name for name, _ in found], fontsize="small")
+    axes.set_xlabel(f"kernels whose C differs, of {len(records)}")
+    axes.legend(fontsize="small")
+    return figure
+
+
+EXPERIMENT = Experiment(cases=cases, measure=measure, table=table, plot=plot, add_arguments=add_arguments,
+                        times_calls=True)
+
+if __name__ == "__main__":
+    from polysched.cli import main
+    sys.exit(main(["bench", str(Path(__file__).parent), *sys.argv[1:]]))

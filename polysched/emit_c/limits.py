@@ -1,0 +1,224 @@
+"""The limits of this room: budgets of searches and proofs, and sizes from which on a choice pays.
+
+What a machine takes for something stands in `polysched.target.costs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmitLimits:
+    """By the module that asks for them."""
+
+    # alternatives/crossover.py
+    gain_share: float = constant(
+        0.5, unit="1", source="of the time as written that is saved in the end, to be conservative")
+    fewest_steps: int = constant(
+        8, unit="addends",
+        source="addends of a sum in a register block: reading and writing it takes as long as a few of them")
+    small_size: int = constant(
+        64, unit="iterations", source="the size of all parameters for which the statements are timed as written")
+    model_operations: int = constant(2_000_000, unit="isl operations", source="to time the statements as written")
+
+    # alternatives/memory_ranges.py
+    memory_range_operations: int = constant(
+        1_000_000, unit="isl operations", source="of isl, for the memory of one array")
+
+    # alternatives/replacement_check.py
+    most_check_work: int = constant(
+        1 << 24, unit="iterations", source="iterations of one run of the original statement, some 20 ms")
+    most_check_bytes: int = constant(1 << 30, unit="bytes", source="of all arrays of a check together")
+    blocks_kept: float = constant(
+        2.5, unit="blocks", source="executions along a dimension of a smaller program: two whole ones and a remainder")
+    most_smaller_work: int = constant(1 << 20, unit="iterations", source="iterations of the smaller program")
+    largest_whole: int = constant(8, unit="iterations", source="of a loop of which a check runs all")
+    sampled_iterations: int = constant(
+        3, unit="iterations", source="neighbouring iterations of a loop of the result, at three places")
+
+    # alternatives/row_loops.py
+    row_slack: int = constant(
+        8, unit="elements", source="elements by which a row may seem longer, so that fewer cases are told apart")
+
+    # bodies/array_bounds.py
+    read_operations: int = constant(
+        50_000, unit="isl operations", source="to prove that an element exists and may be read")
+
+    # bodies/operations.py
+    most_beside_division: int = constant(
+        10, unit="operations", source="operations that fit into the time of one division of a vector")
+
+    # generation/loop_run.py
+    most_nested: int = constant(
+        12, unit="loops", source="loops in one Python function; CPython allows 20 nested blocks")
+
+    # generation/order_check.py
+    most_order_sizes: int = constant(2, unit="sizes", source="what is moved is moved by numbers, at every size alike")
+
+    # generation/parameter_guard.py
+    many_constraints: int = constant(6, unit="constraints", source="of a guard that is printed as one test")
+
+    # generation/scan_check.py
+    check_operations: int = constant(
+        300_000, unit="isl operations", source="to compare generated loops with the schedule")
+    most_instances: int = constant(20_000, unit="instances", source="that such a check runs")
+    most_instances_in_pieces: int = constant(
+        200_000, unit="instances",
+        source="where space is cut into pieces: in small ones the gap in front of a border begins at sizes like "
+               "9")
+
+    # loop_ir/carried.py
+    carried_operations: int = constant(200_000, unit="isl operations", source="to decide what a loop carries")
+
+    # loop_ir/facts.py
+    fact_operations: int = constant(
+        500_000, unit="isl operations", source="to prove one condition from the facts around it")
+
+    # nests/contraction.py
+    largest_buffer_bytes: int = constant(
+        1 << 15, unit="bytes", source="a buffer on the stack of a thread: what a first-level cache holds")
+    largest_lasting_bytes: int = constant(
+        1 << 20, unit="bytes",
+        source="a buffer that a thread keeps from one tile to the next: what a second-level cache holds beside "
+               "other data")
+    crossing_operations: int = constant(200_000, unit="isl operations", source="to decide which values cross a loop")
+    most_choices_of_bounds: int = constant(64, unit="choices", source="of bounds for a buffer")
+
+    # nests/fetched_rows.py
+    least_fetched_array_bytes: int = constant(
+        1 << 20, unit="bytes", source="smaller arrays may lie in the second cache")
+    least_fetched_row_bytes: int = constant(
+        1 << 8, unit="bytes", source="of a row that is fetched ahead: shorter ones the hardware follows")
+    most_fetched_row_bytes: int = constant(3 << 13, unit="bytes", source="half of a first cache")
+    most_fetched_rows: int = constant(4, unit="rows", source="that one loop fetches ahead")
+    long_operations: int = constant(
+        16, unit="operations", source="about what a function of math.h or a division takes on vectors")
+
+    # nests/lane_reductions.py
+    reduction_vectors: int = constant(
+        4, unit="vectors",
+        source="partial results side by side: an addition takes four cycles, and one can begin in each")
+
+    # nests/neighbour_rows.py
+    neighbour_rows: int = constant(2, unit="rows", source="that share what they read of neighbouring rows")
+
+    # nests/past_caches.py
+    least_past_share: float = constant(0.25, unit="1", source="of the last cache that the array takes by itself")
+    past_caches_factor: float = constant(
+        2.0, unit="1",
+        source="as the last cache, with what a region touches, nothing of its beginning is there at its end")
+    least_past_row_bytes: int = constant(1 << 11, unit="bytes", source="that are stored between two fences")
+
+    # nests/row_jam.py
+    jammed_rows: int = constant(
+        8, unit="rows",
+        source="rows side by side: enough additions of four cycles to keep two adders busy, few enough for the "
+               "registers")
+    jammed_rows_of_several: int = constant(4, unit="rows", source="the same where a row has several loops")
+
+    # nests/summed_rows.py
+    summed_rows: int = constant(
+        8, unit="rows", source="rows at a time: as many streams as prefetchers of processors follow at least")
+
+    # nests/thread_reductions.py
+    work_per_element: int = constant(
+        16, unit="iterations",
+        source="that setting an element of an array's part, and adding it to the array, are worth")
+
+    # nests/vector_loops.py
+    narrowest_tail: int = constant(4, unit="iterations", source="iterations; fewer run one by one")
+
+    # region.py
+    least_rows_in_lanes: int = constant(
+        8, unit="rows", source="rows side by side: as many sums as hide the time that an addition takes")
+    strided_vectors: int = constant(
+        2, unit="vectors",
+        source="sums of strided rows side by side, each a vector; more of them would leave more rows to the "
+               "plain loop behind")
+
+    # register_tiles/packing.py
+    row_grid_bytes: int = constant(
+        1024, unit="bytes",
+        source="rows that far apart, or a multiple of it, share a quarter of the sets of a first cache")
+
+    # register_tiles/register_tiles.py
+    narrowest_columns: int = constant(4, unit="columns", source="columns; fewer are summed one by one")
+
+    # register_tiles/shared_rows.py
+    loop_instructions: int = constant(
+        5, unit="instructions", source="of a step of a sum in a loop: counters, addresses, what fetches ahead")
+    most_sums_beside_rows_share: float = constant(
+        5 / 8, unit="1", source="of the registers, for sums beside elements that the next iteration reads again")
+
+    # register_tiles/strided_reads.py
+    most_apart: int = constant(
+        3, unit="elements",
+        source="every fourth of eight floats took gcc 12 with AVX2 eleven instructions this way and one by one")
+
+    # register_tiles/turned_rows.py
+    largest_turned_bytes: int = constant(
+        1 << 13, unit="bytes", source="which stays in the first cache beside the operands")
+
+    # scalar_code/heap.py
+    stack_bytes: int = constant(
+        16384, unit="bytes",
+        source="region-local arrays up to this size stay on the stack; larger ones and those of unknown size are "
+               "allocated")
+
+    # scalar_code/index_printer.py
+    most_nested_arms: int = constant(
+        4, unit="arms",
+        source="arms of a minimum or maximum that stand in each other: the compiler reads the first one 2^3 "
+               "times")
+
+    # scalar_code/openmp.py
+    chunk: int = constant(8, unit="iterations", source="iterations of an untiled loop that a thread takes at a time")
+
+    # scalar_code/region_branches.py
+    most_repeated_lines: int = constant(
+        12, unit="lines",
+        source="of a loop that stands twice; in longer ones a call weighs less, and a reader has more to compare")
+
+    # scalar_code/work.py
+    unknown_iterations: int = constant(
+        1 << 20, unit="iterations",
+        source="iterations of a loop whose length only the running program knows, for comparisons")
+
+    # vector_code/conversion_steps.py
+    far_conversion: int = constant(
+        4, unit="1", source="how many times wider, from where a conversion takes more than one step")
+
+    # vector_code/overlapping_reads.py
+    most_carried: int = constant(16, unit="registers", source="registers that go from vector to vector")
+    operations_per_load: int = constant(
+        2, unit="operations", source="on vectors as wide as a line, in the time that a load of one line takes (Zen 4)")
+
+    # vector_code/panel_copy.py
+    largest_panel_on_stack_bytes: int = constant(
+        1 << 16, unit="bytes", source="of a panel that is declared as a local array")
+    most_unrolled_copies: int = constant(8, unit="iterations", source="of a copy that is written out")
+    longest_run: int = constant(64, unit="elements", source="elements of each row that are turned at a time")
+    fewest_copied_bytes_for_threads: int = constant(1 << 18, unit="bytes", source="of a copy that is worth a team")
+
+    # vector_code/thread_parts.py
+    parts_of_a_thread: int = constant(
+        8, unit="parts",
+        source="parts for each thread where iterations do not all do the same, so that every thread gets short "
+               "and long ones")
+
+    # vector_code/tile_code.py
+    most_unrolled_sums: int = constant(8, unit="iterations", source="of a loop of a sum that is unrolled")
+    most_unrolled_points: int = constant(512, unit="copies", source="of a body that unrolling loops of sums may make")
+
+    # vector_code/transposition.py
+    most_transposed_blocks: int = constant(2, unit="blocks", source="whose transposition one tile holds in registers")
+
+    # vector_math/quotients.py
+    quotient_vector_bits: int = constant(
+        512, unit="bits", source="narrower divisions take half the time, for as many operations")
+
+
+LIMITS = EmitLimits()

@@ -1,0 +1,56 @@
+"""The limits of this room: budgets of searches and proofs, and sizes from which on a choice pays.
+
+What a machine takes for something stands in `polysched.target.costs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulingLimits:
+    """By the module that asks for them."""
+
+    # fusion/row_fusion.py
+    least_fused_rows: int = constant(
+        32, unit="rows", source="rows below which a fused loop would keep too few threads busy")
+
+    # index_sets.py
+    most_cuts: int = constant(
+        4, unit="cuts", source="cuts of one program; every statement falls into at most two parts per cut")
+    short_distance: int = constant(
+        10, unit="iterations",
+        source="distances up to this size, a program's usual shifts, are not long in arrays of constant size "
+               "either")
+
+    # solving/kept_rows.py
+    kept_rows_divisor: int = constant(
+        4, unit="1", source="the rest may take one part in so many of the budget that the search had")
+    kept_rows_operations: int = constant(
+        200_000, unit="isl operations", source="Of isl, for the rest: enough for the trees of the tests' kernels")
+
+    # solving/problem.py
+    cone_operations: int = constant(
+        200_000, unit="isl operations",
+        source="budget of isl operations for the cones of one relation: a tenth of a second; most need a tenth "
+               "of it")
+    cone_seconds: float = constant(
+        5.0, unit="s",
+        source="processor time that all cones of one program may take; then each relation gets a tenth of the "
+               "operations")
+
+    # solving/rows.py
+    outer_first: int = constant(
+        8, unit="1",
+        source="cost of a unit coefficient of the outermost iterator; each further in costs one more: ties keep "
+               "the order")
+
+    # strategy.py
+    largest_strategy_number: int = constant(
+        1_000_000, unit="1", source="of the numbers in a strategy: sums of their products fit the solver's integers")
+
+
+LIMITS = SchedulingLimits()

@@ -1,0 +1,108 @@
+"""`Calibrated`: costs that were measured on one machine, as `polysched machine --calibrate` writes them to a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from polysched.errors import UsageError
+from polysched.target.constant import constants
+from polysched.target.costs import SHIPPED
+from polysched.target.target import Target
+
+FORMAT_VERSION = 1
+HINT = "polysched machine --calibrate FILE writes one"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One measured cost.
+
+    Parameters
+    ----------
+    name : a field of `Costs`; `line_L1`, `line_memory` and so on for what a line takes out of a cache or memory.
+    value : the median of the trials.
+    least, most : of the trials.
+    unit : of all three.
+    shipped : the value without calibration.
+    """
+
+    name: str
+    value: float
+    least: float
+    most: float
+    unit: str
+    shipped: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrated:
+    """What was measured, and where.
+
+    Parameters
+    ----------
+    machine : the processor as it calls itself.
+    compiler : that compiled the programs.
+    disturbed : other programs may have used the cores.
+    figures : one per cost.
+    bandwidth : bytes per second of one core out of each cache level; memory is level 0.
+    """
+
+    machine: str
+    compiler: str
+    disturbed: bool
+    figures: tuple[Figure, ...]
+    bandwidth: tuple[tuple[int, float], ...]
+
+    def of_target(self, target: Target) -> Target:
+        """The target with the measured costs instead of the shipped ones."""
+        known = {c.name for c in constants(SHIPPED)}
+        measured: dict[str, Any] = {f.name: f.value for f in self.figures if f.name in known}
+        return replace(target, costs=replace(target.costs, **measured),
+                       bandwidth_bytes_per_second={**target.bandwidth_bytes_per_second, **dict(self.bandwidth)})
+
+    def as_json(self) -> dict[str, Any]:
+        """The value of the file."""
+        return {"format_version": FORMAT_VERSION} | asdict(self)
+
+
+def read_calibrated(path: Path) -> Calibrated:
+    """The value of a file.
+
+    Raises
+    ------
+    UsageError : it cannot be read, is of another version, or holds no positive numbers.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError("the costs of the machine cannot be read", where=str(path), witness=str(error),
+                         hint=HINT) from error
+    if not isinstance(value, dict) or value.get("format_version") != FORMAT_VERSION:
+        raise UsageError("the file holds no costs of a machine, or those of another version", where=str(path),
+                         hint=HINT)
+    try:
+        return _checked(value, path)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError("the file holds no costs of a machine", where=str(path), witness=repr(error),
+                         hint=HINT) from error
+
+
+def _checked(value: Mapping[str, Any], path: Path) -> Calibrated:
+    figures = tuple(Figure(**figure) for figure in value["figures"])
+    bandwidth = tuple((int(level), float(rate)) for level, rate in value["bandwidth"])
+    known = {c.name for c in constants(SHIPPED)}
+    rates = ((f"level {level}", rate) for level, rate in bandwidth)
+    for name, number in [*((f.name, f.value) for f in figures), *rates]:
+        least = 0.0 if name == "team_start_seconds" else 1e-15   # barriers may be all that a team costs
+        if not isinstance(number, int | float) or not isfinite(number) or number < least:
+            raise UsageError("a cost is no positive number", where=str(path), witness=f"{name}: {number!r}", hint=HINT)
+        if name not in known and not name.startswith(("line_", "level ")):
+            raise UsageError("no such cost", where=str(path), witness=name,
+                             hint=f"one of {', '.join(sorted(known))}")
+    return Calibrated(machine=str(value["machine"]), compiler=str(value["compiler"]),
+                      disturbed=bool(value["disturbed"]), figures=figures, bandwidth=bandwidth)

@@ -1,0 +1,93 @@
+"""Costs: what a machine takes for what the models count, each with its unit, its source and what measures it.
+
+A `Target` holds one (`Target.costs`).  `polysched machine --calibrate FILE` measures those that a small program can
+measure; `--machine FILE` applies them.  The values here stay the default: those of a current x86-64 machine of a few
+cores.  Bytes per second of the caches, the clock and the ports stand in `Target` itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+
+from polysched.target.constant import constant
+
+CALIBRATE = "polysched machine --calibrate FILE"
+REGISTER_BLOCKS = "experiments/blas"
+TILES = "experiments/tile_model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """What things cost on a machine.
+
+    Cycles are those of `Target.frequency_hz`, lines those of `Target.line_bytes`.
+    """
+
+    team_start_seconds: float = constant(
+        5e-7, unit="s", experiment=CALIBRATE,
+        source="start of a team of threads that are awake, beside its two barriers; with it --safe chooses well in 293 "
+               "of 306 cases (experiments/safe, Zen 4)")
+    barrier_seconds: float = constant(
+        2.5e-7, unit="s", experiment=CALIBRATE, source="a barrier, per doubling of the threads; from the same records")
+    allocation_seconds: float = constant(
+        1e-6, unit="s", experiment=CALIBRATE, source="a block from the heap, whose first page is touched, and back")
+    row_cycles: float = constant(
+        20, unit="cycles", experiment=CALIBRATE,
+        source="start of an innermost loop: its bounds, its remainder; 10 to 15 measured for one loop alone (Zen 3)")
+    vector_slowdown: float = constant(
+        1.0, unit="1", experiment=CALIBRATE,
+        source="issue of multiply-adds on full vectors over what the ports say; 2 where pipes are half as wide")
+    memory_bytes_per_cycle: float = constant(
+        4.0, unit="bytes/cycle", experiment=CALIBRATE,
+        source="one core out of memory, where `Target.bandwidth_bytes_per_second` is empty")
+    level_slowdown: float = constant(
+        2.0, unit="1", experiment=CALIBRATE, source="bandwidth of a cache over the next one's, where not measured")
+    handed_over_share: float = constant(
+        0.7, unit="1", experiment=TILES,
+        source="of the bandwidth of memory: what another core wrote last (27 beside 38 GB/s, two virtual cores, Zen 4)")
+    contended_slowdown: float = constant(
+        4, unit="1", experiment=TILES, source="a core served by a cache that it shares, over one alone with it")
+    usable_share: float = constant(
+        0.7, unit="1", experiment=TILES, source="of a cache that a tile may fill; the rest is for conflicts")
+    panel_share: float = constant(
+        0.9, unit="1", experiment=REGISTER_BLOCKS, source="of the first cache, for panels, which are contiguous")
+    tlb_pages: int = constant(
+        1024, unit="pages", source="second level of the TLB, beside other operands' (AMD and Intel since 2015: 1536)")
+    hidden_share: float = constant(
+        0.6, unit="1", experiment=REGISTER_BLOCKS,
+        source="of a step's arithmetic, behind which rows of a panel come from the second cache")
+    unhidden_share: float = constant(
+        0.25, unit="1", experiment=REGISTER_BLOCKS, source="of the time to fetch a shared panel that threads wait for")
+    packing_transfers: int = constant(
+        3, unit="lines", source="moved for a line that is packed: it is read, its place is fetched and written")
+    step_cycles: float = constant(
+        1.5, unit="cycles", experiment=REGISTER_BLOCKS,
+        source="a step of a register block beside full pipes: counter, addresses")
+    unhidden_loads_share: float = constant(
+        0.3, unit="1", experiment=REGISTER_BLOCKS, source="of the loads of a step that the pipes wait for")
+    byte_cycles: float = constant(
+        0.05, unit="cycles", experiment=REGISTER_BLOCKS,
+        source="a byte from the first cache beside full pipes; breaks ties between register blocks")
+    transposed_cycles: float = constant(
+        1.5, unit="cycles", experiment=REGISTER_BLOCKS, source="a sum brought into lanes and back by a transposition")
+    spread_cycles: float = constant(
+        1.5, unit="cycles", experiment=REGISTER_BLOCKS, source="an element packed whose neighbours in lanes lie apart")
+    cut_block_share: float = constant(
+        0.5, unit="blocks", experiment=REGISTER_BLOCKS,
+        source="beside its own work: the last block of an edge, computed on a copy")
+    partial_block_slowdown: float = constant(
+        6, unit="1", experiment=REGISTER_BLOCKS,
+        source="per element, the rest of an edge over a whole block where no copy will do")
+    call_cycles: float = constant(
+        12, unit="cycles", source="a function of the C library on scalars: the fastest of them (glibc)")
+    unknown_statement_seconds: float = constant(
+        2e-10, unit="s", source="a statement that no model knows: some instructions of a vector loop")
+
+    def team_seconds(self, threads: int) -> float:
+        """Start and end of a team of threads, which are two barriers; a team of one counts as two."""
+        return self.team_start_seconds + 2 * self.barrier_seconds * log2(max(2, threads))
+
+
+SHIPPED = Costs()
+"""Of the machines that nobody calibrated."""

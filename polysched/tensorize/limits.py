@@ -1,0 +1,207 @@
+"""The limits of this room: budgets of searches and proofs, and sizes from which on a choice pays.
+
+What a machine takes for something stands in `polysched.target.costs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorizeLimits:
+    """By the module that asks for them."""
+
+    # conformance/cross_compile.py
+    cross_run_seconds: int = constant(60, unit="s", source="of one program under an emulator")
+
+    # decision.py
+    measured_matches: int = constant(3, unit="matches", source="of which each is measured")
+    half_idle_share: float = constant(0.5, unit="1", source="of the instruction's work")
+    narrow_bits: int = constant(16, unit="bits", source="of what instructions for integers read")
+
+    # description/agreement.py
+    host_trials: int = constant(48, unit="trials", source="per filling, of a description compiled for the host")
+    emulated_steps: int = constant(12_000, unit="assignments", source="assignments of the emulator, in all")
+    most_emulated_trials: int = constant(24, unit="trials", source="per filling, of the emulator")
+
+    # description/host_execution.py
+    host_run_seconds: float = constant(10.0, unit="s", source="of a description that runs on the host")
+
+    # description/python_emulator.py
+    most_assignments: int = constant(400_000, unit="assignments", source="of one execution: a second or two")
+
+    # emission/blocking.py
+    most_unrolled: int = constant(16, unit="iterations", source="of a loop in a block of registers")
+    most_ordered: int = constant(4, unit="loops", source="of which every order is tried")
+    ragged_cost: float = constant(
+        1.02, unit="1", source="the last block computes padding, and its stores take a detour")
+    moved_cost: float = constant(
+        1.1, unit="1", source="an input that could be read in place has to be packed, to have padding: at least this")
+    reused_cache_share: float = constant(
+        0.75, unit="1", source="of a cache that reused data may fill; the rest streams through")
+    least_handed_out: int = constant(
+        8, unit="tiles", source="tiles that threads take one by one, so that none waits long for the last")
+    least_handed_out_cycles: int = constant(
+        20_000, unit="cycles", source="of such a tile: threads that ask for the next one wait for each other's answer")
+    shortest_sum: int = constant(
+        64, unit="executions",
+        source="executions in a tile of a reduction there: shorter ones cost more for results than they save")
+    spare_registers: int = constant(
+        1, unit="registers",
+        source="f32 1024, AVX2, gcc 12: 4 by 3 vectors take all and make 103 GFLOP/s, 2 by 6 leave one, 133")
+    worthwhile_share: float = constant(
+        0.97, unit="1", source="a tile has to save this much, since every further loop costs something")
+
+    # emission/copy_c.py
+    parallel_copy_elements: int = constant(1 << 15, unit="elements", source="of a copy that is worth a team")
+    written_out: int = constant(8, unit="elements", source="of a copy without a loop")
+
+    # emission/correction.py
+    correction_strip: int = constant(
+        256, unit="sums",
+        source="sums that are added to while a row of memory is read: a kilobyte of them, which the first cache "
+               "holds")
+
+    # emission/cost.py
+    turned_element_cycles: float = constant(
+        1.0, unit="cycles", source="one of neighbours in the array that are none in the buffer")
+    table_element_cycles: float = constant(4.0, unit="cycles", source="an element whose address comes out of a table")
+    added_element_cycles: float = constant(
+        1.0, unit="cycles", source="a partial sum that is added to its neighbours at the end")
+
+    # emission/data_volume.py
+    most_order_loops: int = constant(6, unit="loops", source="orders of more are too many to try")
+
+    # emission/gather.py
+    parallel_gather_elements: int = constant(1 << 16, unit="elements", source="of a gather that is worth a team")
+
+    # emission/nest_c.py
+    far_rows_bytes: int = constant(256, unit="bytes", source="between rows that are fetched ahead one by one")
+    team_worth_cycles: float = constant(
+        20_000.0, unit="cycles",
+        source="several times what it takes to start threads that wait for work and to wait for the last")
+
+    # emission/place.py
+    long_stride_bytes: int = constant(256, unit="bytes", source="between elements that are packed for reuse")
+    long_row_bytes: int = constant(1024, unit="bytes", source="between rows of a tile that is packed for reuse")
+
+    # equality/ladder.py
+    exhaustive_bits: int = constant(24, unit="bits", source="of all inputs, whose every value is tried")
+    quick_operations: int = constant(
+        1 << 22, unit="nodes",
+        source="inputs times nodes of both expressions, of what is tried ahead of the solver: some 10 ms")
+    quick_conflicts: int = constant(2000, unit="SAT conflicts", source="of the solver ahead of trying more inputs")
+    exhaustive_operations: int = constant(
+        1 << 31, unit="nodes", source="inputs times nodes of both expressions: ten seconds at most, mostly one")
+    equality_conflicts: int = constant(100_000, unit="SAT conflicts", source="of the solver: some seconds")
+    product_conflicts: int = constant(
+        5_000, unit="SAT conflicts",
+        source="where two inputs of more than `product_bits` are multiplied: more of them decide nothing")
+    product_bits: int = constant(
+        9, unit="bits", source="of a factor: equality of wider multipliers is hard for SAT solvers")
+    circuit_nodes: int = constant(
+        20_000, unit="nodes", source="of expressions that become clauses, every occurrence counted")
+    solver_seconds: float = constant(60.0, unit="s", source="of one question to the solver, on whichever machine")
+    equality_samples: int = constant(4096, unit="inputs", source="tried at random ahead of any proof")
+
+    # equality/normal_form.py
+    normal_form_steps: int = constant(
+        20_000, unit="steps", source="some 100 ms; bodies of shipped instructions take fewer than 200")
+
+    # functions/expansion.py
+    most_cases: int = constant(16, unit="cases", source="of one function that are told apart")
+    largest_value_nodes: int = constant(400, unit="nodes", source="nodes of one value")
+
+    # functions/groups.py
+    most_statements: int = constant(12, unit="statements", source="of a group that one function may replace")
+
+    # functions/loop_mapping.py
+    most_mapped_loops: int = constant(4, unit="loops", source="of a function, every assignment of which is tried")
+
+    # functions/unification.py
+    unification_steps: int = constant(20_000, unit="steps", source="of one unification")
+    unification_choices: int = constant(
+        24, unit="assignments", source="assignments of leaves that the ladder is asked about")
+    unification_conflicts: int = constant(1000, unit="SAT conflicts", source="of the solver, per pair of expressions")
+
+    # matching/bodies.py
+    most_hindered: int = constant(
+        24, unit="assignments", source="assignments that fail their proof, after which no more are tried")
+    most_alike: int = constant(
+        8, unit="assignments",
+        source="assignments that are proved: of a maximum of four there are 24, all of them alike")
+
+    # matching/candidates.py
+    most_candidates: int = constant(12, unit="candidates", source="of an assignment of loops, per statement")
+
+    # matching/grouping.py
+    most_groups: int = constant(64, unit="sets", source="of statements that are looked at for one instruction")
+
+    # matching/explanation.py
+    most_explained_mappings: int = constant(
+        100, unit="mappings", source="of which the one that needs least padding is named")
+
+    # matching/functions.py
+    function_samples: int = constant(48, unit="points", source="points, every one a number per load")
+    largest_sample: int = constant(12, unit="1", source="of these numbers")
+    most_function_values: int = constant(
+        1 << 23, unit="values", source="combinations times points: an array of so many numbers per node of the update")
+    most_tried: int = constant(
+        256, unit="combinations", source="combinations that go on to a proof, where nothing can be evaluated here")
+
+    # matching/mapping.py
+    copied_element_cycles: float = constant(
+        0.25, unit="cycles", source="vectors of interleaved elements, at the rate of the second-level cache")
+
+    # matching/match.py
+    most_mappings: int = constant(
+        5000, unit="mappings",
+        source="per statement and instruction; convolutions of three dimensions have some hundred")
+
+    # matching/products.py
+    most_combinations: int = constant(
+        1 << 20, unit="combinations", source="of expressions for the inputs; one array of numbers each")
+
+    # matching/symmetry.py
+    most_exchanged: int = constant(4, unit="operands", source="operands, in 24 orders")
+
+    # plan_candidates.py
+    measured_blocks: int = constant(4, unit="blocks", source="register blocks of which each is measured")
+
+    # preparing/canonical.py
+    most_rewrites: int = constant(40, unit="rewrites", source="of one statement to its canonical form")
+
+    # preparing/copies.py
+    most_copied_nodes: int = constant(12, unit="nodes", source="of what is computed from the one element")
+
+    # preparing/guards.py
+    most_alternatives: int = constant(
+        8, unit="ways", source="ways in which a guard may be false, each proved on its own")
+    guard_conflicts: int = constant(2000, unit="SAT conflicts", source="of the solver, for one guard")
+
+    # preparing/rerolling.py
+    most_rolled_copies: int = constant(64, unit="copies", source="of a statement that become one loop")
+
+    # preparing/separating.py
+    most_parts: int = constant(8, unit="parts", source="of a sum that become statements")
+
+    # probes.py
+    probe_trials: int = constant(50, unit="trials", source="of an instruction on this machine")
+
+    # proofs/body_proofs.py
+    body_conflicts: int = constant(
+        50_000, unit="SAT conflicts", source="of the solver, for the proof that two bodies are the same function")
+    range_conflicts: int = constant(5_000, unit="SAT conflicts", source="for a proof that a value fits its operand")
+
+    # proofs/correspondence.py
+    correspondence_operations: int = constant(
+        200_000, unit="isl operations",
+        source="of isl for one operand and mapping: some hundred times what windows need")
+    sampled_iterations: int = constant(
+        1024, unit="iterations", source="iterations at most, among which two that clash are looked for ahead of isl")
+
+
+LIMITS = TensorizeLimits()

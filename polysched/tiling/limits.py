@@ -1,0 +1,196 @@
+"""The limits of this room: budgets of searches and proofs, and sizes from which on a choice pays.
+
+What a machine takes for something stands in `polysched.target.costs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class TilingLimits:
+    """By the module that asks for them."""
+
+    # footprints/box_shares.py
+    counting_operations: int = constant(
+        3_000_000, unit="isl operations", source="to count the instances of a part of a box")
+
+    # footprints/conflicts.py
+    own_ways_share: float = constant(0.5, unit="1", source="share of the ways of a set that one array may take")
+
+    # footprints/cost.py
+    depth_weight: float = constant(16.0, unit="1", source="a statement one loop deeper runs that much more often")
+    guard_cost: float = constant(
+        0.5, unit="lines per instance",
+        source="a statement with one iteration in a loop of others puts a condition around it")
+    loop_overhead: float = constant(
+        0.01, unit="lines per instance", source="per innermost loop, so that a nest is not distributed without gain")
+
+    # footprints/lower_bound.py
+    most_subspaces: int = constant(200, unit="subspaces", source="of iterations that bounds are derived from")
+
+    # footprints/nest.py
+    small_size: int = constant(
+        16, unit="iterations", source="sizes at which instances are counted to see a triangle's share of its box")
+    box_share: float = constant(0.9, unit="1", source="what a symbolic size is taken for when nobody says better")
+
+    # footprints/point_count.py
+    counted_samples: int = constant(
+        4096, unit="points",
+        source="of a box; the count of a part with a tenth of its points is then right to some percent")
+
+    # footprints/streams.py
+    fewest_streamed_bytes: int = constant(
+        1 << 14, unit="bytes",
+        source="of a panel that one block of registers reads; shorter ones stay in the first cache")
+    stream_bytes_ahead: int = constant(
+        3072, unit="bytes", source="between a row in use and the row that is fetched; experiments/blas")
+
+    # footprints/strides.py
+    largest_step: int = constant(
+        4, unit="elements", source="a loop whose neighbouring iterations are further apart than this counts as strided")
+    movement_operations: int = constant(
+        100_000, unit="isl operations",
+        source="of isl for one access; those of the tests' kernels take less than a tenth of it")
+
+    # planning/plan.py
+    wavefront_edge: int = constant(
+        16, unit="iterations", source="of bands around further loops: enough work per tile, enough tiles per wavefront")
+    largest_panel_bytes: int = constant(1 << 21, unit="bytes", source="of a packed operand of one tile")
+    fewest_panel_reads: int = constant(
+        4, unit="reads", source="of a panel by blocks of rows, or it is not packed: a product of 16 rows "
+        "had 0.77 of ONNX Runtime with panels and 1.46 without")
+    most_uneven_share: float = constant(
+        0.01, unit="1", source="of all work, of which packing costs more than a hundredth")
+    least_gain_share: float = constant(
+        0.1, unit="1", source="a tile must save this share of the traffic, or the band stays as it is")
+
+    # planning/register_shape.py
+    most_block_rows: int = constant(
+        14, unit="rows", source="of a register block: more do not fit 16 or 32 registers beside operands")
+    most_block_vectors: int = constant(4, unit="vectors", source="of a row of a register block")
+    uneven_rows_cost: float = constant(1.04, unit="1", source="edges that are no power of two divide few tile edges")
+    uneven_rows_by_a_diagonal_cost: float = constant(
+        1.5, unit="1", source="edges that are no power of two make long bounds where tiles meet a diagonal")
+    most_folded_loads: int = constant(
+        4, unit="multiply-adds", source="that share a vector and may each read it from memory (gcc 12 tuned for Zen)")
+
+    # planning/shared_steps.py
+    most_shared_steps: int = constant(
+        8, unit="steps", source="of a loop in steps: more of them fetch and store the result too often")
+    pass_transfers: int = constant(
+        3, unit="transfers",
+        source="transfers of what is written, where start values or last steps are a nest of their own")
+
+    # planning/skewed_tiles.py
+    longest_skewed_edge: int = constant(
+        128, unit="iterations",
+        source="longer edges of loops around a row only help where rows are very short, and make the search long")
+    most_time_shares: int = constant(
+        8, unit="tiles",
+        source="even shares of the time steps: more are shorter than the reuse over time needs, or a power of "
+               "two is near them")
+    most_wavefront_rows: int = constant(
+        1024, unit="rows of tiles", source="rows of tiles along which wavefronts are counted one by one")
+    few_steps: int = constant(
+        64, unit="iterations",
+        source="iterations of a loop of unknown length that make the wavefronts: its tiles have to occupy "
+               "threads then, too")
+
+    # planning/temporary_rows.py
+    temporary_row_operations: int = constant(
+        1_000_000, unit="isl operations", source="to find the rows of temporaries that stay in a cache")
+
+    # planning/tile_problem.py
+    most_idle_share: float = constant(
+        0.13, unit="1", source="share of the time that threads may wait for the one with most tiles")
+    most_rounds: int = constant(8, unit="tiles", source="tiles per thread for which even shares are tried")
+    fewest_blocks: int = constant(
+        8, unit="blocks", source="of rows in a tile, so that the panel of its columns is read that often")
+    fewest_lines: int = constant(
+        4, unit="lines",
+        source="in a row of a tile of the result, or two blocks: last steps keep the panel of its rows inside")
+
+    # planning/tile_search.py
+    search_seconds: float = constant(
+        2.0, unit="s", source="of CP-SAT's own count of work, so a busy machine finds the same tiles")
+
+    # rewriting/copies.py
+    largest_copy_bytes: int = constant(
+        1 << 27, unit="bytes", source="of one, with its parts for all tiles where threads share it")
+
+    # rewriting/marking.py
+    shortest_parallel_loop: int = constant(
+        16384, unit="iterations",
+        source="iterations from which on a lone loop of cheap iterations outweighs the start of a team of "
+               "threads")
+
+    # rewriting/register_tiles.py
+    sum_part: int = constant(
+        8, unit="iterations", source="iterations of a sum that are told apart when statements share a block, at most")
+
+    # rewriting/rotated_sums.py
+    loop_instructions: int = constant(
+        3, unit="instructions", source="of a step of a loop beside its body: count, compare, branch")
+
+    # rewriting/shared_strips.py
+    strip_cache_divisor: int = constant(
+        3, unit="1",
+        source="of the private cache a strip may take so small a part: other columns pass through it meanwhile")
+    fewest_strips: int = constant(4, unit="strips", source="of a loop that is cut for threads")
+
+    # shapes/diamond.py
+    most_skew: int = constant(8, unit="1", source="multiple by which time skews space for diamonds")
+
+    # shapes/split_tiles.py
+    most_pieces: int = constant(
+        16, unit="pieces",
+        source="of space whose size is a parameter: to write down where all of them are takes many seconds "
+               "beyond that")
+
+    # tile_bands.py
+    thread_strip: int = constant(
+        256, unit="iterations", source="iterations of a strip: some pages of a row, and few enough for many strips")
+    tiling_seconds: float = constant(
+        10.0, unit="s",
+        source="processor seconds that tiling one schedule may take; the kernels of the tests take less than a "
+               "fifth of it")
+    copy_operations: int = constant(
+        3_000_000, unit="isl operations",
+        source="Of isl, to find the places for copies of operands; the kernels of the tests take less than a "
+               "tenth of it")
+    most_orders: int = constant(
+        128, unit="orders",
+        source="orders of loops that are tried for one schedule; the kernels of the tests need less than half of "
+               "it")
+
+    # tree/growing_work.py
+    growing_work_operations: int = constant(
+        100_000, unit="isl operations", source="to compare the work of early and late iterations")
+    growing_work_ratio: float = constant(
+        1.25, unit="1", source="how many times as much three quarters of the way do as a quarter of the way")
+
+    # tree/light_iterations.py
+    usual_work: int = constant(
+        48, unit="operations", source="accesses and operations of an iteration that is no light one")
+    lightest_factor: int = constant(
+        4, unit="1",
+        source="how many times as many the lightest have to be: more data do not stay in a cache, and two "
+               "threads load more")
+    division_work: int = constant(
+        8, unit="operations", source="multiplications that take as long as a division in lanes")
+
+    # tree/rows_in_step.py
+    rows_in_step: int = constant(
+        8, unit="rows",
+        source="rows in step: a division takes three to four times as long as it keeps the divider busy")
+    most_lag: int = constant(
+        4, unit="columns", source="columns between two rows of a step; more make what is computed row by row longer")
+    distance_operations: int = constant(
+        1_000_000, unit="isl operations", source="to find the distances between rows in step")
+
+
+LIMITS = TilingLimits()

@@ -1,0 +1,83 @@
+"""Constants that steer a choice stand in the machine model or in the record of their room, with unit and source."""
+
+import ast
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+import polysched
+
+ROOT = Path(polysched.__file__).parent
+DOCS = ROOT.parent / "docs"
+STEERING = ("scheduling", "tiling", "tensorize", "emit_c", "pipeline")
+FILES = [path for room in STEERING for path in sorted((ROOT / room).rglob("*.py"))]
+NO_CHOICES = Path(__file__).with_name("no_choices.json")
+"""Numbers that choose nothing, each with the reason; this list only shrinks or is argued about."""
+
+
+def is_number(value: ast.expr) -> bool:
+    """Whether an expression holds a number and no name; a lone one, not a table of several."""
+    if isinstance(value, ast.Tuple | ast.List | ast.Set | ast.Dict):
+        return False
+    parts = list(ast.walk(value))
+    return (not any(isinstance(part, ast.Name | ast.Call) for part in parts)
+            and all(type(part.value) in (int, float) for part in parts if isinstance(part, ast.Constant))
+            and any(isinstance(part, ast.Constant) for part in parts))
+
+
+def numbers(text: str) -> list[str]:
+    """The names of the numbers that a module assigns at its top."""
+    found = []
+    for statement in ast.parse(text).body:
+        match statement:
+            case ast.Assign(targets=[target], value=value) if is_number(value):
+                found.append(ast.unparse(target))
+            case ast.AnnAssign(target=target, value=ast.expr() as value) if is_number(value):
+                found.append(ast.unparse(target))
+    return found
+
+
+def test_numbers_of_a_module_are_found() -> None:
+    text = ("A = 1\nB: float = 2.5\nC = 1 << 20\nD = -(2 ** 31) + 1\nE = LIMITS.most\nF = (1, 2)\nG = 'a'\nH = True\n"
+            "I = len('a')\ndef f():\n    J = 3\n")
+    assert numbers(text) == ["A", "B", "C", "D"]
+
+
+def test_no_number_steers_a_choice_outside_the_records() -> None:
+    allowed = json.loads(NO_CHOICES.read_text())
+    found = {f"{path.relative_to(ROOT)} {name}" for path in FILES for name in numbers(path.read_text())}
+    assert not found - set(allowed), "give it a place in target/costs.py or in limits.py of the room, with its unit"
+    assert not set(allowed) - found, "these are gone: take them out of no_choices.json"
+    assert all(allowed.values()), "every entry says why the number chooses nothing"
+
+
+@pytest.fixture(scope="module")
+def table() -> object:
+    spec = importlib.util.spec_from_file_location("constants_page", DOCS / "constants.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_constants_is_up_to_date(table: object) -> None:
+    assert table.page() == table.FILE.read_text(encoding="utf-8"), "run python docs/constants.py"  # type: ignore[attr-defined]
+
+
+def test_every_record_of_limits_is_in_the_table(table: object) -> None:
+    places = {place for _, place, _, _ in table.RECORDS}  # type: ignore[attr-defined]
+    assert {str(path.relative_to(ROOT)) for path in ROOT.rglob("limits.py")} <= places
+
+
+def test_every_limit_is_read() -> None:
+    unread = []
+    for limits in ROOT.rglob("limits.py"):
+        room = limits.parent
+        text = "\n".join(path.read_text() for path in ROOT.rglob("*.py") if path != limits)
+        names = [s.target.id for node in ast.parse(limits.read_text()).body if isinstance(node, ast.ClassDef)
+                 for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+        unread += [f"{room.name}.{name}" for name in names if f"LIMITS.{name}" not in text]
+    assert not unread

@@ -1,0 +1,54 @@
+"""Calibrated costs: what a file holds is applied to a target, and a broken file is refused."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from polysched.errors import UsageError
+from polysched.target import Target
+from polysched.target.calibrated import Calibrated, Figure, read_calibrated
+
+FOUND = Calibrated(machine="m", compiler="gcc", disturbed=False, bandwidth=((1, 2e10), (0, 1e9)), figures=(
+    Figure(name="row_cycles", value=12.0, least=11.0, most=13.0, unit="cycles", shipped=20),
+    Figure(name="line_L1", value=3e-9, least=3e-9, most=3e-9, unit="s", shipped=4e-9)))
+
+
+def written(tmp_path: Path, value: object) -> Path:
+    path = tmp_path / "costs.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def test_a_file_gives_back_the_value(tmp_path: Path) -> None:
+    assert read_calibrated(written(tmp_path, FOUND.as_json())) == FOUND
+
+
+def test_measured_costs_replace_shipped_ones() -> None:
+    target = FOUND.of_target(Target())
+    assert target.costs == replace(Target().costs, row_cycles=12.0)
+    assert (target.bandwidth(1), target.bandwidth(0), target.bandwidth(2)) == (2e10, 1e9, Target().bandwidth(2))
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"format_version": 0}, "another version"),
+    ({"figures": [{"name": "row_cycles"}]}, "no costs of a machine"),
+    ({"bandwidth": [[1, 0]]}, "no positive number"),
+    ({"figures": [{"name": "row_cycles", "value": -1, "least": 0, "most": 0, "unit": "s", "shipped": 1}]}, "positive"),
+    ({"figures": [{"name": "rows", "value": 1, "least": 0, "most": 0, "unit": "s", "shipped": 1}]}, "no such cost"),
+])
+def test_a_broken_file_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as refused:
+        read_calibrated(written(tmp_path, json.loads(json.dumps(FOUND.as_json())) | change))
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{"])
+def test_what_is_no_such_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "costs.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="costs of"):
+        read_calibrated(path)
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_calibrated(tmp_path / "missing.json")

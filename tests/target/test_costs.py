@@ -1,0 +1,56 @@
+"""Costs: every constant has a unit and a source, and a target's figures follow from its costs."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from polysched.target import Costs, Target
+from polysched.target.constant import constant, constants
+
+
+def test_every_cost_says_its_unit_and_source() -> None:
+    for found in constants(Costs()):
+        assert found.unit, found.name
+        assert found.source, found.name
+        assert found.value > 0, found.name
+
+
+def test_a_constant_without_a_unit_is_refused() -> None:
+    with pytest.raises(ValueError, match="a unit and a source"):
+        constant(1, unit="", source="somewhere")
+
+
+def test_a_plain_field_is_refused_in_a_record() -> None:
+    @dataclass(frozen=True)
+    class Record:
+        plain: int = 1
+
+    with pytest.raises(ValueError, match=r"Record\.plain has no unit"):
+        list(constants(Record()))
+
+
+def test_a_team_costs_a_start_and_two_barriers_per_doubling() -> None:
+    costs = Costs(team_start_seconds=3.0, barrier_seconds=1.0)
+    assert [costs.team_seconds(threads) for threads in (1, 2, 4)] == [5.0, 5.0, 7.0]
+    assert Target(cores=4, costs=costs).team_seconds == 7.0
+
+
+def test_bandwidths_follow_from_costs_unless_measured() -> None:
+    target = Target(frequency_hz=1e9, costs=Costs(memory_bytes_per_cycle=8, level_slowdown=4))
+    assert target.bandwidth(0) == 8e9
+    assert target.bandwidth(2) == target.bandwidth(1) / 4
+    assert replace(target, bandwidth_bytes_per_second={0: 5.0}).bandwidth(0) == 5.0
+
+
+def test_slow_full_vectors_lower_the_peak() -> None:
+    target = Target(vector_bits=512, frequency_hz=1e9, costs=Costs(vector_slowdown=2.0))
+    assert target.multiply_adds_per_cycle == 1.0
+    assert target.peak_flops(32) == 32e9
+
+
+def test_wider_vectors_bring_their_registers() -> None:
+    narrow = Target(vector_bits=256, vector_registers=16)
+    assert narrow.with_vectors(512).vector_registers == 32
+    assert narrow.with_vectors(128).vector_registers == 16
+    assert replace(narrow, vector_registers=32).with_vectors(256).vector_registers == 32
+    assert Target(vector_bits=0).vector_bytes == 16
