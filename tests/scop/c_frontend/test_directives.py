@@ -40,8 +40,15 @@ def test_what_other_threads_or_devices_take_part_in_is_left_alone(body: str) -> 
         found(body)
 
 
-@pytest.mark.parametrize("pragma", ["omp for", "omp parallel for private(i)", "omp \\\n parallel for"])
-def test_a_pragma_that_only_the_compiler_sees_keeps_its_loop(pragma: str) -> None:
+@pytest.mark.parametrize("pragma", [
+    "omp parallel for private(i)", "omp \\\n parallel for", "omp simd\n#pragma GCC ivdep"])
+def test_a_pragma_that_only_the_compiler_sees_is_replaced_with_its_loop(pragma: str) -> None:
+    conditional = f"#ifdef _OPENMP\n#pragma {pragma}\n#endif\n// the loop\n{LOOP.strip()}"
+    assert found(f"b[0] = 1;\n{conditional}\n") == [conditional]
+
+
+@pytest.mark.parametrize("pragma", ["omp for", "omp single"])
+def test_a_pragma_of_other_threads_that_only_the_compiler_sees_keeps_its_loop(pragma: str) -> None:
     """What replaces the region would stand behind it."""
     with pytest.raises(UnsupportedScopError, match="under conditional compilation"):
         found(f"b[0] = 1;\n#ifdef _OPENMP\n#pragma {pragma}\n#endif\n// the loop\n{LOOP}")

@@ -98,12 +98,13 @@ class Scanner:
                    for t in self.tokens)
 
     def is_guarded_alone(self, start: int) -> bool:
-        """Whether the directive behind that of an offset ends or splits a conditional group: `#endif`, `#else`."""
+        """Whether `#endif`, `#else` or `#elif` follows the pragma of an offset, other pragmas apart."""
         at = bisect_left(self.tokens, start, key=lambda token: token[2]) + 1
-        follows = self.tokens[at] if at < len(self.tokens) else None
-        if follows is None or follows[0] != "#":
-            return False
-        return self.text[follows[1]:follows[2]].lstrip(" \t#").startswith(("endif", "else", "elif", "pragma"))
+        for word, begin, end, _ in self.tokens[at:]:
+            directive = self.text[begin:end].lstrip(" \t#")
+            if word != "#" or not directive.startswith("pragma"):
+                return word == "#" and directive.startswith(("endif", "else", "elif"))
+        return False
 
     def behind_statement(self, at: int) -> int | None:
         """The index of the token behind the statement that begins at a token."""
