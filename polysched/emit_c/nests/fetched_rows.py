@@ -95,6 +95,10 @@ class _Row:
     columns: _Columns
     step_bytes: int
 
+    def may_be_fetched(self, part: int, *, stores: bool) -> bool:
+        """Whether the row is fetched in a part of the iteration; one that is stored only ahead of that, if at all."""
+        return not self.touch.writes or (stores and self.part > part)
+
     def in_loop(self, columns: _Columns, part: int) -> FetchedRow:
         """What a loop over the same columns, in some part of the iteration, fetches at its variable."""
         assert self.touch.subscripts is not None, "rows are linear"
@@ -134,9 +138,8 @@ def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
         return loop
     place, host, columns = max(hosts, key=lambda found: _work(found[1], scop))
     long = _work(host, scop) >= LONG_OPERATIONS
-    suits = [row for row in rows if _same(row.columns, columns, host.edges[0].count)]
-    fetched = tuple(row.in_loop(columns, place) for row in suits
-                    if not row.touch.writes or (long and row.part > place))
+    fetched = tuple(row.in_loop(columns, place) for row in rows if _same(row.columns, columns, host.edges[0].count)
+                    and row.may_be_fetched(place, stores=long))
     return _put(loop, host, replace(host, fetched=fetched)) if 0 < len(fetched) <= MOST_ROWS else loop
 
 
