@@ -135,8 +135,7 @@ class TensorizeLimits:
         source="assignments that are proved: of a maximum of four there are 24, all of them alike")
 
     # matching/grouping.py
-    most_groups: int = constant(
-        64, unit="sets", source="sets of statements that are looked at for one instruction")
+    most_groups: int = constant(64, unit="sets", source="of statements that are looked at for one instruction")
 
     # matching/candidates.py
     most_candidates: int = constant(12, unit="candidates", source="of an assignment of loops, per statement")
