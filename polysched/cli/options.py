@@ -83,6 +83,10 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument("--guard", action=argparse.BooleanOptionalAction, default=None,
                        help="test at run time what the extraction assumes, with the original code as the other branch "
                             "(default: with --autodetect, which leaves loops as they are where no test can tell)")
+    group.add_argument("--portable", action="store_true",
+                       help="functions with vectors wider than 16 bytes stand in a copy for their target, chosen at "
+                            "run time beside the original, so that plain gcc -O2 makes good code; the first line "
+                            "of the file names the flags that make it faster")
     group.add_argument("--safe", action="store_true",
                        help="keep the original code as an alternative: for the sizes for which the models do not say "
                             "that the transformed code pays; `run` keeps it altogether where that turns out slower")
@@ -229,7 +233,7 @@ def pipeline_options(arguments: argparse.Namespace) -> PipelineOptions:
         autodetect=arguments.autodetect, pure=tuple(arguments.pure), include_dirs=tuple(arguments.include_dirs),
         defines=tuple(arguments.defines), cc=arguments.cc)
     return replace(options, emission=emission, source=source, guard=arguments.guard, safe=arguments.safe,
-                   tensorize=tensorize_options(arguments),
+                   portable=arguments.portable, tensorize=tensorize_options(arguments),
                    verify_instructions=getattr(arguments, "verify_instructions", "auto"))
 
 

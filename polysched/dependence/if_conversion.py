@@ -36,6 +36,52 @@ def without_branches(scop: Scop) -> Scop:
     return scop if statements == scop.statements else replace(scop, statements=statements)
 
 
+def with_chosen_operands(scop: Scop) -> Scop:
+    """The program with branches that update one element by one operator as one update; the same object without any.
+
+        if (c) s += x; else s += y;    ->    s += c ? x : y;
+
+    Every branch updates the element, so nothing is written that was not written before.
+    """
+    statements = tuple(_with_chosen_operand(s) or s for s in scop.statements)
+    return scop if statements == scop.statements else replace(scop, statements=statements)
+
+
+def _with_chosen_operand(statement: Statement) -> Statement | None:
+    """The statement as one update; None where some branch makes none, or another one."""
+    first = _only_update(statement) if isinstance(statement.body[0], If) else None
+    value = _operand(statement.body)
+    if first is None or first.read is None or value is None:
+        return None
+    written = replace(statement.access(first.target), kind=AccessKind.MUST_WRITE)
+    used = {first.read, *(e.reference for e in walk(value) if isinstance(e, Load))}
+    used |= {r for a in statement.accesses if a.reference in {*used, first.target} for r in _named_in_subscripts(a)}
+    reads = [a for a in statement.reads if a.reference in used]
+    return replace(statement, body=(replace(first, value=value),), accesses=(*reads, written))
+
+
+def _only_update(statement: Statement) -> Assign | None:
+    """The first of several updates that are all of one element and by one operator; None where they are not."""
+    updates = tuple(assignments(statement.body))
+    if len({(update.op, update.dtype) for update in updates}) != 1 or updates[0].op is None:
+        return None
+    ends = [statement.access(r) for update in updates for r in (update.target, update.read) if r is not None]
+    return updates[0] if all(_same_element(end, ends[0]) for end in ends) else None
+
+
+def _operand(items: tuple[BodyStatement, ...]) -> Expr | None:
+    """The operand of the only update on each way through some items of a body; None where there is not one each."""
+    match items:
+        case (Assign() as item,):
+            return item.value
+        case (If() as branch,):
+            then, otherwise = _operand(branch.then), _operand(branch.otherwise)
+            if then is None or otherwise is None or then.dtype != otherwise.dtype:
+                return None
+            return Select(branch.condition, then, otherwise, then.dtype)
+    return None
+
+
 def _converted(scop: Scop, statement: Statement) -> Statement | None:
     """The statement as one assignment; None where it is none, or its element may not always be written."""
     if len(statement.body) != 1 or not isinstance(branch := statement.body[0], If):

@@ -20,6 +20,9 @@ class EmitLimits:
     fewest_steps: int = constant(
         8, unit="addends",
         source="addends of a sum in a register block: reading and writing it takes as long as a few of them")
+    least_seconds: float = constant(
+        2e-7, unit="s",
+        source="of a region as written: tests of sizes, first and last vectors take as long as a shorter one gains")
     small_size: int = constant(
         64, unit="iterations", source="the size of all parameters for which the statements are timed as written")
     model_operations: int = constant(2_000_000, unit="isl operations", source="to time the statements as written")
@@ -179,7 +182,7 @@ class EmitLimits:
 
     # scalar_code/region_branches.py
     most_repeated_lines: int = constant(
-        12, unit="lines",
+        64, unit="lines",
         source="of a loop that stands twice; in longer ones a call weighs less, and a reader has more to compare")
 
     # scalar_code/work.py

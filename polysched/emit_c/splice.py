@@ -13,13 +13,14 @@ from polysched.scop.c_frontend.text.text_scan import Scanner
 from polysched.scop.scop import NameReads
 
 
-def splice(text: str, sources: Sequence[CSource]) -> str:
+def splice(text: str, sources: Sequence[CSource], also: Sequence[tuple[int, int, str]] = ()) -> str:
     """Replace each region of a file by its emitted C; what regions need outside of functions goes behind the includes.
 
     Parameters
     ----------
     text : the file as read with line ends untouched; equals `SourceRegion.text` of every region.
     sources : one per region, in any order; regions must not overlap.
+    also : further replacements: where each starts and ends in the text, and what stands there instead.
 
     Raises
     ------
@@ -33,7 +34,7 @@ def splice(text: str, sources: Sequence[CSource]) -> str:
     if preambles := "".join(source.preamble for source in sources):
         at = _behind_includes(text[:min(start for start, _, _ in replaced)])
         replaced.append((at, at, preambles.replace("\n", "\r\n" if "\r\n" in text else "\n")))
-    for start, end, lines in sorted(replaced):
+    for start, end, lines in sorted((*replaced, *also), key=lambda each: each[:2]):
         if start < done:
             raise UsageError("two regions of one file overlap", where="splice",
                              witness=f"characters {start} to {end}", hint="splice each region once")
@@ -98,8 +99,9 @@ def _still_named(sources: Sequence[CSource]) -> list[list[str]]:
 
 def _is_idle(name: str, text: str) -> bool:
     """Whether C does not name a variable, or names one that it declares itself."""
-    return not re.search(rf"\b{re.escape(name)}\b", text) or bool(
-        re.search(rf"\b[A-Za-z_]\w*[ *]+{re.escape(name)}(\[[^;]*\])?( __attribute__[^;]*)?( =|;)", text))
+    declared = (rf"(?:^|[(;{{])\s*(?:\w+ )*[A-Za-z_]\w*[ *]+{re.escape(name)}(\[[^;]*\])?"
+                r"( __attribute__[^;]*)?( =|;)")
+    return not re.search(rf"\b{re.escape(name)}\b", text) or bool(re.search(declared, text, re.M))
 
 
 def _replacement(text: str, source: CSource, named: Sequence[str] = ()) -> tuple[int, int, str]:

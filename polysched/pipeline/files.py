@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from polysched.emit_c import splice
+from polysched.emit_c.alternatives.wide_vectors import wide_functions
 from polysched.errors import (
     BudgetExceededError,
     PolyschedError,
@@ -131,8 +132,9 @@ def transform_file(path: str | Path, options: PipelineOptions | None = None) -> 
     for line in [*refused, *filter(None, map(told_unchanged, regions)),
                  *(line for r in regions for line in told_coarse(r)), *filter(None, [budget.told(str(path))])]:
         logger.warning("%s", line)
+    sources = [region.source for region in regions if not _only_tested(region)]
     result = timed(seconds, "splice", lambda: splice(
-        text, [r.source for r in regions if not _only_tested(r)]))
+        text, sources, wide_functions(text, sources) if options.portable else ()))
     return TransformedFile(path=Path(path), text=result, regions=regions, seconds=seconds, refused=refused)
 
 

@@ -41,6 +41,7 @@ class Optimized(Shown):
     moved : scalars that live in the element that their result goes to, and its array.
     pays : the sizes for which the transformed code runs; the original code runs for others. None where it is not kept.
     collapsed : pairs of loops over whole rows that became one.
+    as_written : why the region keeps the code as it was written; empty where it is transformed.
     """
 
     scop: Scop
@@ -57,6 +58,7 @@ class Optimized(Shown):
     pays: Crossover | None = None
     instructions: tuple[str, ...] = ()
     collapsed: tuple[CollapsedLoops, ...] = ()
+    as_written: str = ""
 
     @property
     def text(self) -> str:
@@ -80,6 +82,8 @@ class Optimized(Shown):
 
     def _alternatives(self) -> Iterator[str]:
         """What became of the temporaries, and when the original code runs, one line each."""
+        if self.as_written:
+            yield f"as written: {self.as_written}"
         for loops in self.collapsed:
             yield f"loops {loops}"
         for name, home in self.moved:

@@ -51,6 +51,8 @@ class PipelineOptions:
     guard : test at run time what the extraction assumes, with the original code as the other branch; None where loops
         were found by `autodetect`, for which nobody promised anything.
     safe : keep the original code of a region of a C file as an alternative, for where there is too little to do.
+    portable : functions of a C file with vectors wider than 16 bytes stand in a copy for their target, chosen at run
+        time beside the original where the compiler was told of no such vectors.
     verify_instructions : run the code with an instruction beside the statement that it replaces before it is emitted:
         `auto` where no verdict on the same code was kept, `always`, or `never`.
 
@@ -71,6 +73,7 @@ class PipelineOptions:
     expand: bool
     guard: bool | None
     safe: bool
+    portable: bool
     verify_instructions: Literal["auto", "always", "never"]
 
     fusion = Short[str]()
@@ -103,6 +106,7 @@ class PipelineOptions:
                  emission: EmitOptions | None = None, tensorize: TensorizeOptions | None = BY_DEFAULT,
                  source: SourceOptions | None = None, assumed: tuple[tuple[str, int], ...] = (),
                  collapse: bool = True, expand: bool = True, guard: bool | None = None, safe: bool = False,
+                 portable: bool = False,
                  verify_instructions: Literal["auto", "always", "never"] = "auto",
                  **short: Unpack[ShortOptions]) -> None:
         changed = by_part(short)
@@ -114,6 +118,7 @@ class PipelineOptions:
         values = {
             "scheduler": scheduler, "strategy": strategy, "tensorize": tensorize, "assumed": assumed,
             "collapse": collapse, "expand": expand, "guard": guard, "safe": safe,
+            "portable": portable,
             "verify_instructions": verify_instructions, "tiling": tiling, "emission": replace(emission, **wanted),
             "scheduling": replace(scheduling or SchedulerOptions(), **changed.get("scheduling", {})),
             "source": replace(source or SourceOptions(), **changed.get("source", {}))}
@@ -172,6 +177,12 @@ class PipelineOptions:
         bands = {number: own if own.register is None else replace(own, register=False)
                  for number, own in self.tiling.bands.items()}
         return replace(self.tiling, target=self.target(), register=False, bands=bands)
+
+    @property
+    def is_by_model(self) -> bool:
+        """Whether loops, tiles and their code are the models' choice, none of it made by hand."""
+        return (self.strategy is None and self.scheduler in ("pluto", BEST) and self.tile == "auto"
+                and bool(self.target().vector_bits) and not self._by_hand())
 
     @property
     def is_guarded(self) -> bool:

@@ -11,6 +11,7 @@ from polysched.dependence.collapsing import collapse_rows
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, expand_temporaries
 from polysched.dependence.idle_statements import without_idle_statements
+from polysched.dependence.if_conversion import with_chosen_operands
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.pipeline.options import PipelineOptions
 from polysched.scheduling import ALGORITHMS, by_strategy
@@ -53,7 +54,7 @@ def analysed(scop: Scop, *, expand: bool = True, value_based: bool = True, input
     plain = not inputs and reductions == "keep"
     if not expand or not value_based:
         return Expansion(dependences=analyse(scop, value_based=value_based, inputs=inputs, reductions=reductions))
-    dependences = given = analyse(without_idle_statements(scop), known=known)
+    dependences = given = analyse(with_chosen_operands(without_idle_statements(scop)), known=known)
     if for_instructions:
         dependences = canonical_form(narrow_sums(substitute_temporaries(dependences)))
     elif values is not None:

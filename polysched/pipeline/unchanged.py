@@ -10,6 +10,21 @@ from polysched.pipeline.optimized import Optimized
 from polysched.scop.schedule_nodes import NodeKind, kind_of
 
 
+def reason_for_original(made: Optimized) -> str:
+    """Why a region of a file is better off as it was written; empty where it is not.
+
+    Where no loop runs in lanes, on threads or in tiles, other loops of the same statements are no gain.  Nor are they
+    where arrays of constant extents leave less to do than rows, teams and memory cost.
+    """
+    if made.scop.source is None or not made.options.is_by_model:
+        return ""
+    if not _has_gain(made):
+        return _reason(made)
+    if made.pays is not None and made.pays.never:
+        return "there is too little to do at the largest sizes that its arrays and types allow"
+    return ""
+
+
 def told_unchanged(made: Optimized) -> str | None:
     """The line for a region none of whose loops runs in lanes, on threads or in tiles; None for others.
 
@@ -17,10 +32,11 @@ def told_unchanged(made: Optimized) -> str | None:
     """
     scop = made.scop
     loops = [node for node in walk_nodes(made.source.loops) if isinstance(node, For)]
-    if scop.source is None or scop.notes or not loops or _has_gain(made):
+    if scop.source is None or scop.notes or not loops or (not made.as_written and _has_gain(made)):
         return None
     line = min(statement.line for statement in scop.statements)
-    return f"{SourceLocation(scop.source.path, line)}: the loops stay as they are: {_reason(made)}"
+    return (f"{SourceLocation(scop.source.path, line)}: the loops stay as they are: "
+            f"{made.as_written or _reason(made)}")
 
 
 def told_coarse(made: Optimized) -> tuple[str, ...]:

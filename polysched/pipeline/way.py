@@ -11,6 +11,7 @@ from polysched.dependence import analyse
 from polysched.dependence.carried_values import carries_values, substitute_carried
 from polysched.dependence.dependences import Dependences
 from polysched.dependence.expansion import Expansion, is_affordable
+from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.dependence.substitution import substitute_temporaries
 from polysched.emit_c import (
     CSource,
@@ -24,16 +25,19 @@ from polysched.emit_c import (
     printed,
     scan,
 )
-from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.alternatives.function_calls import with_calls
 from polysched.emit_c.alternatives.instructions import with_instruction, with_shared_outside
+from polysched.emit_c.alternatives.safe import as_written
+from polysched.emit_c.alternatives.unit_strides import unit_strides, with_unit_strides
 from polysched.emit_c.scalar_code.work import loops_in_lanes
 from polysched.errors import BudgetExceededError, NoLoopsError, PolyschedError
+from polysched.pipeline.callers_threads import for_callers_threads
 from polysched.pipeline.measured_plans import with_fastest_plan
 from polysched.pipeline.optimized import Optimized
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
+from polysched.pipeline.unchanged import reason_for_original
 from polysched.pipeline.verified_replacements import Verdict, verdict_begun, verdict_on_calls
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
@@ -62,6 +66,26 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
     ------
     PolyschedError : any stage refuses.
     """
+    return for_callers_threads(scop, options, lambda chosen: _for_strides(scop, chosen, seconds))
+
+
+def _for_strides(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
+    """The region, in two versions where strides that are parameters may be 1 in the running program.
+
+    Compilers are told nothing of lanes where strides are others: they read single elements either way.
+    """
+    special = unit_strides(scop) if scop.source is not None and options.is_by_model else None
+    if special is None:
+        return _region(scop, options, seconds)
+    unit = _region(special.scop, options, seconds)
+    general = _region(scop, options.but(simd=False), seconds)
+    if unit.as_written or unit.source.preamble:
+        return general
+    return replace(general, source=with_unit_strides(general.source, unit.source, special.condition))
+
+
+def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> Optimized:
+    """All stages, whoever runs the region."""
     expansion = timed(seconds, "dependences", lambda: analysed(
         scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
     begun = timed(seconds, "tensorized", lambda: _begun_ahead(scop, expansion, options))
@@ -81,23 +105,27 @@ def optimized_region(scop: Scop, options: PipelineOptions, seconds: dict[str, fl
         source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(
             begun.scop if begun is not None and not kept else _for_instructions(scop, expansion, options, kept), source,
             options, given=scop, begun=None if kept else begun))
-    source, pays = _with_original(scop, source, options)
-    return Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
+    pays = None
+    if scop.source is not None and (options.safe or largest_parameters(scop)):
+        pays = crossover(source, options.target())
+    made = Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
                      source=source, options=options, seconds=seconds, expanded=expansion.arrays,
                      unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
                      pays=pays, moved=expansion.moved, collapsed=expansion.collapsed,
                      last_values=expansion.last_values)
+    return _with_original(made)
 
 
-def _with_original(scop: Scop, source: CSource, options: PipelineOptions) -> tuple[CSource, Crossover | None]:
-    """The code beside the original, where sizes are small or assumptions may not hold; and from where on it pays."""
-    pays = None
-    if options.safe and scop.source is not None:
-        pays = crossover(source, options.target())
+def _with_original(made: Optimized) -> Optimized:
+    """The region with its original code: for all sizes, for those where ours does not pay, or for what is assumed."""
+    scop, source, options, pays = made.scop, made.source, made.options, made.pays
+    if reason := reason_for_original(made):
+        return replace(made, source=as_written(source), pays=None, as_written=reason)
+    if options.safe and pays is not None:
         source = original_when_small(source, pays)
     if options.guard or (options.is_guarded and scop.source is not None):
         source = guarded(source, scop)
-    return source, pays
+    return replace(made, source=source, pays=pays if options.safe else None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,14 @@ what it is for, and a copy that threads share has to be read by several blocks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
 import islpy as isl
 
+from polysched.dependence.parameter_sizes import largest_parameters
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.limits import LIMITS
 from polysched.emit_c.loop_ir.loops import For, Node, ThreadReduction, child_nodes, statements_in_blocks
@@ -41,6 +42,7 @@ GAIN = LIMITS.gain_share
 FEWEST_STEPS = LIMITS.fewest_steps
 SMALL = LIMITS.small_size
 MODEL_OPERATIONS = LIMITS.model_operations
+LEAST_SECONDS = LIMITS.least_seconds
 INSTRUCTIONS = frozenset(name + suffix for suffix in ("", "f") for name in (
     "abs", "labs", "fabs", "sqrt", "fmin", "fmax", "copysign", "ceil", "floor", "trunc", "rint", "nearbyint"))
 """Functions that compilers make an instruction or two of."""
@@ -53,9 +55,11 @@ class Crossover:
     Parameters
     ----------
     conditions : in C, over the parameters; all have to hold.  Empty where they hold for all sizes.
+    never : no sizes that arrays of constant extents allow are large enough, even if the work itself took no time.
     """
 
     conditions: tuple[str, ...] = ()
+    never: bool = False
 
     def __str__(self) -> str:
         return " and ".join(self.conditions)
@@ -98,16 +102,34 @@ def crossover(source: CSource, target: Target) -> Crossover:
     starts = loops[work] * costs.row_cycles / target.frequency_hz
     team = target.team_seconds
     rows = largest.extents[:-1]
-    terms = [(starts, rows)] if largest.extents else []
+    terms: list[tuple[float, tuple[isl.PwAff, ...]]] = []
     for around in _entered_teams(source):
         terms += [(team, around), (team, ())]   # once at least, however loops around it round their lengths
     terms += [(costs.allocation_seconds, ())] * (len(source.allocated) + len(shared_panels(source.loops)))
+    never = _never(scop, largest, gain / GAIN, terms)
+    terms = [*([(starts, rows)] if largest.extents else []), *terms]
     conditions = [_enough(scop, largest, [(seconds / gain, extents) for seconds, extents in terms])]
     fewest: dict[str, int] = {}
     for length, count in _fewest(source):
         fewest[length] = max(count, fewest.get(length, 0))
     conditions += [f"{length} >= {count}" for length, count in fewest.items()]
-    return Crossover(tuple(filter(None, conditions)))
+    return Crossover(tuple(filter(None, conditions)), never)
+
+
+def _never(scop: Scop, work: _Box, seconds: float, costs: list[tuple[float, tuple[isl.PwAff, ...]]]) -> bool:
+    """Whether the work as written takes less than teams and memory at the largest sizes that arrays allow.
+
+    Parameters
+    ----------
+    seconds : of one execution of the statements as written.
+    """
+    capped = largest_parameters(scop)
+    most = _size_at(work.extents, capped) if capped else None
+    times = [_size_at(extents, capped) for _, extents in costs] if most is not None else [None]
+    if most is None or None in times:
+        return False
+    spent = sum(cost * (count or 0) for (cost, _), count in zip(costs, times, strict=True))
+    return seconds * most < max(spent, LEAST_SECONDS)
 
 
 def _enough(scop: Scop, work: _Box, costs: list[tuple[float, tuple[isl.PwAff, ...]]]) -> str:
@@ -243,6 +265,18 @@ def _size(extents: tuple[isl.PwAff, ...], value: int) -> int:
     size = 1
     for extent in extents:
         at = _at(isl.Set.from_pw_aff(extent), value)
+        size *= 0 if at.is_empty() else int(at.dim_max_val(0).to_python())
+    return size
+
+
+def _size_at(extents: tuple[isl.PwAff, ...], values: Mapping[str, int]) -> int | None:
+    """The number of points of a box for values of parameters; None where that depends on others."""
+    size = 1
+    for extent in extents:
+        names = [extent.get_dim_name(isl.dim_type.param, k) or "" for k in range(extent.dim(isl.dim_type.param))]
+        if any(name not in values and extent.involves_dims(isl.dim_type.param, k, 1) for k, name in enumerate(names)):
+            return None
+        at = fix_parameters(isl.Set.from_pw_aff(extent), {name: values.get(name, 1) for name in names})
         size *= 0 if at.is_empty() else int(at.dim_max_val(0).to_python())
     return size
 

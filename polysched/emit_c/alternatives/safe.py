@@ -7,6 +7,7 @@ from dataclasses import replace
 from polysched.emit_c.alternatives.crossover import Crossover
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.original_code import inside, original_lines
+from polysched.emit_c.scalar_code.statements import INDENT
 from polysched.errors import UsageError
 
 
@@ -31,3 +32,12 @@ def original_when_small(source: CSource, crossover: Crossover) -> CSource:
     lines[-1] += ") {"
     lines = [*lines, *map(inside, source.text.splitlines()), "} else {", *original_lines(scop), "}"]
     return replace(source, text="".join(f"{line}\n" for line in lines))
+
+
+def as_written(source: CSource) -> CSource:
+    """The region as it stood in the file; nothing of the emitted code is left.
+
+    Rewrite:  NEW  ->  ORIGINAL
+    """
+    lines = (line.removeprefix(INDENT) for line in original_lines(source.scop))
+    return replace(source, text="".join(f"{line}\n" for line in lines), preamble="", allocated=(), tested_teams=())

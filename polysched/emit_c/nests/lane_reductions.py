@@ -40,6 +40,7 @@ from polysched.emit_c.loop_ir.loops import (
     walk_nodes,
 )
 from polysched.emit_c.loop_ir.subscripts import linear_form
+from polysched.emit_c.nests.row_lengths import most_iterations
 from polysched.scop.scop import Scop
 
 VECTORS = LIMITS.reduction_vectors
@@ -91,10 +92,9 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
         return None
     tile = RegisterTile(loops=(replace(loop, body=Block(())),), body=plain[0], private=plain[1], partials=partials,
                         edges=(Edge(variable=loop.variable, base=variable(loop.variable), count=2, simd=True),))
-    lanes = how.width(tile, facts)
-    if lanes < 2:
+    step = _step(how.width(tile, facts), most_iterations(loop, how.scop))
+    if not step:
         return None
-    step = lanes * VECTORS
     whole = replace(tile.loops[0], upper=loop.upper - (step - 1), step=step)
     full = replace(tile, loops=(whole,), edges=(replace(tile.edges[0], count=step),))
     length = loop.upper - loop.lower
@@ -105,6 +105,13 @@ def _in_lanes(loop: For, facts: Facts, how: LaneReductions, leaves: tuple[Leaf, 
         return full if length.constant % step == 0 else block((full, rest))
     enough = Comparison(">=", length, constant(step))
     return If(enough, block((full, rest)), loop)
+
+
+def _step(lanes: int, most: int | None) -> int:
+    """Iterations that all partial results take at once; 0 without lanes, or where the loop never has so many."""
+    if lanes < 2:
+        return 0
+    return lanes * (VECTORS if most is None else min(VECTORS, most // lanes))
 
 
 def _partials(loop: For, how: LaneReductions) -> tuple[Partial, ...]:

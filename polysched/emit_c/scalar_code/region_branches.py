@@ -9,7 +9,7 @@ Rewrite:  #pragma omp parallel for if(work >= least)       if (work >= least) {
 A region that its `if` clause keeps from starting a team is entered all the same: the loop is a function of its own
 that the OpenMP runtime calls (OpenMP 4.5, section 2.5: one thread executes it), which takes longer than adding two
 thousand floats.  The second branch is a plain loop, which the compiler sees whole.  The loop stands there twice, so
-only short ones do.
+long ones do not.
 """
 
 from __future__ import annotations

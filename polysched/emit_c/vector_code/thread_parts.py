@@ -13,6 +13,7 @@ from polysched.emit_c.scalar_code.c_text import CText, Level, binary
 from polysched.emit_c.scalar_code.heap import extent_texts
 from polysched.emit_c.scalar_code.index_printer import IndexPrinter
 from polysched.emit_c.scalar_code.openmp import work_varies
+from polysched.emit_c.scalar_code.region_branches import MOST_LINES
 from polysched.emit_c.scalar_code.statements import INDENT, braced
 from polysched.emit_c.scalar_code.work import work
 from polysched.emit_c.vector_code.partial_results import COMPARISONS, SYMBOLS
@@ -61,10 +62,18 @@ class ThreadParts:
             *(PROTOTYPES if arrays else ()),
             *(line for p in arrays for line in self._memory(p)),
             *(line for p in scalars for line in self._before(p)),
-            f"#pragma omp parallel for{ordered} schedule(static, 1) if({count} > 1)",
-            *braced(f"for (int {part} = 0; {part} < {count}; {part}++)", inner),
+            *self._in_branches(ordered, braced(f"for (int {part} = 0; {part} < {count}; {part}++)", inner)),
             *(line for p in arrays for line in self._sum_of_parts(p)),
             *(f"free({p.temporary.memory});" for p in arrays)]
+
+    def _in_branches(self, ordered: str, loop: list[str]) -> list[str]:
+        """The loop over parts on threads, and where there is one part without a team; long loops get a clause."""
+        pragma, several = f"#pragma omp parallel for{ordered} schedule(static, 1)", f"{self._count} > 1"
+        if len(loop) > MOST_LINES:
+            return [f"{pragma} if({several})", *loop]
+        alone = [line for line in loop if line.strip() != "#pragma omp ordered"]
+        return [f"if ({several}) {{", *(INDENT + line for line in (pragma, *loop)),
+                "} else {", *(INDENT + line for line in alone), "}"]
 
     def _wanted(self, *, several: bool) -> str:
         """How many parts there are: one per thread, several where work varies and that is allowed, one of little."""

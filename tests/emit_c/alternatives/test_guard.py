@@ -42,7 +42,7 @@ def both(tmp_path_factory):
 
 def compiled(program, folder):
     (folder / "shift.c").write_text(program)
-    text = source_to_source(folder / "shift.c", PipelineOptions(guard=True, scheduler="pluto"))
+    text = source_to_source(folder / "shift.c", PipelineOptions(guard=True, scheduler="pluto", tile="off"))
     functions = []
     for name, code in (("original", program), ("guarded", text)):
         (folder / f"{name}.c").write_text(code)

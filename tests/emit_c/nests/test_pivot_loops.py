@@ -39,7 +39,7 @@ def emitted(body: str) -> polysched.pipeline.Optimized:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_parts_before_and_behind_are_independent(program: str, tmp_path: Path) -> None:
     optimized = emitted(PROGRAMS[program])
-    assert optimized.text.count("#pragma omp parallel for if(") == 2
+    assert optimized.text.count("#pragma omp parallel for\n") == 2
     assert "const long i = k;" in optimized.text
     assert verify_order(optimized.tiled)
     new = load(HEAD.replace("#pragma scop\n", "") + optimized.text + "}\n", tmp_path)

@@ -1,0 +1,44 @@
+"""Branches that update one element by one operator become one update."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.dependence import find_reductions
+from polysched.dependence.if_conversion import with_chosen_operands
+from polysched.scop import from_c_text
+from polysched.scop.body import Assign, Select
+
+TEXT = """void f(int n, double *restrict c, double *restrict x, double *restrict y, int *k, double *restrict s) {{
+#pragma scop
+  for (int i = 0; i < n; i++) {{
+    {body}
+  }}
+#pragma endscop
+}}
+"""
+
+
+@pytest.mark.parametrize("body", [
+    "if (c[i] > 0.5) s[0] += x[i]; else s[0] += y[i];",
+    "if (c[i] > 0.5) s[0] += x[i]; else if (c[i] > 0.2) s[0] += y[i]; else s[0] += 1.0;",
+    "if (c[i] > 0.5) s[0] *= x[i]; else s[0] *= c[i];"])
+def test_both_branches_update_one_element(body: str) -> None:
+    made = with_chosen_operands(from_c_text(TEXT.format(body=body)))
+    (update,) = made.statements[0].body
+    assert isinstance(update, Assign)
+    assert isinstance(update.value, Select)
+    (written,) = made.statements[0].writes
+    assert not written.kind.name.startswith("MAY")
+    assert len(find_reductions(made)) == 1
+
+
+@pytest.mark.parametrize("body", [
+    "if (c[i] > 0.5) s[0] += x[i];",
+    "if (c[i] > 0.5) s[0] += x[i]; else s[0] -= y[i];",
+    "if (c[i] > 0.5) s[0] += x[i]; else s[1] += y[i];",
+    "if (c[i] > 0.5) s[0] += x[i]; else s[0] = y[i];",
+    "if (c[i] > 0.5) s[0] += x[i]; else s[0] += k[i];"])
+def test_other_branches_stay(body: str) -> None:
+    scop = from_c_text(TEXT.format(body=body))
+    assert with_chosen_operands(scop) is scop

@@ -1,0 +1,136 @@
+"""The programs of `experiments/found`: what is emitted computes the same, bit for bit; where it stays as written."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from polysched.pipeline import PipelineOptions, transform_file
+from polysched.scop.c_frontend.text.parallel_regions import is_called_in_parallel, is_inside_parallel
+from tests.emit_c.compiled import load
+
+PROGRAMS = Path(__file__).parents[2] / "experiments" / "found"
+FLAGS = ("-O2", "-w")
+
+
+def both(name: str, folder: Path, *, safe: bool = False) -> tuple[ctypes.CDLL, ctypes.CDLL, str]:
+    """The program as written and as emitted, and the emitted text."""
+    file = PROGRAMS / f"{name}.c"
+    text = transform_file(file, PipelineOptions(safe=safe, autodetect=name == "quantised")).text
+    return load(file.read_text(), folder, flags=FLAGS), load(text, folder, flags=FLAGS), text
+
+
+def pointer(array: NDArray[Any]) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+@pytest.mark.parametrize("safe", [False, True])
+@pytest.mark.parametrize(("incx", "incy"), [(1, 1), (3, 2), (1, 4)])
+def test_strides_of_one_have_a_version(tmp_path: Path, incx: int, incy: int, safe: bool) -> None:
+    written, emitted, text = both("strided_axpy", tmp_path, safe=safe)
+    assert text.count("if (incx == 1 && incy == 1) {") == 1
+    for n in (0, 1, 7, 8, 9, 65536 + 3):
+        x, start = np.random.default_rng(n).random((2, max(1, n * max(incx, incy))))
+        results = []
+        for library in (written, emitted):
+            y = start.copy()
+            library.strided_axpy(ctypes.c_int(n), ctypes.c_double(0.3), pointer(x), ctypes.c_int(incx), pointer(y),
+                                 ctypes.c_int(incy))
+            results.append(y)
+        np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_strided_loops_are_no_lanes(tmp_path: Path) -> None:
+    text = transform_file(PROGRAMS / "strided_axpy.c").text
+    unit, general = text.split("\n} else {\n")
+    assert "simd" in unit
+    assert "simd" not in general
+
+
+def test_no_team_inside_the_callers_parallel_loop(tmp_path: Path) -> None:
+    written, emitted, text = both("quantised", tmp_path)
+    assert text.count("#pragma omp") == 1
+    n, d, size = 128, 17, 32
+    made = np.random.default_rng(0)
+    x, w = (made.integers(-9, 9, count).astype(np.int8) for count in (n, n * d))
+    xs, ws = (made.random(count).astype(np.float32) for count in (n // size, n * d // size))
+    results = []
+    for library in (written, emitted):
+        out = np.zeros(d, np.float32)
+        library.quantised(n, d, size, *map(pointer, (out, x, w, xs, ws)))
+        results.append(out)
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_a_function_that_a_team_calls_asks_for_one(tmp_path: Path) -> None:
+    written, emitted, text = both("rows_on_threads", tmp_path)
+    assert "if (omp_in_parallel()) {" in text
+    for m, n in ((3, 100), (2, 65536 + 5)):
+        a, b, start = np.random.default_rng(n).random((3, m * n)).astype(np.float32)
+        results = []
+        for library in (written, emitted):
+            c, out = start.copy(), np.zeros(m, np.float32)
+            library.rows_on_threads(m, n, *map(pointer, (a, b, c, out)))
+            results.append(np.concatenate([c, out]))
+        np.testing.assert_array_equal(results[0], results[1])
+
+
+@pytest.mark.parametrize(("name", "reason"), [
+    ("last_and_any", "every iteration of line 9 needs `any` of earlier ones"),
+    ("small_square", "there is too little to do at the largest sizes that its arrays and types allow")])
+def test_without_a_gain_the_region_stays_as_written(
+        name: str, reason: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        made = transform_file(PROGRAMS / f"{name}.c")
+    lines = (PROGRAMS / f"{name}.c").read_text().splitlines(keepends=True)
+    assert made.text == "".join(line for line in lines if "scop" not in line)
+    assert made.regions[0].as_written == reason
+    assert any(reason in record.getMessage() for record in caplog.records)
+
+
+def test_large_extents_are_transformed(tmp_path: Path) -> None:
+    file = tmp_path / "large.c"
+    file.write_text((PROGRAMS / "small_square.c").read_text().replace("[12]", "[900]"))
+    made = transform_file(file)
+    assert not made.regions[0].as_written
+    assert "#pragma scop" not in made.text
+
+
+TEAMS = """
+static void deep(void) { }
+static void helper(int i) { deep(); if (i) return; }
+static void other(void) { for (int i = 0; i < 3; i++) helper(i); }
+static void alone(void) { /* #pragma omp parallel */ }
+int main(void) {
+  alone();
+#pragma omp parallel
+  {
+    INSIDE; other();
+  }
+#pragma omp simd
+  for (int i = 0; i < 9; i++) { LANES; }
+#pragma omp parallel for \\
+    schedule(static)
+  for (int i = 0; i < 9; i++)
+    ROWS;
+  BEHIND;
+}
+"""
+
+
+@pytest.mark.parametrize(("word", "inside"), [
+    ("INSIDE", True), ("LANES", False), ("ROWS", True), ("BEHIND", False), ("alone();", False)])
+def test_places_inside_parallel_constructs(word: str, inside: bool) -> None:
+    assert is_inside_parallel(TEAMS, TEAMS.index(word)) is inside
+
+
+@pytest.mark.parametrize(("function", "called"), [
+    ("other", True), ("helper", True), ("deep", True), ("alone", False), ("main", False)])
+def test_functions_that_parallel_constructs_call(function: str, called: bool) -> None:
+    assert is_called_in_parallel(TEAMS, function) is called
