@@ -34,7 +34,7 @@ class Costs:
         1e-6, unit="s", experiment=CALIBRATE, source="a block from the heap, whose first page is touched, and back")
     row_cycles: float = constant(
         20, unit="cycles", experiment=CALIBRATE,
-        source="start of an innermost loop: its bounds, its remainder; 10 to 15 measured for one loop alone (AMD EPYC, AVX2)")
+        source="start of an innermost loop: its bounds, its remainder; 10 to 15 measured for one loop alone (Zen 3)")
     vector_slowdown: float = constant(
         1.0, unit="1", experiment=CALIBRATE,
         source="issue of multiply-adds on full vectors over what the ports say; 2 where pipes are half as wide")
