@@ -28,7 +28,8 @@ def test_a_readme_opens_with_question_command_table_and_figure(name: str) -> Non
     assert places == sorted(places)
     opening = text.split("\n## ")[0]
     assert places[-1] < len(opening)
-    assert len(re.findall(r"^\|[-|: ]+\|$", opening, re.MULTILINE)) == has_record, "one table in the opening"
+    tables = len(re.findall(r"^\|[-|: ]+\|$", opening, re.MULTILINE))
+    assert has_record <= tables <= 1, "one table in the opening"
     assert len(re.findall(r"^!\[", text, re.MULTILINE)) == has_plot, "one figure"
 
 
