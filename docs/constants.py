@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polysched.emit_c.limits import LIMITS as EMIT_C
+from polysched.pipeline.limits import LIMITS as PIPELINE
 from polysched.scheduling.limits import LIMITS as SCHEDULING
 from polysched.scop.assumptions import ASSUMED
 from polysched.target.constant import Constant, constants
@@ -25,6 +26,7 @@ RECORDS: tuple[tuple[str, str, str, Any], ...] = (
     ("Limits of tiling", "tiling/limits.py", "", TILING),
     ("Limits of tensorize", "tensorize/limits.py", "", TENSORIZE),
     ("Limits of emit_c", "emit_c/limits.py", "", EMIT_C),
+    ("Limits of the pipeline", "pipeline/limits.py", "", PIPELINE),
 )
 HEAD = """\
 # Constants

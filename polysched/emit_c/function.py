@@ -72,6 +72,12 @@ def emit_function(tiled: TiledSchedule, *, name: str, options: EmitOptions | Non
     return CFunction(source=source, text=_as_bits("".join(f"{line}\n" for line in lines)), signature=signature)
 
 
+def function_around(region: CSource, *, name: str) -> CFunction:
+    """`void name(parameters..., arrays...)` around the C of a region that declares its temporaries itself."""
+    signature = FunctionSignature(name=name, parameters=_parameters(region.scop), return_type="void")
+    return with_region(CFunction(source=region, text="", signature=signature), region)
+
+
 def with_region(function: CFunction, region: CSource) -> CFunction:
     """The function around another C of the same region, which declares its temporaries itself."""
     ends = [] if function.signature.return_type == "void" else [_placed("return 0;")]

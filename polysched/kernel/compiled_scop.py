@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from polysched.emit_c.function import CFunction, emit_function, with_region
+from polysched.emit_c.function import CFunction, emit_function, function_around
 from polysched.errors import CompileError
 from polysched.measure.processes.building import DEFAULT_FLAGS, compile_shared
 from polysched.pipeline import Optimized, optimize
@@ -48,9 +48,10 @@ class CompiledScop:
     @cached_property
     def c_function(self) -> CFunction:
         """The C function around the optimised region."""
-        made = emit_function(self.optimized.tiled, name=FUNCTION, options=self.options.emit_options())
         source = self.optimized.source
-        return with_region(made, source) if source.preamble else made
+        if source.preamble:
+            return function_around(source, name=FUNCTION)
+        return emit_function(self.optimized.tiled, name=FUNCTION, options=self.options.emit_options())
 
     @cached_property
     def compiler(self) -> Compiler:

@@ -10,16 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from polysched.errors import BudgetExceededError, SourceLocation
+from polysched.pipeline.limits import LIMITS
 from polysched.pipeline.optimized import Optimized
 from polysched.scop.budget import ANY_NUMBER, with_budget
 from polysched.scop.scop import Scop
 
-FILE_SECONDS = 30.0
-"""Of processor time, for reading and transforming all regions of a file."""
-LONG_SECONDS = 10.0
-"""From here on it is told what takes long."""
-WORTH_TELLING = 0.1
-"""The share of a file's time from which a region or a stage is named."""
+FILE_SECONDS = LIMITS.file_seconds
+LONG_SECONDS = LIMITS.long_seconds
+WORTH_TELLING = LIMITS.worth_telling_share
 
 
 @dataclass

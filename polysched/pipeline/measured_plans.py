@@ -9,7 +9,8 @@ import statistics
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from polysched.emit_c.alternatives.replacement_check import MOST_WORK, can_be_sampled, replacement_check, work_of
+from polysched.emit_c.alternatives.replacement_check import replacement_check
+from polysched.emit_c.alternatives.smaller_programs import MOST_WORK, can_be_sampled, work_of
 from polysched.errors import RunFailedError
 from polysched.measure.bit_for_bit.race import race
 from polysched.measure.processes.building import DEFAULT_FLAGS

@@ -9,31 +9,24 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from polysched.emit_c.alternatives.call_check import by_its_text, call_check, call_sizes
-from polysched.emit_c.alternatives.replacement_check import (
-    MOST_WORK,
-    ReplacementCheck,
-    can_be_sampled,
-    replacement_check,
-    sizes_to_try,
-    smaller_program,
-    work_of,
-)
+from polysched.emit_c.alternatives.smaller_programs import MOST_WORK
 from polysched.errors import (
     CompileError,
     OutputError,
     PolyschedError,
     RunFailedError,
-    UnsupportedScopError,
     WrongResultError,
 )
 from polysched.measure.bit_for_bit.check import CheckOutcome, Difference, run_checks
 from polysched.measure.processes.building import DEFAULT_FLAGS
+from polysched.pipeline.replacement_runs import Run, checks_of, preparation_of, runs_of
+from polysched.scop.scop import Scop
 from polysched.target import Compiler, find_compiler
 from polysched.target.build_cache import entry_key, find_or_build, forget, found
 from polysched.tensorize.called import CalledProgram
@@ -46,8 +39,6 @@ logger = logging.getLogger(__name__)
 
 KIND = "verdicts"
 FILE = "verdict.json"
-EMULATED_WORK = MOST_WORK >> 3   # the emulator takes several times as long as the original
-SAMPLED_WORK = MOST_WORK << 8    # of the code with the instruction, where the original computes some elements only
 _KNOWN: dict[str, Verdict] = {}
 
 
@@ -61,6 +52,7 @@ class Verdict:
     emulated : plain C stood for the instruction or the library.
     outcome : of the comparison.
     kept : it was found in the cache: nothing ran.
+    untouched : the region ran as the user wrote it; else the statement alone, as it was prepared.
     """
 
     statement: str
@@ -68,11 +60,13 @@ class Verdict:
     emulated: bool
     outcome: CheckOutcome
     kept: bool = False
+    untouched: bool = True
 
     def __str__(self) -> str:
         by = f"{self.instruction}{' (emulated)' if self.emulated else ''}"
         if self.outcome.equal:
-            return f"{self.statement}: {by} equals the statement at {', '.join(self.outcome.sizes)}"
+            prepared = "" if self.untouched else "prepared "
+            return f"{self.statement}: {by} equals the {prepared}statement at {', '.join(self.outcome.sizes)}"
         return f"{self.statement}: {by} is not used: {self.outcome.difference or self.outcome.failure}"
 
     def refusal(self) -> PolyschedError:
@@ -88,13 +82,22 @@ class Verdict:
 
 
 def verdict_on(decision: Decision, *, numerics: Numerics, parallel: bool, cc: str | None = None,
-               again: bool = False) -> Verdict:
-    """Run the code of a decision beside the statement that it replaces, or find what came of that earlier.
+               again: bool = False, given: Scop | None = None) -> Verdict:
+    """Run the code of a decision beside the statement that it replaces; see `verdict_begun`."""
+    return verdict_begun(decision, numerics=numerics, parallel=parallel, cc=cc, again=again, given=given)()
+
+
+def verdict_begun(decision: Decision, *, numerics: Numerics, parallel: bool, cc: str | None = None,
+                  again: bool = False, given: Scop | None = None) -> Callable[[], Verdict]:
+    """Start to run the code of a decision beside the statement that it replaces, or find what came of that earlier.
+
+    The compiler and the process with the code work while the caller goes on; the result waits for them.
 
     Parameters
     ----------
     decision : with a program.
     again : run it although there is a verdict.
+    given : the region as the user wrote it; without it the statement that `tensorize.preparing` made is the reference.
 
     Raises
     ------
@@ -105,25 +108,42 @@ def verdict_on(decision: Decision, *, numerics: Numerics, parallel: bool, cc: st
     own = program.match
     plain = Verdict(statement=own.fragment.statement.name, instruction=own.intrinsic.name, emulated=decision.emulated,
                     outcome=CheckOutcome(sizes=(), trials=0))
-    runs = _runs(program, numerics, emulated=decision.emulated)
-    emit = partial(_check, parallel=parallel, emulated=decision.emulated)
     try:
-        first = next(runs)
-        check = emit(first, "0")
+        runs = runs_of(program, given, numerics, emulated=decision.emulated)
+        checks = checks_of(runs, parallel=parallel, emulated=decision.emulated)
+        prepared = preparation_of(program, runs, given)
     except PolyschedError as error:
-        return replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
-    key = entry_key({"check": repr(check), "description": repr(own.intrinsic), "numerics": repr(numerics),
+        failed = replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
+        return lambda: failed
+    plain = replace(plain, untouched=runs[0].given is not None or bool(prepared))
+    checks += prepared
+    key = entry_key({"checks": repr(checks), "description": repr(own.intrinsic), "numerics": repr(numerics),
                      "flags": list(DEFAULT_FLAGS)}, compiler)
     known = None if again else _KNOWN.get(key) or _read(key, plain)
-    if known is None:
-        known = _compared(plain, [first, *runs], emit, compiler)
-        _keep(key, known)
-    _KNOWN[key] = replace(known, kept=True)
-    return known
+    if known is not None:
+        _KNOWN[key] = replace(known, kept=True)
+        return lambda: replace(known, kept=True)
+    outcome = _started(lambda: run_checks(checks, compiler=compiler))
+
+    def finished() -> Verdict:
+        found = _compared(replace(plain, outcome=outcome()), runs, parallel, compiler)
+        _keep(key, found)
+        _KNOWN[key] = replace(found, kept=True)
+        return found
+
+    return finished
+
+
+def _started(run: Callable[[], CheckOutcome]) -> Callable[[], CheckOutcome]:
+    """A thread that waits for processes; what it gives waits for the thread."""
+    executor = ThreadPoolExecutor(max_workers=1)
+    future = executor.submit(run)
+    executor.shutdown(wait=False)
+    return future.result
 
 
 def verdict_on_calls(program: CalledProgram, sizes: Mapping[str, int], *, cc: str | None = None,
-                     again: bool = False) -> Verdict:
+                     again: bool = False, given: Scop | None = None) -> Verdict:
     """Run calls of a described function beside the statements that they replace, or find what came of that earlier.
 
     A function that cannot be linked here is computed by the text of its description.
@@ -132,6 +152,7 @@ def verdict_on_calls(program: CalledProgram, sizes: Mapping[str, int], *, cc: st
     ----------
     sizes : values of parameters that the calls are made for; others are chosen.
     again : run it although there is a verdict.
+    given : the region as the user wrote it; without it the statements that became calls run alone, as prepared.
 
     Raises
     ------
@@ -140,11 +161,11 @@ def verdict_on_calls(program: CalledProgram, sizes: Mapping[str, int], *, cc: st
     found_match, compiler = program.match, find_compiler(cc)
     plain = Verdict(statement=" and ".join(found_match.statements), instruction=found_match.function.name,
                     emulated=False, outcome=CheckOutcome(sizes=(), trials=0))
-    tried = list(call_sizes(program, sizes, most_work=MOST_WORK))
+    tried = list(call_sizes(program, sizes, most_work=MOST_WORK, given=given))
     if not tried:
         return replace(plain, outcome=replace(plain.outcome, failure="the program allows none of the sizes tried"))
     try:
-        checks = [call_check(program, entry=str(i), sizes=s) for i, s in enumerate(tried)]
+        checks = [call_check(program, entry=str(i), sizes=s, given=given) for i, s in enumerate(tried)]
     except PolyschedError as error:
         return replace(plain, outcome=replace(plain.outcome, failure=f"{error.problem} ({error.witness})"))
     key = entry_key({"checks": repr(checks), "description": repr(found_match.function), "flags": list(DEFAULT_FLAGS)},
@@ -155,66 +176,30 @@ def verdict_on_calls(program: CalledProgram, sizes: Mapping[str, int], *, cc: st
         if known.outcome.failure and not found_match.function.inline:
             logger.info("%s is computed by its text: %s", plain.instruction, known.outcome.failure)
             text = by_its_text(program)
-            checks = [call_check(text, entry=str(i), sizes=s) for i, s in enumerate(tried)]
+            checks = [call_check(text, entry=str(i), sizes=s, given=given) for i, s in enumerate(tried)]
             known = replace(plain, emulated=True, outcome=run_checks(checks, compiler=compiler))
         _keep(key, known)
     _KNOWN[key] = replace(known, kept=True)
     return known
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A program to run beside its original, and the sizes where its code is for all; None for its own."""
-
-    program: TensorizedProgram
-    sizes: Mapping[str, int] | None = None
-    sampled: bool = False
-
-
-def _runs(program: TensorizedProgram, numerics: Numerics, *, emulated: bool) -> Iterator[Run]:
-    """The program at the sizes asked for, or one of its shape that does not take too long; then one with remainders.
-
-    Raises
-    ------
-    UnsupportedScopError : the program's context leaves out all sizes that are tried.
-    """
-    most_work = EMULATED_WORK if emulated else MOST_WORK
-    if program.general is not None:
-        given = sizes_to_try(program, most_work=most_work)
-        if not given:
-            raise UnsupportedScopError("none of the sizes that are tried is one of the program's")
-        yield from (Run(program, sizes) for sizes in given)
-        return
-    first = program
-    sampled = most_work < work_of(program) <= (MOST_WORK if emulated else SAMPLED_WORK) and can_be_sampled(program)
-    if work_of(program) > most_work and not sampled:
-        first = smaller_program(program, numerics, most_work=most_work) or program
-    yield Run(first, sampled=sampled)
-    fewer = smaller_program(first, numerics)
-    if fewer is not None:
-        yield Run(fewer)
-
-
-def _check(run: Run, entry: str, *, parallel: bool, emulated: bool) -> ReplacementCheck:
-    return replacement_check(run.program, entry=entry, parallel=parallel, emulated=emulated, sizes=run.sizes,
-                             sampled=run.sampled)
-
-
-def _compared(plain: Verdict, runs: Sequence[Run], emit: Callable[[Run, str], ReplacementCheck],
-              compiler: Compiler) -> Verdict:
-    """Run everything; a library that cannot be linked here is emulated."""
-    outcome = run_checks([emit(run, str(i)) for i, run in enumerate(runs)], compiler=compiler)
-    if runs[0].program.match.intrinsic.library and outcome.failure:
-        logger.info("%s is emulated: %s", plain.instruction, outcome.failure)
-        emulated = [emit(replace(run, program=_by_emulator(run.program)), str(i)) for i, run in enumerate(runs)]
-        return replace(plain, emulated=True, outcome=run_checks(emulated, compiler=compiler))
-    return replace(plain, outcome=outcome)
+def _compared(found: Verdict, runs: Sequence[Run], parallel: bool, compiler: Compiler) -> Verdict:
+    """What a run found; a library that cannot be linked here is emulated."""
+    if not runs[0].program.match.intrinsic.library or not found.outcome.failure:
+        return found
+    logger.info("%s is emulated: %s", found.instruction, found.outcome.failure)
+    emulated = [replace(run, program=_by_emulator(run.program)) for run in runs]
+    checks = checks_of(emulated, parallel=parallel, emulated=found.emulated)
+    return replace(found, emulated=True, outcome=run_checks(checks, compiler=compiler))
 
 
 def _by_emulator(program: TensorizedProgram) -> TensorizedProgram:
     """The program with plain C in the place of the library function."""
-    own = program.match
-    return replace(program, match=replace(own, intrinsic=emulated_library(own.intrinsic)))
+    own, general = program.match, program.general
+    emulated = emulated_library(own.intrinsic)
+    if general is not None:
+        general = replace(general, match=replace(general.match, intrinsic=emulated))
+    return replace(program, match=replace(own, intrinsic=emulated), general=general)
 
 
 def _read(key: str, plain: Verdict) -> Verdict | None:

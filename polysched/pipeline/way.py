@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from polysched.dependence import analyse
@@ -38,7 +38,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.pipeline.timing import timed
 from polysched.pipeline.unchanged import reason_for_original
-from polysched.pipeline.verified_replacements import verdict_on, verdict_on_calls
+from polysched.pipeline.verified_replacements import Verdict, verdict_begun, verdict_on_calls
 from polysched.scop.scop import Scop
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import DEFAULT, Decision, decide
@@ -88,6 +88,7 @@ def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> 
     """All stages, whoever runs the region."""
     expansion = timed(seconds, "dependences", lambda: analysed(
         scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
+    begun = timed(seconds, "tensorized", lambda: _begun_ahead(scop, expansion, options))
     lowered = _lowered(expansion.dependences, options, seconds)
     too_large = {a for a in lowered.allocated if not is_affordable(lowered.scop, a)}
     kept: frozenset[str] = frozenset()
@@ -101,18 +102,17 @@ def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> 
     source = timed(seconds, "emitted", lambda: printed(lowered))
     reasons: tuple[str, ...] = ()
     if options.instructions_for(scop) is not None:
-        source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(analysed(
-            scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(), row_loss=options.row_loss,
-            for_instructions=True, known=expansion.given).dependences.scop, source, options))
+        source, reasons = timed(seconds, "tensorized", lambda: _with_instructions(
+            begun.scop if begun is not None and not kept else _for_instructions(scop, expansion, options, kept), source,
+            options, given=scop, begun=None if kept else begun))
     pays = None
     if scop.source is not None and (options.safe or largest_parameters(scop)):
         pays = crossover(source, options.target())
-    made = Optimized(scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
-                     source=source, options=options, seconds=seconds, expanded=expansion.arrays,
-                     unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
-                     pays=pays, moved=expansion.moved, collapsed=expansion.collapsed,
-                     last_values=expansion.last_values)
-    return _with_original(made)
+    return _with_original(Optimized(
+        scop=scop, dependences=expansion.dependences, schedule=source.tiled.schedule, tiled=source.tiled,
+        source=source, options=options, seconds=seconds, expanded=expansion.arrays,
+        unexpanded=tuple(sorted(instead_of.get(a, a) for a in too_large)), instructions=reasons,
+        pays=pays, moved=expansion.moved, collapsed=expansion.collapsed, last_values=expansion.last_values))
 
 
 def _with_original(made: Optimized) -> Optimized:
@@ -125,6 +125,38 @@ def _with_original(made: Optimized) -> Optimized:
     if options.guard or (options.is_guarded and scop.source is not None):
         source = guarded(source, scop)
     return replace(made, source=source, pays=pays if options.safe else None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """A decision whose code runs beside the region while the ordinary code is emitted.
+
+    Parameters
+    ----------
+    scop : the prepared program.
+    verdict : waits for what came of it; None where nothing has to run.
+    """
+
+    scop: Scop
+    decision: Decision
+    verdict: Callable[[], Verdict] | None
+
+
+def _for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions, kept: frozenset[str]) -> Scop:
+    """The program as instructions are looked for in."""
+    return analysed(scop, expand=options.expand, but=kept, vector_bytes=options.collapses_for(),
+                    row_loss=options.row_loss, for_instructions=True, known=expansion.given).dependences.scop
+
+
+def _begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions) -> _Begun | None:
+    """The first decision of a region; None where there is none to take, or its way ends in a refusal, told later."""
+    wanted = options.tensorize
+    if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
+        return None
+    try:
+        return _begun(_for_instructions(scop, expansion, options, frozenset()), options, (), scop, {})
+    except PolyschedError:
+        return None
 
 
 def _with_values(scop: Scop, expansion: Expansion, lowered: Lowered, options: PipelineOptions,
@@ -156,19 +188,22 @@ def _has_streams(lowered: Lowered, expansion: Expansion) -> bool:
 
 
 def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
-                       outside: tuple[KeptLoop, ...] = ()) -> tuple[CSource, tuple[str, ...]]:
+                       outside: tuple[KeptLoop, ...] = (), *, given: Scop,
+                       begun: _Begun | None = None) -> tuple[CSource, tuple[str, ...]]:
     """The region with every statement that pays computed by an instruction, and the reasons in words.
 
     Parameters
     ----------
+    given : the region as it stood before it was prepared.
+    begun : the first decision, where it was taken ahead.
     outside : loops around the region, which are parameters in `source`.
     """
     assert options.tensorize is not None
     function = options.tensorize.function() or options.tensorize.unit()
     if function is not None:
-        return _with_calls(scop, source, function, options)
+        return _with_calls(scop, source, function, options, given)
     try:
-        decision = _verified(scop, options, outside)
+        decision = _verified(scop, options, outside, given, begun)
     except PolyschedError as error:
         if options.tensorize.intrinsic != DEFAULT:
             raise
@@ -182,7 +217,7 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
         seconds: dict[str, float] = {}
         iteration = inside_loops(part, loops, program.match.fragment.sizes)
         dependences = analysed(iteration, expand=options.expand).dependences
-        rest, why = _with_instructions(part, _emitted(dependences, options, seconds), options, loops)
+        rest, why = _with_instructions(part, _emitted(dependences, options, seconds), options, loops, given=part)
         parts.append(rest)
         reasons += why
     own = program.match.fragment.statement.name
@@ -192,8 +227,28 @@ def _with_instructions(scop: Scop, source: CSource, options: PipelineOptions,
     return made, tuple(reasons)
 
 
-def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...]) -> Decision:
-    """What is decided for a region, after its code was run beside the statement that it replaces.
+def _begun(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...], given: Scop,
+           wrong: Mapping[tuple[str, str], str]) -> _Begun:
+    """What is decided for a region; its code starts to run beside the region.
+
+    Parameters
+    ----------
+    wrong : statements and instructions that were found wrong.
+    """
+    wanted = options.tensorize
+    assert wanted is not None
+    decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
+    decision = with_fastest_plan(decision, target=options.target(), parallel=options.parallel, cc=options.cc)
+    if decision.program is None or options.verify_instructions == "never":
+        return _Begun(scop, decision, None)
+    return _Begun(scop, decision, verdict_begun(
+        decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc, given=given,
+        again=options.verify_instructions == "always"))
+
+
+def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...], given: Scop,
+              begun: _Begun | None = None) -> Decision:
+    """What is decided for a region, after its code was run beside the region as it was given.
 
     Of `auto` the next best instruction is tried where one computes something else; the reasons say so.
 
@@ -205,22 +260,21 @@ def _verified(scop: Scop, options: PipelineOptions, outside: tuple[KeptLoop, ...
     assert wanted is not None
     wrong: dict[tuple[str, str], str] = {}
     while True:
-        decision = decide(scop, wanted, options.target(), outside=outside, without=wrong)
-        decision = with_fastest_plan(decision, target=options.target(), parallel=options.parallel, cc=options.cc)
-        if decision.program is not None and options.verify_instructions != "never":
-            verdict = verdict_on(decision, numerics=wanted.numerics, parallel=options.parallel, cc=options.cc,
-                                 again=options.verify_instructions == "always")
+        begun = begun or _begun(scop, options, outside, given, wrong)
+        decision, verdict = begun.decision, begun.verdict() if begun.verdict is not None else None
+        if verdict is not None:
             if not verdict.outcome.equal:
                 if not wanted.by_model:
                     raise verdict.refusal()
                 wrong[verdict.statement, verdict.instruction] = str(verdict)
+                begun = None
                 continue
             decision = replace(decision, reasons=(*decision.reasons, f"verified: {verdict}"))
         return replace(decision, reasons=(*wrong.values(), *decision.reasons))
 
 
-def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrinsic,
-                options: PipelineOptions) -> tuple[CSource, tuple[str, ...]]:
+def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrinsic, options: PipelineOptions,
+                given: Scop) -> tuple[CSource, tuple[str, ...]]:
     """The region with the statements that a described function computes as calls of it, and the reasons in words."""
     assert options.tensorize is not None
     decision = call_function(analyse(scop), function, options.tensorize)
@@ -230,13 +284,13 @@ def _with_calls(scop: Scop, source: CSource, function: LibraryFunction | Intrins
     reasons = list(decision.reasons)
     if options.verify_instructions != "never":
         verdict = verdict_on_calls(decision.program, options.tensorize.sizes, cc=options.cc,
-                                   again=options.verify_instructions == "always")
+                                   again=options.verify_instructions == "always", given=given)
         if not verdict.outcome.equal:
             raise verdict.refusal()
         reasons.append(f"verified: {verdict}")
     for part in decision.program.parts:
         dependences = analysed(part, expand=options.expand).dependences
-        rest, why = _with_calls(part, _emitted(dependences, options, {}), function, options)
+        rest, why = _with_calls(part, _emitted(dependences, options, {}), function, options, part)
         parts.append(rest)
         reasons += why
     sizes = {p.name: options.tensorize.sizes[p.name] for p in scop.parameters if p.name in options.tensorize.sizes}

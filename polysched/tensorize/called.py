@@ -22,12 +22,14 @@ class CalledProgram:
     Parameters
     ----------
     shared : temporaries of the region that the calls use, or both other parts: memory that stands outside of them.
+    unit : the instruction of several stages that computes one call, by its text where the processor does not have it.
     """
 
     match: FunctionMatch
     before: Scop | None
     behind: Scop | None
     shared: tuple[str, ...]
+    unit: Intrinsic | None = None
 
     @property
     def parts(self) -> tuple[Scop, ...]:
@@ -66,8 +68,9 @@ def call_function(dependences: Dependences, function: LibraryFunction | Intrinsi
             continue
         before, behind = part(match.scop, where.before), part(match.scop, where.behind)
         inside = f", one call per iteration of {match.depth} loop{'s' * (match.depth > 1)}" if match.depth else ""
-        program = _with_shared_outside(CalledProgram(match=match, before=before, behind=behind, shared=()))
-        emulated = ", by the description's own code" if isinstance(function, Intrinsic) else ""
+        unit = function if isinstance(function, Intrinsic) else None
+        program = _with_shared_outside(CalledProgram(match=match, before=before, behind=behind, shared=(), unit=unit))
+        emulated = f", by the description's own code where {unit.isa.name} is missing" if unit is not None else ""
         return CallDecision(program=program, reasons=(f"{words}: {function.name}{inside}{emulated}",))
     return CallDecision(program=None, reasons=tuple(reasons or found.reasons[:1] or (
         f"no statements of {found.scop.name} compute {function.name}",)))

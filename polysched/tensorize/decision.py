@@ -17,7 +17,7 @@ from polysched.target import Target
 from polysched.tensorize.choice import best_few
 from polysched.tensorize.description.intrinsic import Intrinsic, Isa
 from polysched.tensorize.description.library_function import LibraryFunction
-from polysched.tensorize.emission.any_size import emit_for_all_sizes
+from polysched.tensorize.emission.any_size import emit_for_all_sizes, library_for_all_sizes
 from polysched.tensorize.emission.blocking import compulsory_seconds
 from polysched.tensorize.emission.cost import copy_cycles, plan_cycles
 from polysched.tensorize.emission.function import EmissionOptions
@@ -319,6 +319,9 @@ def _for_all_sizes(program: TensorizedProgram, dependences: Dependences, missing
     """
     match = program.match
     general = for_all_sizes(match, dependences, missing, gone=program.gone)
+    if match.intrinsic.library:
+        library_for_all_sizes(general, "f", program.scale)   # refuses what it cannot call
+        return replace(program, general=general)
     least, smaller = float(match.fragment.work), match
     while smaller.fragment.work > 1 and plan_cycles(make_plan(smaller, emulated=False, target=target), target) \
             < ordinary_cycles(smaller.fragment, target):

@@ -127,18 +127,18 @@ class TensorizeLimits:
         24, unit="assignments", source="assignments of leaves that the ladder is asked about")
     unification_conflicts: int = constant(1000, unit="SAT conflicts", source="of the solver, per pair of expressions")
 
-    # matching/bodies.py
+    # matching/several_results.py
     most_hindered: int = constant(
         24, unit="assignments", source="assignments that fail their proof, after which no more are tried")
     most_alike: int = constant(
         8, unit="assignments",
         source="assignments that are proved: of a maximum of four there are 24, all of them alike")
 
-    # matching/candidates.py
-    most_candidates: int = constant(12, unit="candidates", source="of an assignment of loops, per statement")
-
     # matching/grouping.py
     most_groups: int = constant(64, unit="sets", source="of statements that are looked at for one instruction")
+
+    # matching/candidates.py
+    most_candidates: int = constant(12, unit="candidates", source="of an assignment of loops, per statement")
 
     # matching/explanation.py
     most_explained_mappings: int = constant(

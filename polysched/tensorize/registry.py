@@ -13,6 +13,7 @@ from polysched.errors import PolyschedError, SourceSyntaxError, UsageError
 from polysched.tensorize.description.agreement import require_agreement
 from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction
+from polysched.tensorize.functions.readings import require_readings
 from polysched.tensorize.intrinsics import blas_functions
 from polysched.tensorize.intrinsics.shipped import SHIPPED
 from polysched.tensorize.proofs.ideal import accumulates_sum
@@ -97,12 +98,11 @@ def load_functions(path: str) -> dict[str, LibraryFunction]:
     Raises
     ------
     UsageError : the file is not there, or does not run.
-    PolyschedError : the C code of one cannot be read.
+    PolyschedError : the C code of one cannot be read, or its three readings differ.
     """
     found = {v.name: v for v in vars(_module(path)).values() if isinstance(v, LibraryFunction)}
     for function in found.values():
-        for variant in function.variants:
-            variant.dependences   # noqa: B018   reads the code
+        require_readings(function)
     return found
 
 

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from polysched.dependence import analyse
+from polysched.dependence.dependences import Dependences
+from polysched.emit_c.alternatives.replacement_check import ReplacementCheck
 from polysched.errors import CompileError, RunFailedError, UsageError, WrongResultError
 from polysched.measure.bit_for_bit import check as bit_for_bit
 from polysched.measure.processes.isolation import Limits
-from polysched.pipeline import optimize, transform_file, verified_replacements
+from polysched.pipeline import optimize, stages, transform_file, verified_replacements
 from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.tensorize import decision as deciding
@@ -21,6 +24,7 @@ from polysched.tensorize.description.intrinsic import Intrinsic
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.emission import packing
 from polysched.tensorize.matching.mapping import Match
+from polysched.tensorize.program import part
 from tests.pipeline.replacements import LOOPS, NO_C, PRODUCT, RIGHT, TRAPS, WRONG
 
 
@@ -139,6 +143,68 @@ def test_what_traps_loops_or_does_not_compile_is_not_emitted(
     made = optimize(from_c_text(PRODUCT), options("auto"))
     assert "lanes_of_four" not in made.text
     assert why in told(made)
+
+
+CLEARED = PRODUCT.replace("#pragma scop", """#pragma scop
+    for (int i = 0; i < 24; i++)
+        for (int j = 0; j < 24; j++)
+            C[i][j] = 0;""")
+
+
+def test_the_reference_is_the_region_before_it_was_prepared(known: Callable[[Intrinsic], None],
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    """A canonical form that loses a statement is found, although the instruction computes what is left of it."""
+    known(RIGHT)
+    assert "equals the statement" in told(optimize(from_c_text(CLEARED), options()))
+    right = stages.canonical_form
+
+    def forgetful(dependences: Dependences) -> Dependences:
+        left = part(right(dependences).scop, ["S1"])
+        assert left is not None
+        return analyse(left)
+    monkeypatch.setattr(stages, "canonical_form", forgetful)
+    with pytest.raises(WrongResultError, match=r"C\[0\]\["):
+        optimize(from_c_text(CLEARED), options())
+
+
+GENERAL = PRODUCT.replace("int32_t C[24][24], int32_t A[24][24], int32_t B[24][24]",
+                          "int n, int32_t C[n][n], int32_t A[n][n], int32_t B[n][n]").replace("< 24", "< n")
+
+
+def test_code_for_all_sizes_is_compiled_once_for_all_of_them(known: Callable[[Intrinsic], None],
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    known(RIGHT)
+    ran: list[ReplacementCheck] = []
+
+    def run(checks: list[ReplacementCheck], **more: Any) -> bit_for_bit.CheckOutcome:
+        ran.extend(checks)
+        return bit_for_bit.run_checks(checks, **more)
+    monkeypatch.setattr(verified_replacements, "run_checks", run)
+    made = optimize(from_c_text(GENERAL), options())
+    assert "equals the statement at i 128 x j 128 x k 128, i 67" in told(made)
+    assert len({c.replaced_text for c in ran}) == len({c.original_text for c in ran}) == 1
+    assert len({c.parameters for c in ran}) == len(ran) >= 3
+
+
+LONG = CLEARED.replace("24", "300")
+
+
+def test_fixed_extents_that_take_long_are_compared_in_slices(known: Callable[[Intrinsic], None],
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statement alone, and what was prepared of the region beside the region, for some elements."""
+    known(RIGHT)
+    words = told(optimize(from_c_text(LONG), options()))
+    assert "equals the statement at i 300 x j 300 x k 300 (some elements)" in words
+    assert "prepared from what the user wrote" in words
+    right = stages.canonical_form
+
+    def forgetful(dependences: Dependences) -> Dependences:
+        left = part(right(dependences).scop, ["S1"])
+        assert left is not None
+        return analyse(left)
+    monkeypatch.setattr(stages, "canonical_form", forgetful)
+    with pytest.raises(WrongResultError, match="prepared from what the user wrote"):
+        optimize(from_c_text(LONG), options())
 
 
 def test_other_regions_of_a_file_keep_their_instructions(known: Callable[[Intrinsic], None], tmp_path: Path,

@@ -11,6 +11,7 @@ from polysched.pipeline.options import PipelineOptions
 from polysched.scop import from_c_text
 from polysched.target import find_compiler, host
 from polysched.tensorize.decision import TensorizeOptions, decide
+from tests.tensorize.functions.replaced import openblas
 
 PRODUCT = """#include <stdint.h>
 void product(int m, int n, int q, int32_t C[m][n], const {left} A[m][q], const {right} B[q][n])
@@ -132,3 +133,43 @@ def test_what_holds_for_some_sizes_only_says_so(change: tuple[str, str], reason:
         assert reason in " ".join(decision.reasons)
     else:
         assert decision.program is not None
+
+
+GEMM = """
+void gemm(int m, int n, int q, double alpha, double beta, double C[m][n], const double A[m][q], const double B[{b}])
+{{
+#pragma scop
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++)
+            C[i][j] *= beta;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < q; k++)
+                C[i][j] += alpha * A[i][k] * {element};
+#pragma endscop
+}}
+"""
+
+
+@pytest.mark.parametrize(("extents", "element", "words"), [
+    ("q][n", "B[k][j]", "CblasNoTrans, CblasNoTrans, ps_size_m, ps_size_n, ps_size_q"),
+    ("n][q", "B[j][k]", "CblasNoTrans, CblasTrans, ps_size_m, ps_size_n, ps_size_q")], ids=["plain", "transposed"])
+def test_a_library_function_is_told_the_sizes(extents: str, element: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "gemm.c"
+    path.write_text(GEMM.format(b=extents, element=element))
+    done = transform_file(path, PipelineOptions(tensorize=TensorizeOptions(intrinsic="cblas_dgemm")))
+    assert words in done.text, done.regions[0].instructions
+    assert "_fits((long)(m), (long)(n), (long)(q))" in done.text
+    assert "equals the statement" in " ".join(done.regions[0].instructions)
+    compiler, source, made = find_compiler(), tmp_path / "made.c", tmp_path / "made.so"
+    source.write_text(done.text)
+    built = compiler.run(["-O1", "-w", "-shared", "-fPIC", *compiler.openmp_compile, str(source), "-o", str(made),
+                          *compiler.openmp_link, *openblas("cblas_dgemm")])
+    assert not built.returncode, built.stderr
+    gemm, chooser = ctypes.CDLL(str(made)).gemm, np.random.default_rng(7)
+    for m, n, q in ((1, 1, 1), (2, 3, 5), (37, 41, 43), (64, 2, 7)):
+        a, b, c = (chooser.integers(-4, 5, shape).astype(np.float64)
+                   for shape in ((m, q), (q, n) if "[k]" == element[1:4] else (n, q), (m, n)))
+        expected = 0.5 * c - 2 * (a @ (b if b.shape == (q, n) and element == "B[k][j]" else b.T))
+        gemm(m, n, q, ctypes.c_double(-2), ctypes.c_double(0.5), *(ctypes.c_void_p(x.ctypes.data) for x in (c, a, b)))
+        assert np.array_equal(c, expected), (m, n, q)

@@ -2,71 +2,100 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import islpy as isl
 
-from polysched.emit_c.alternatives.function_calls import with_calls
-from polysched.emit_c.alternatives.replacement_check import (
-    EXPORTED,
+from polysched.emit_c.alternatives.checked_values import (
     LARGEST_WHOLE,
-    TRIED_SIZES,
     CheckedArray,
     Equality,
-    ReplacementCheck,
     Values,
-    as_written_function,
     cuts,
     expressions_of,
     limits_values,
     rounds,
     subscripted_below,
-    with_plain_arrays,
-    with_timing,
 )
+from polysched.emit_c.alternatives.function_calls import with_calls
+from polysched.emit_c.alternatives.plain_arrays import as_written, as_written_function, with_plain_arrays
+from polysched.emit_c.alternatives.replacement_check import EXPORTED, ReplacementCheck, with_timing
+from polysched.emit_c.alternatives.smaller_programs import TRIED_SIZES
 from polysched.emit_c.function import with_region
 from polysched.scop.body import Binary, Load, walk
-from polysched.scop.points import fix_parameters
-from polysched.scop.scop import Array, Scop
+from polysched.scop.points import box_size, fix_parameters
+from polysched.scop.scop import Array, Scop, Statement, Storage
 from polysched.tensorize.called import CalledProgram
 from polysched.tensorize.description.intrinsic import Isa
+from polysched.tensorize.functions.tilings import with_counts
 from polysched.tensorize.program import part
 
 HEADERS = "#include <stdint.h>\n#include <math.h>\n"
 TEXT_ALONE = Isa(name="its own text", machine="library", manual="its C code")
 
 
-def call_check(program: CalledProgram, *, entry: str, sizes: Mapping[str, int]) -> ReplacementCheck:
+def call_check(program: CalledProgram, *, entry: str, sizes: Mapping[str, int],
+               given: Scop | None = None) -> ReplacementCheck:
     """The check of the statements that become calls, at some sizes.
 
     Parameters
     ----------
     entry : a name that no other check in the same process has.
+    given : the region as the user wrote it, which then runs as a whole; None for the statements alone, as prepared.
 
     Raises
     ------
-    UnsupportedScopError : the statements alone are no function of arrays.
+    UnsupportedScopError : the statements alone, or the region, are no function of arrays.
     """
     found = program.match
-    scop = with_plain_arrays(found.scop, sizes)
-    alone = part(scop, found.statements)
-    assert alone is not None
-    plain = replace(found, dependences=replace(found.dependences, scop=scop))
-    stripped = replace(program, match=plain, before=None, behind=None, shared=())
-    alone_c = as_written_function(alone, f"original_{entry}")
-    region = with_calls(replace(alone_c.source, text=f"skipped_{entry} = 1;\n"), stripped, ())
-    renamed = replace(alone_c, signature=replace(alone_c.signature, name=f"replaced_{entry}"))
-    equality = _equality(program, alone)
+    if given is None:
+        scop = with_plain_arrays(found.scop, sizes)
+        reference = part(scop, found.statements)
+        assert reference is not None
+        stripped, parts = replace(_placed(program, scop), before=None, behind=None, shared=()), []
+        compared = {*found.outputs}
+    else:
+        reference = with_plain_arrays(given, sizes, temporaries=True)
+        stripped = _in_place(program, reference)
+        parts = [as_written(p) for p in stripped.parts]
+        compared = {a.name for a in given.arrays if not a.dead_after}
+    original = as_written_function(reference, f"original_{entry}")
+    region = with_calls(replace(original.source, text=f"skipped_{entry} = 1;\n"), stripped, parts)
+    renamed = replace(original, signature=replace(original.signature, name=f"replaced_{entry}"))
+    equality = _equality(program, reference)
     return ReplacementCheck(
         statement=" and ".join(found.statements), instruction=found.function.name, entry=entry,
         sizes=", ".join(f"{n} = {v}" for n, v in sizes.items()) or "its own sizes",
-        original_text=EXPORTED + alone_c.text,
+        original_text=EXPORTED + original.text,
         replaced_text=f"{EXPORTED}{HEADERS}int skipped_{entry};\n{with_region(renamed, region).text}"
                       f"{with_timing(renamed, region)}",
-        arrays=tuple(_checked(a, alone, equality, compared=a.name in found.outputs) for a in alone.arrays),
-        parameters=tuple(sizes[p.name] for p in alone.parameters), equality=equality, flags=found.function.isa.flags)
+        arrays=tuple(_checked(a, reference, equality, compared=a.name in compared) for a in reference.arrays
+                     if a.storage is not Storage.LOCAL),
+        parameters=tuple(sizes[p.name] for p in reference.parameters), equality=equality,
+        flags=found.function.isa.flags)
+
+
+def _placed(program: CalledProgram, scop: Scop) -> CalledProgram:
+    """The calls in another Scop of the same program."""
+    found = program.match
+    return replace(program, match=replace(found, dependences=replace(found.dependences, scop=scop)))
+
+
+def _in_place(program: CalledProgram, reference: Scop) -> CalledProgram:
+    """The whole program with the arrays of the reference; the region's temporaries stay its own."""
+    arrays = {a.name: a for a in reference.arrays if a.storage is not Storage.LOCAL}
+    known = {p.name for p in reference.parameters}
+
+    def placed(scop: Scop | None) -> Scop | None:
+        if scop is None:
+            return None
+        own = tuple(replace(p, c_name="", definition="") if p.name in known else p for p in scop.parameters)
+        return replace(scop, arrays=tuple(arrays.get(a.name, a) for a in scop.arrays), parameters=own)
+
+    whole = placed(program.match.scop)
+    assert whole is not None
+    return replace(_placed(program, whole), before=placed(program.before), behind=placed(program.behind))
 
 
 def by_its_text(program: CalledProgram) -> CalledProgram:
@@ -76,22 +105,25 @@ def by_its_text(program: CalledProgram) -> CalledProgram:
     return replace(program, match=replace(found, function=function, variant=replace(found.variant, call="")))
 
 
-def call_sizes(program: CalledProgram, given: Mapping[str, int], *, most_work: int) -> Iterator[dict[str, int]]:
-    """Values of the parameters to run the calls with: those given, and some that the program allows."""
+def call_sizes(program: CalledProgram, chosen: Mapping[str, int], *, most_work: int,
+               given: Scop | None = None) -> Iterator[dict[str, int]]:
+    """Values of the parameters to run the calls with: those chosen, and some that the program allows."""
     scop = program.match.scop
-    free = [p.name for p in scop.parameters if p.name not in given]
+    whole = scop if given is None else given
+    run = [scop.statement(n) for n in program.match.statements] if given is None else whole.statements
+    free = [p.name for p in whole.parameters if p.name not in chosen]
     for values in TRIED_SIZES if free else TRIED_SIZES[:1]:
-        sizes = {p.name: given[p.name] for p in scop.parameters if p.name in given}
+        sizes = {p.name: chosen[p.name] for p in whole.parameters if p.name in chosen}
         sizes |= {n: values[i % len(values)] for i, n in enumerate(free)}
-        allowed = not fix_parameters(program.match.context, sizes).is_empty()
-        if allowed and _stays_inside(program, sizes) and _work(program, sizes) <= most_work:
+        allowed = not fix_parameters(program.match.context, with_counts(scop, sizes)).is_empty()
+        work = sum(box_size(fix_parameters(s.domain, sizes)) for s in run)
+        if allowed and work <= most_work and _stays_inside(whole, run, sizes):
             yield sizes
 
 
-def _stays_inside(program: CalledProgram, sizes: Mapping[str, int]) -> bool:
+def _stays_inside(scop: Scop, run: Sequence[Statement], sizes: Mapping[str, int]) -> bool:
     """Whether the statements access no element beyond a declared extent, `float g[64]` for instance."""
-    scop = program.match.scop
-    for statement in (scop.statement(name) for name in program.match.statements):
+    for statement in run:
         for access in statement.accesses:
             reached = fix_parameters(access.relation.intersect_domain(statement.domain), sizes).range()
             for position, extent in enumerate(() if reached.is_empty() else scop.array(access.array).extents):
@@ -101,17 +133,6 @@ def _stays_inside(program: CalledProgram, sizes: Mapping[str, int]) -> bool:
                 if reached.dim_max_val(position).ge(most):
                     return False
     return True
-
-
-def _work(program: CalledProgram, sizes: Mapping[str, int]) -> int:
-    """Iterations of the boxes around the statements' domains."""
-    total = 0
-    for name in program.match.statements:
-        domain = fix_parameters(program.match.scop.statement(name).domain, sizes)
-        if not domain.is_empty():
-            ends = [(domain.dim_min_val(i), domain.dim_max_val(i)) for i in range(domain.dim(isl.dim_type.set))]
-            total += math.prod(int(high.get_num_si()) - int(low.get_num_si()) + 1 for low, high in ends)
-    return total
 
 
 def _equality(program: CalledProgram, alone: Scop) -> Equality:

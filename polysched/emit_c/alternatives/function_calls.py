@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from polysched.emit_c.alternatives.native_unit import chosen_c, chosen_name, has_native_code
 from polysched.emit_c.c_source import CSource
 from polysched.emit_c.scalar_code.heap import ALIGNMENT_BYTES
 from polysched.emit_c.scalar_code.original_code import inside
@@ -30,7 +31,8 @@ def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSourc
     ------
     NoIntrinsicMatchError : the calls are no nest of loops, or a temporary's extent is not known.
     """
-    calls = calls_c(program.match)
+    native = program.unit if program.unit is not None and has_native_code(program.unit) else None
+    calls = calls_c(program.match, called=chosen_name(native) if native is not None else "")
     blocks = [["{", *map(inside, p.text.splitlines()), "}"] for p in parts]
     before = blocks[0] if program.before is not None else []
     behind = blocks[-1] if program.behind is not None else []
@@ -39,15 +41,18 @@ def with_calls(ordinary: CSource, program: CalledProgram, parts: Sequence[CSourc
     lines = [*(line for line, _ in memories), *before, *text, *calls.lines, *behind,
              *(f"free({name});" for _, name in memories)]
     lines = ["{", *map(inside, lines), "}"] if memories else lines
-    tests = [f"{p.spelling} == {sizes[p.name]}" for p in program.match.scop.parameters if p.name in (sizes or {})] \
-        if sizes else []
-    if program.match.guard is not None:
-        tests.append(guard_c(program.match))
-    if tests:
+    if tests := _tests(program, sizes or {}):
         lines = [f"if ({' && '.join(tests)}) {{", *map(inside, lines), "} else {",
                  *map(inside, ordinary.text.splitlines()), "}"]
     preambles = ["#include <stdlib.h>\n"] * bool(memories) + [p.preamble for p in parts] + [calls.preamble]
+    preambles += [chosen_c(native)] if native is not None else []
     return replace(ordinary, text="".join(f"{line}\n" for line in lines), preamble="".join(preambles), prologue=())
+
+
+def _tests(program: CalledProgram, sizes: dict[str, int]) -> list[str]:
+    """What has to hold of the sizes for the calls to be made."""
+    tests = [f"{p.spelling} == {sizes[p.name]}" for p in program.match.scop.parameters if p.name in sizes]
+    return [*tests, guard_c(program.match)] if program.match.guard is not None else tests
 
 
 def _memories(program: CalledProgram) -> Iterator[tuple[str, str]]:

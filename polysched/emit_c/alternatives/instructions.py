@@ -18,7 +18,7 @@ from polysched.scop.interpreter import extents_of
 from polysched.scop.scop import Array, Scop, Storage
 from polysched.tensorize.description.semantics import C_NAMES
 from polysched.tensorize.emission import EmissionOptions, Emitted, emit_match
-from polysched.tensorize.emission.any_size import emit_for_all_sizes
+from polysched.tensorize.emission.any_size import emit_for_all_sizes, library_for_all_sizes
 from polysched.tensorize.emission.function import operand_sources
 from polysched.tensorize.emission.library import library_arrays, library_call
 from polysched.tensorize.emission.packing import condition_c
@@ -195,9 +195,12 @@ def shared_memories(program: TensorizedProgram) -> Iterator[Memory]:
 
 def _library(program: TensorizedProgram, name: str) -> tuple[tuple[str, ...], str]:
     """The arrays, and the function that calls the library with the headers that it needs."""
-    text = library_call(program.match, name, program.scale)
+    if program.general is not None:
+        text, fits = library_for_all_sizes(program.general, name, program.scale)
+    else:
+        text, fits = library_call(program.match, name, program.scale), ""
     headers = "".join(f"#include <{h}>\n" for h in ("stdint.h", *program.match.intrinsic.isa.headers))
-    return library_arrays(program.match, program.scale), f"{headers}static {text}"
+    return library_arrays(program.match, program.scale), f"{headers}static {text}{fits}"
 
 
 def _block(part: CSource) -> list[str]:

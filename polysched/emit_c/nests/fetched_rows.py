@@ -17,6 +17,7 @@ section 2.2 (only what is not in the cache); there the distance is one of iterat
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -94,6 +95,10 @@ class _Row:
     columns: _Columns
     step_bytes: int
 
+    def may_be_fetched(self, part: int, *, stores: bool) -> bool:
+        """Whether the row is fetched in a part of the iteration; one that is stored only ahead of that, if at all."""
+        return not self.touch.writes or (stores and self.part > part)
+
     def in_loop(self, columns: _Columns, part: int) -> FetchedRow:
         """What a loop over the same columns, in some part of the iteration, fetches at its variable."""
         assert self.touch.subscripts is not None, "rows are linear"
@@ -117,14 +122,13 @@ def fetch_rows(node: Node, scop: Scop, *, whole_lines: bool) -> Node:
 def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
     """The loop with the rows of its next iteration fetched, in the part that computes most beside them."""
     parts = [(part, list(_touches(part, scop))) for part in _parts(loop.body)]
-    met = {touch.row for _, touches in parts for touch in touches}
+    rows_of = Counter(name for name, _ in {touch.row for _, touches in parts for touch in touches})
     seen: set[tuple[str, _Forms]] = set()
     rows: list[_Row] = []
     hosts: list[tuple[int, RegisterTile, _Columns]] = []
     for number, (part, touches) in enumerate(parts):
         new = [touch for touch in touches if touch.row not in seen and touch.moves(loop.variable)]
-        alone = [touch for touch in new if sum(name == touch.array.name for name, _ in met) == 1]
-        rows += _rows_of_part(number, part, alone, loop, stores=stores)
+        rows += _rows_of_part(number, part, [t for t in new if rows_of[t.array.name] == 1], loop, stores=stores)
         columns, vectors = _columns(part), _vectors(part)
         if columns is not None and vectors is not None and not new:
             hosts.append((number, vectors, columns))
@@ -135,9 +139,8 @@ def _with_rows(loop: For, scop: Scop, *, stores: bool) -> Node:
     place, host, columns = max(hosts, key=lambda found: _work(found[1], scop))
     long = _work(host, scop) >= LONG_OPERATIONS
     fetched = tuple(row.in_loop(columns, place) for row in rows if _same(row.columns, columns, host.edges[0].count)
-                    and (not row.touch.writes or (long and row.part > place)))
-    fetching = replace(host, fetched=fetched)
-    return _put(loop, host, fetching) if 0 < len(fetched) <= MOST_ROWS else loop
+                    and row.may_be_fetched(place, stores=long))
+    return _put(loop, host, replace(host, fetched=fetched)) if 0 < len(fetched) <= MOST_ROWS else loop
 
 
 def _rows_of_part(number: int, part: Node, touches: list[_Touch], loop: For, *, stores: bool) -> Iterator[_Row]:

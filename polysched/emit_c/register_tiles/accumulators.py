@@ -51,14 +51,21 @@ def _promotable(tile: RegisterTile, own: Sequence[TileAccess], level: int, facts
     others = [a for a in own if a not in fixed]
     if not any(a.writes for a in fixed) or not all(_has_registers(a, fixed, tile) for a in fixed):
         return False
-    inside = facts
-    for number, loop in enumerate(tile.loops):
-        if number > level and not inside.runs(loop):
-            return False
-        inside = inside.inside(loop)
+    inside = _inside(tile, level, facts)
+    if inside is None:
+        return False
     keys = dict.fromkeys(key for a in fixed for key in a.keys)
     return all(starmap(_apart, combinations(keys, 2))) and all(
         _never_meet(a.generic, b.generic, tile.edges, inside) for a in fixed for b in others)
+
+
+def _inside(tile: RegisterTile, level: int, facts: Facts) -> Facts | None:
+    """What holds in the innermost loop of a tile; None where a loop below a level may not run."""
+    for number, loop in enumerate(tile.loops):
+        if number > level and not facts.runs(loop):
+            return None
+        facts = facts.inside(loop)
+    return facts
 
 
 def _has_registers(access: TileAccess, fixed: Sequence[TileAccess], tile: RegisterTile) -> bool:

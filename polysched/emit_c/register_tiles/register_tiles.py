@@ -49,7 +49,7 @@ from polysched.emit_c.loop_ir.loops import (
 from polysched.emit_c.loop_ir.names import TakenNames
 from polysched.emit_c.loop_ir.split_loops import around, limits_of, split_loop, split_where
 from polysched.emit_c.register_tiles.packing import TileBlock
-from polysched.emit_c.register_tiles.register_nests import RegisterNest, points_left, register_nest, widened
+from polysched.emit_c.register_tiles.register_nests import EdgeRange, RegisterNest, points_left, register_nest, widened
 from polysched.scheduling.marks import Copy, LoopMark, Role
 
 _NARROWEST = LIMITS.narrowest_columns
@@ -229,8 +229,7 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
     """All points: rows in full or one by one, columns (the last edge) in full or in halves, quarters, ..."""
     *rows, last = nest.ranges
     full = tuple(r.edge for r in nest.ranges)
-    crossing = [*(Comparison(">=", last.edge.base, low) for low in last.cross_lowers),
-                *(Comparison(">=", high, last.end) for high in last.cross_uppers)]
+    crossing = _crossing(last)
     everywhere = _spread(crossing, full[:-1])
     if everywhere is None or any(r.cross_lowers or r.cross_uppers for r in rows):
         return None
@@ -252,6 +251,12 @@ def _cover(nest: RegisterNest, wholes: Sequence[tuple[Comparison, ...]], spans: 
         return many
     one = _row_by_row(nest, (*wholes[-1], *crossing), spans, facts, how)
     return None if one is None else If(junction("&&", conditions), many, one)
+
+
+def _crossing(part: EdgeRange) -> list[Comparison]:
+    """What holds where no bound cuts across an edge."""
+    return [*(Comparison(">=", part.edge.base, low) for low in part.cross_lowers),
+            *(Comparison(">=", high, part.end) for high in part.cross_uppers)]
 
 
 def _row_by_row(nest: RegisterNest, whole: tuple[Comparison, ...], spans: Sequence[tuple[Linear, Linear]],

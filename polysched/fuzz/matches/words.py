@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -315,6 +315,18 @@ def joined_sum(source: random.Random, function: Function) -> Function | None:
     return None
 
 
+def _local_sums(function: Function) -> Iterator[tuple[Declare, Assign]]:
+    """Locals that start from zero, with what adds them to something."""
+    nodes = list(walk(function.body))
+    zeros = [d for d in nodes if isinstance(d, Declare) and isinstance(d.value, Number) and d.value.text == "0"]
+    added = [n for n in nodes if isinstance(n, Assign) and n.op in ("+=", "-=")]
+    return ((d, n) for d in zeros for n in added if n.value == Element(d.name))
+
+
+def _wraps_no_earlier(local: Declare, last: Assign, types: Mapping[str, CType]) -> bool:
+    return types[local.name].bits >= types[last.target.array].bits and not types[local.name].is_float
+
+
 def local_dropped(source: random.Random, function: Function, *, exact: bool = True) -> Function | None:
     """A sum in a local added to the result straight away, where the local wraps no earlier than the result.
 
@@ -322,12 +334,7 @@ def local_dropped(source: random.Random, function: Function, *, exact: bool = Tr
     ----------
     exact : keep the function; otherwise the wrap of a narrow local is lost.
     """
-    types = function.types
-    found = [(d, n) for d in walk(function.body) if isinstance(d, Declare) and isinstance(d.value, Number)
-             and d.value.text == "0" for n in walk(function.body)
-             if isinstance(n, Assign) and n.op in ("+=", "-=") and n.value == Element(d.name)]
-    found = [(d, n) for d, n in found if not exact or (types[d.name].bits >= types[n.target.array].bits
-                                                      and not types[d.name].is_float)]
+    found = [(d, n) for d, n in _local_sums(function) if not exact or _wraps_no_earlier(d, n, function.types)]
     if not found:
         return None
     local, last = source.choice(found)
@@ -449,20 +456,27 @@ def _operations(e: Binary, own: CType, types: dict[str, CType]) -> Iterator[Expr
         yield Binary("*", Number("2"), e.left)
     if own.is_float or not isinstance(e.right, Number) or e.right.is_float or type_of(e.right, types) != INT:
         return
-    value, left = e.right.value, type_of(e.left, types)
-    power = value > 1 and value & (value - 1) == 0
-    if power and e.op == "*":
-        yield Binary("<<", e.left, Number(str(value.bit_length() - 1)))
-    if e.op == "<<" and value < 31:
-        yield Binary("*", e.left, Number(str(1 << value)))
-    if power and e.op == "/" and not left.signed:
-        yield Binary(">>", e.left, Number(str(value.bit_length() - 1)))
-    if e.op == ">>" and not left.signed and value < 31:
-        yield Binary("/", e.left, Number(str(1 << value)))
-    if power and e.op == "%" and not left.signed:
-        yield Binary("&", e.left, Number(str(value - 1)))
+    left = type_of(e.left, types)
+    yield from _by_power(e, e.right.value, left)
     if e.op == "-" and promoted(left) == own:
-        yield Binary("+", e.left, Number(f"-{value}") if value > 0 else Unary("-", e.right))
+        yield Binary("+", e.left, Number(f"-{e.right.value}") if e.right.value > 0 else Unary("-", e.right))
+
+
+POWERS: Mapping[str, tuple[str, Callable[[int], int]]] = {
+    "*": ("<<", lambda value: value.bit_length() - 1), "/": (">>", lambda value: value.bit_length() - 1),
+    "%": ("&", lambda value: value - 1)}
+"""Operations by a power of two, and what is the same, with its number."""
+SHIFTS = {"<<": "*", ">>": "/"}
+
+
+def _by_power(e: Binary, value: int, left: CType) -> Iterator[Expr]:
+    """The same by a power of two or as a shift; of signed numbers only what does not round."""
+    keeps_sign = e.op in ("*", "<<") or not left.signed
+    if e.op in POWERS and value > 1 and value & (value - 1) == 0 and keeps_sign:
+        op, number = POWERS[e.op]
+        yield Binary(op, e.left, Number(str(number(value))))
+    if e.op in SHIFTS and value < 31 and keeps_sign:
+        yield Binary(SHIFTS[e.op], e.left, Number(str(1 << value)))
 
 
 def _numbers(e: Number) -> Iterator[Expr]:

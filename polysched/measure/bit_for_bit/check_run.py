@@ -82,6 +82,14 @@ def differing(left: NDArray, right: NDArray, dtype: str, equality: str) -> NDArr
     return np.asarray(~same)
 
 
+def inside(boxes: list[list[list[int]]], shape: tuple[int, ...]) -> NDArray:
+    """A mask of the elements of some boxes."""
+    mask = np.zeros(shape, np.bool_)
+    for box in boxes:
+        mask[tuple(slice(low, high + 1) for low, high in box)] = True
+    return mask
+
+
 def shown(array: NDArray, index: tuple[int, ...], dtype: str) -> str:
     """One element in words: a float with all its digits."""
     value = as_numbers(array, dtype)[index]
@@ -89,7 +97,8 @@ def shown(array: NDArray, index: tuple[int, ...], dtype: str) -> str:
 
 
 def first_difference(check: Check, expected: list[NDArray], found: list[NDArray]) -> dict[str, Any] | None:
-    """The first element that differs, and how many do; of a sampled check only those that the original changed."""
+    """The first element that differs, and how many do; of a sampled check only those that the original changed, of
+    arrays with boxes only those inside."""
     item = check.item
     for described, left, right, before in zip(item["arrays"], expected, found, check.pristine, strict=True):
         if not described["compared"]:
@@ -97,6 +106,8 @@ def first_difference(check: Check, expected: list[NDArray], found: list[NDArray]
         mask = differing(left, right, described["dtype"], item["equality"])
         if item["sampled"]:
             mask &= differing(left, before, described["dtype"], "bit for bit")
+        if described["boxes"]:
+            mask &= inside(described["boxes"], mask.shape)
         if mask.any():
             index = tuple(int(i) for i in np.argwhere(mask)[0])
             return {"array": described["name"], "index": index, "expected": shown(left, index, described["dtype"]),

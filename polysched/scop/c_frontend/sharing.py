@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from itertools import combinations
 
 from pycparser import c_ast
@@ -83,15 +84,10 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
     leading = {n for n, s in x.bindings.visible.items() if isinstance(s.ctype, Pointer | ArrayOf)}
     sources = {s: frozenset(n for n in _sources(region, s) if n in leading or not n.isidentifier())
                for s in symbols if isinstance(s.ctype, Pointer) and _may_meet(s)}
-    for symbol in sources:
-        known = {x.bindings.visible.get(name) for value in _values(region, symbol) for name in addressed_names(value)}
-        for other in known & (symbols | set(map(_variable, x.parameters))):
-            if other is not None and isinstance(other.ctype, Scalar):
-                raise x.refuse(f"`{symbol.name}` may point to `{other.name}`", region.items[0],
-                               witness=f"the function takes the address of `{other.name}` for it",
-                               hint=f"use `{other.name}` itself")
-    written = {x.array_symbols[a.array] for s in x.open_statements for a in s.accesses if a.kind is not AccessKind.READ}
     deciding = set(map(_variable, x.parameters))
+    for symbol in sources:
+        _check_addresses(x, region, symbol, symbols | deciding)
+    written = {x.array_symbols[a.array] for s in x.open_statements for a in s.accesses if a.kind is not AccessKind.READ}
     for symbol, named in sources.items():
         for other in (symbols | deciding if symbol in written else symbols) - {symbol}:
             shared = named & sources.get(other, frozenset()) or {other.name} & {
@@ -100,6 +96,16 @@ def check_pointers(x: Extraction, region: SyntaxRegion) -> None:
                 raise x.refuse(f"`{symbol.name}` and `{other.name}` may point into the same memory", region.items[0],
                                witness=f"both lead to `{min(shared)}`",
                                hint="use one name for one array, or declare the pointers `restrict` if they never meet")
+
+
+def _check_addresses(x: Extraction, region: SyntaxRegion, symbol: Symbol, used: Set[Symbol | None]) -> None:
+    """Refuse a pointer that may lead to a variable of the region."""
+    known = {x.bindings.visible.get(name) for value in _values(region, symbol) for name in addressed_names(value)}
+    for other in known & used:
+        if other is not None and isinstance(other.ctype, Scalar):
+            raise x.refuse(f"`{symbol.name}` may point to `{other.name}`", region.items[0],
+                           witness=f"the function takes the address of `{other.name}` for it",
+                           hint=f"use `{other.name}` itself")
 
 
 def _may_meet(symbol: Symbol) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,32 +45,53 @@ def run_on_host(semantics: Semantics, operands: Operands, sizes: Mapping[str, in
     """
     trials = next(iter(operands.values())).shape[0]
     sent = b"".join(operands[v.name][t].tobytes() for t in range(trials) for v in semantics.operands)
+    found = executed(semantics.name, program_c(semantics, operands, sizes or {}), ("text", "printed"), sent,
+                     limit_seconds=limit_seconds)
+    return HostResults(*(_written(semantics, operands, out) for out in found))
+
+
+def executed(name: str, program: str, ways: Sequence[str], sent: bytes, *, limit_seconds: float = LIMIT_SECONDS,
+             what: str = "an intrinsic") -> list[bytes]:
+    """What a program prints, once for every argument, each in a process of its own.
+
+    Parameters
+    ----------
+    program : a whole translation unit.
+    sent : to its standard input.
+    what : is described by the text, in words.
+
+    Raises
+    ------
+    SourceSyntaxError : the compiler refuses the text, or its process crashes or runs out of time.
+    NoCompilerError : there is no compiler.
+    """
     with tempfile.TemporaryDirectory(prefix="polysched-reading-") as folder:
         source, binary = Path(folder) / "text.c", Path(folder) / "text"
-        source.write_text(program_c(semantics, operands, sizes or {}))
+        source.write_text(program)
         built = find_compiler().run([*FLAGS, str(source), "-o", str(binary), "-lm"])
         if built.returncode != 0:
             message = next((line for line in built.stderr.splitlines() if "error" in line), built.stderr.strip())
-            raise SourceSyntaxError("the compiler refuses the text of an intrinsic", where=semantics.name,
+            raise SourceSyntaxError(f"the compiler refuses the text of {what}", where=name,
                                     witness=message.split(": ", 1)[-1])
-        return HostResults(*(_executed(semantics, operands, [str(binary), which], sent, limit_seconds)
-                             for which in ("text", "printed")))
+        return [_printed(name, [str(binary), way], sent, limit_seconds, what) for way in ways]
 
 
-def _executed(semantics: Semantics, operands: Operands, command: list[str], sent: bytes,
-              limit_seconds: float) -> Operands:
+def _printed(name: str, command: list[str], sent: bytes, limit_seconds: float, what: str) -> bytes:
     try:
         ran = subprocess.run(command, input=sent, capture_output=True, timeout=limit_seconds, check=False)
     except subprocess.TimeoutExpired as error:
-        raise SourceSyntaxError(f"the text of an intrinsic does not end within {limit_seconds:g} s",
-                                where=semantics.name, hint="describe a smaller unit") from error
+        raise SourceSyntaxError(f"the text of {what} does not end within {limit_seconds:g} s", where=name,
+                                hint="describe a smaller unit") from error
     if ran.returncode != 0:
-        raise SourceSyntaxError("the text of an intrinsic crashes", where=semantics.name,
-                                witness=f"exit status {ran.returncode}",
+        raise SourceSyntaxError(f"the text of {what} crashes", where=name, witness=f"exit status {ran.returncode}",
                                 hint="it may divide by zero, or leave an array")
+    return ran.stdout
+
+
+def _written(semantics: Semantics, operands: Operands, printed: bytes) -> Operands:
     written = [v.name for v in semantics.operands if v.written]
     dtype = np.dtype([(n, operands[n].dtype, operands[n].shape[1:]) for n in written])
-    rows = np.frombuffer(ran.stdout, dtype)
+    rows = np.frombuffer(printed, dtype)
     return {n: np.ascontiguousarray(rows[n]) for n in written}
 
 

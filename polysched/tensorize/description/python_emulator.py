@@ -39,10 +39,11 @@ NAMES: dict[str, CType] = {
     **{f"{u}int{bits}_t": CType("int", bits, not u) for bits in (8, 16, 32, 64) for u in ("", "u")},
     "int": INT, "unsigned": CType("int", 32, False), "unsigned int": CType("int", 32, False), "long": LONG,
     "long int": LONG, "long long": LONG, "unsigned long": CType("int", 64, False),
-    "unsigned long long": CType("int", 64, False), "short": CType("int", 16), "unsigned short": CType("int", 16, False),
+    "unsigned long long": CType("int", 64, False), "size_t": CType("int", 64, False), "ptrdiff_t": LONG,
+    "short": CType("int", 16), "unsigned short": CType("int", 16, False),
     "signed char": CType("int", 8), "unsigned char": CType("int", 8, False), "float": FLOAT, "double": DOUBLE,
     "bf16": CType("bits", 16, False), "f16": CType("bits", 16, False)}
-_OF_NUMPY = {"bfloat16": NAMES["bf16"], "float16": NAMES["f16"], "float32": FLOAT, "float64": DOUBLE} | {
+OF_NUMPY = {"bfloat16": NAMES["bf16"], "float16": NAMES["f16"], "float32": FLOAT, "float64": DOUBLE} | {
     f"{u}int{bits}": CType("int", bits, not u) for bits in (8, 16, 32, 64) for u in ("", "u")}
 _HEADER = "".join(f"typedef int {n};\n" for n in NAMES if n.endswith("_t") or n in ("bf16", "f16"))
 
@@ -68,7 +69,7 @@ def emulated(text: str) -> Emulated:
     """
     tree = c_parser.CParser().parse(_HEADER + text, "<semantics>")
     function = next(item for item in tree.ext if isinstance(item, c_ast.FuncDef))
-    return Emulated(function.decl.name, _Emulator(function).whole())
+    return Emulated(function.decl.name, Emulator(function).whole())
 
 
 def as_list(values: np.ndarray[Any, np.dtype[Any]]) -> list[Any]:
@@ -77,19 +78,25 @@ def as_list(values: np.ndarray[Any, np.dtype[Any]]) -> list[Any]:
     return list(flat) if flat.dtype.kind == "f" else flat.tolist()
 
 
-def _undefined(problem: str, node: c_ast.Node) -> UndefinedBehaviourError:
+def undefined(problem: str, node: c_ast.Node) -> UndefinedBehaviourError:
+    """The refusal of what C leaves undefined."""
     return UndefinedBehaviourError(problem, witness=CGenerator().visit(node),
                                    hint="bound the operand where it is read, for instance by `& 31`")
 
 
-def _quoted(problem: str, node: c_ast.Node) -> SourceSyntaxError:
+def quoted(problem: str, node: c_ast.Node) -> SourceSyntaxError:
+    """The refusal of a construct, quoted."""
     return SourceSyntaxError(problem, witness=CGenerator().visit(node))
 
 
-def _type_of(node: c_ast.Node) -> CType:
-    while not isinstance(node, c_ast.IdentifierType):
-        node = node.type
-    return NAMES[" ".join(node.names)]
+def type_of(node: c_ast.Node) -> CType:
+    """The type that a declaration or a cast names."""
+    named = node
+    while not isinstance(named, c_ast.IdentifierType):
+        named = named.type
+    if (name := " ".join(named.names)) not in NAMES:
+        raise quoted(f"the type {name} is not evaluated", node)
+    return NAMES[name]
 
 
 def constant(text: str) -> tuple[CType, Any]:
@@ -130,17 +137,17 @@ def convert(value: Any, have: CType, want: CType, node: c_ast.Node) -> Any:
         return value
     if want.kind == "int":
         if have.kind != "int":
-            raise _undefined("a float is converted to an integer", node)
+            raise undefined("a float is converted to an integer", node)
         low = value & ((1 << want.bits) - 1)
         return low - (1 << want.bits) if want.signed and low >> (want.bits - 1) else low
     if want.kind == "float":
         if have.kind == "int":
             return to_float(value, "float" if want == FLOAT else "double")
         return np.float32(value) if want == FLOAT else np.float64(value)
-    raise _quoted("a short float is converted by a function alone", node)
+    raise quoted("a short float is converted by a function alone", node)
 
 
-class _Emulator:
+class Emulator:
     """Turns the tree into closures over one memory."""
 
     def __init__(self, function: c_ast.FuncDef) -> None:
@@ -167,7 +174,7 @@ class _Emulator:
             dim = kind.dim
             shape.append(dim.name if isinstance(dim, c_ast.ID) else constant(dim.value)[1])
             kind = kind.type
-        self.types[node.name], self.shapes[node.name] = _type_of(node), tuple(shape)
+        self.types[node.name], self.shapes[node.name] = type_of(node), tuple(shape)
 
     def statement(self, node: c_ast.Node) -> Code:
         match node:
@@ -188,7 +195,7 @@ class _Emulator:
                 return self.assignment(node)
             case c_ast.EmptyStatement():
                 return lambda m: None
-        raise _quoted("such a statement is not executed", node)
+        raise quoted("such a statement is not executed", node)
 
     def local(self, node: c_ast.Decl) -> Code:
         self.declare(node)
@@ -208,7 +215,7 @@ class _Emulator:
 
     def loop(self, node: c_ast.For) -> Code:
         (declared,) = node.init.decls
-        name, want = declared.name, _type_of(declared)
+        name, want = declared.name, type_of(declared)
         self.types[name], self.shapes[name] = want, ()
         first, going_on = self.converted(declared.init, want), self.value(node.cond)[1]
         body, step = self.statement(node.stmt), 1 if "++" in node.next.op else -1
@@ -229,7 +236,7 @@ class _Emulator:
             code = self.converted(node.rvalue, want)
         else:
             made, compute = self.binary(node.op[:-1], self.value(node.lvalue), self.value(node.rvalue), node)
-            code = lambda m: convert(compute(m), made, want, node)   # noqa: E731
+            code = self.cast(compute, made, want, node)
 
         def assign(m: Memory) -> None:
             m["#"] -= 1
@@ -258,7 +265,7 @@ class _Emulator:
                 size = m[extent][0] if isinstance(extent, str) else extent
                 here = code(m)
                 if not 0 <= here < size:
-                    raise _undefined(f"subscript {here} of {name} is outside of its {size} elements", whole)
+                    raise undefined(f"subscript {here} of {name} is outside of its {size} elements", whole)
                 at = at * size + here
             return at
 
@@ -266,6 +273,10 @@ class _Emulator:
 
     def converted(self, node: c_ast.Node, want: CType) -> Code:
         have, code = self.value(node)
+        return self.cast(code, have, want, node)
+
+    def cast(self, code: Code, have: CType, want: CType, node: c_ast.Node) -> Code:
+        """A value in another type."""
         return code if have == want else lambda m: convert(code(m), have, want, node)
 
     def value(self, node: c_ast.Node) -> Typed:
@@ -276,7 +287,7 @@ class _Emulator:
             case c_ast.ID() | c_ast.ArrayRef():
                 return self.load(node)
             case c_ast.Cast():
-                want = _type_of(node.to_type)
+                want = type_of(node.to_type)
                 return want, self.converted(node.expr, want)
             case c_ast.UnaryOp():
                 return self.unary(node)
@@ -291,7 +302,7 @@ class _Emulator:
                 return want, lambda m: then(m) if test(m) else other(m)
             case c_ast.FuncCall() if node.name.name in FUNCTIONS:
                 return self.call(node)
-        raise _quoted("such an expression is not evaluated", node)
+        raise quoted("such an expression is not evaluated", node)
 
     def load(self, node: c_ast.Node) -> Typed:
         name, place = self.place(node)
@@ -299,7 +310,7 @@ class _Emulator:
         def read(m: Memory) -> Any:
             value = m[name][place(m)]
             if value is None:
-                raise _undefined("a local is read before it has a value", node)
+                raise undefined("a local is read before it has a value", node)
             return value
 
         return self.types[name], read
@@ -307,9 +318,9 @@ class _Emulator:
     def call(self, node: c_ast.FuncCall) -> Typed:
         function = FUNCTIONS[node.name.name]
         meaning = MEANINGS[function.name]
-        given = [self.converted(a, _OF_NUMPY[p.name])
+        given = [self.converted(a, OF_NUMPY[p.name])
                  for a, p in zip(node.args.exprs, function.parameters, strict=True)]
-        return _OF_NUMPY[function.dtype.name], lambda m: meaning(*[code(m) for code in given])
+        return OF_NUMPY[function.dtype.name], lambda m: meaning(*[code(m) for code in given])
 
     def unary(self, node: c_ast.UnaryOp) -> Typed:
         have, code = self.value(node.expr)
@@ -317,7 +328,7 @@ class _Emulator:
             return INT, lambda m: int(not code(m))
         want = promoted(have)
         if have.kind == "bits" or (node.op == "~" and have.kind == "float"):
-            raise _quoted("no operand of this operator", node)
+            raise quoted("no operand of this operator", node)
         if want.kind == "float":
             return want, (lambda m: -code(m)) if node.op == "-" else code
         operator: Callable[[int], int] = {"-": lambda x: -x, "+": lambda x: x, "~": lambda x: ~x}[node.op]
@@ -332,7 +343,7 @@ class _Emulator:
     def binary(self, op: str, left: Typed, right: Typed, node: c_ast.Node) -> Typed:
         (a, first), (b, second) = left, right
         if "bits" in (a.kind, b.kind):
-            raise _quoted("a short float is no number of C", node)
+            raise quoted("a short float is no number of C", node)
         if op in ("<<", ">>"):
             want = promoted(a)
             return want, lambda m: _shifted(op, convert(first(m), a, want, node), second(m), want, node)
@@ -364,16 +375,16 @@ _ON_INTEGERS: Mapping[str, Callable[[int, int], int]] = {
 
 def _shifted(op: str, x: int, amount: int, want: CType, node: c_ast.Node) -> int:
     if not 0 <= amount < want.bits:
-        raise _undefined(f"a shift by {amount} of {want.bits} bits", node)
+        raise undefined(f"a shift by {amount} of {want.bits} bits", node)
     return int(convert(x << amount if op == "<<" else x >> amount, CType("int", 128), want, node))
 
 
 def _divided(op: str, x: int, y: int, want: CType, node: c_ast.Node) -> int:
     """Towards zero (C11 6.5.5, paragraph 6)."""
     if y == 0:
-        raise _undefined("a division by zero", node)
+        raise undefined("a division by zero", node)
     if want.signed and y == -1 and x == -(1 << (want.bits - 1)):
-        raise _undefined("a quotient that does not fit its type", node)
+        raise undefined("a quotient that does not fit its type", node)
     quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
     return quotient if op == "/" else x - quotient * y
 

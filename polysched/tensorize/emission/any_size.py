@@ -7,14 +7,18 @@ code takes for granted of the sizes stands in one function, which is asked ahead
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from polysched.tensorize.emission.function import EmissionOptions, Emitted, emit_match
+from polysched.tensorize.emission.library import library_call
 from polysched.tensorize.emission.plan import general_plan, make_plan
 from polysched.tensorize.matching.any_size import GeneralMatch, NotGeneralError
 from polysched.tensorize.matching.mapping import Match
-from polysched.tensorize.software.sizes import argument_of, bytes_fit
+from polysched.tensorize.matching.scaling import Scale
+from polysched.tensorize.software.sizes import argument_of, bytes_fit, is_general
+
+LARGEST_INT = (1 << 31) - 1   # of the numbers that a library function takes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,11 +55,35 @@ def emit_for_all_sizes(general: GeneralMatch, sample: Match, name: str, options:
         if place.packed and place.copy is None:
             raise NotGeneralError(f"operand {place.operand} is packed element by element")
     emitted = emit_match(general.match, name, replace(options, plan=plan))
-    conditions = [*general.conditions.texts, *_memory(emitted), *_work(general, least_work)]
+    return GeneralCode(emitted=emitted, fits=_fits(
+        general, name, [*general.conditions.texts, *_memory(emitted), *_work(general, least_work)]))
+
+
+def library_for_all_sizes(general: GeneralMatch, name: str, scale: Scale | None) -> tuple[str, str]:
+    """The C function that calls a library for every size, and the function that says whether it may be called.
+
+    Raises
+    ------
+    NotGeneralError : the factor of the old result is no scalar of the program.
+    """
+    match = general.match
+    if scale is not None and (rows := [a for a in scale.arrays if not match.fragment.scop.array(a).is_scalar]):
+        raise NotGeneralError(f"the factor of the old result is an element of {rows[0]}")
+    text = library_call(match, name, scale)
+    numbers: list[int] = [match.fused_extent(group) for group in range(len(match.groups))]
+    for layout in match.layouts:
+        given = match.library_operand(layout)
+        assert not isinstance(given, str)
+        numbers += [given.rows, given.columns, given.distance, given.batch]
+    fitting = dict.fromkeys(f"{n} <= {LARGEST_INT}" for n in numbers if is_general(n))
+    return text, _fits(general, name, [*general.conditions.texts, *fitting])
+
+
+def _fits(general: GeneralMatch, name: str, conditions: Iterable[str]) -> str:
+    """The function of the sizes."""
     parameters = ", ".join(f"long {argument_of(n)}" for n in general.unknown)
-    lines = [f"static int {name}_fits({parameters})", "{", *(f"    if (!({c})) return 0;" for c in conditions),
-             "    return 1;", "}", ""]
-    return GeneralCode(emitted=emitted, fits="\n".join(lines))
+    return "\n".join([f"static int {name}_fits({parameters})", "{", *(f"    if (!({c})) return 0;" for c in conditions),
+                      "    return 1;", "}", ""])
 
 
 def _memory(emitted: Emitted) -> Iterator[str]:

@@ -33,8 +33,12 @@ class Calls:
     preamble: str
 
 
-def calls_c(found: FunctionMatch) -> Calls:
+def calls_c(found: FunctionMatch, *, called: str = "") -> Calls:
     """The loops around the call, and the call.
+
+    Parameters
+    ----------
+    called : another function of the same parameters, which somebody else defines; "" for the match's own.
 
     Raises
     ------
@@ -48,7 +52,7 @@ def calls_c(found: FunctionMatch) -> Calls:
     for p in found.variant.signature.parameters:   # pointers to rows are of another type than those to elements
         if len(p.c_extents) > 1 and p.name in words:
             words[p.name] = f"({'' if p.name in found.program_writes else 'const '}void *){words[p.name]}"
-    call = re.sub(r"\{(\w+)\}", lambda m: words[m.group(1)], found.variant.template)
+    call = _call(found, words, called)
     lines = [call]
     if copied:
         lines = ["{", *(f"    {line}" for line in (
@@ -59,6 +63,11 @@ def calls_c(found: FunctionMatch) -> Calls:
         head = f"for (long {v} = {polynomial_c(low, spelling)}; {v} <= {polynomial_c(high, spelling)}; {v}++)"
         lines = [head, *(f"    {line}" for line in lines)]
     return Calls(lines=tuple(lines), preamble=preamble(found))
+
+
+def _call(found: FunctionMatch, words: dict[str, str], called: str) -> str:
+    call = re.sub(r"\{(\w+)\}", lambda m: words[m.group(1)], found.variant.template)
+    return f"{called}{call.removeprefix(found.variant.name)}" if called else call
 
 
 @dataclass(frozen=True, kw_only=True)

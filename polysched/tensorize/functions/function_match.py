@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import islpy as isl
@@ -17,8 +17,10 @@ from polysched.scop.points import isl_value
 from polysched.scop.scop import Scop
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
 from polysched.tensorize.functions.addresses import same_place
+from polysched.tensorize.functions.described import described, outputs_of
 from polysched.tensorize.functions.groups import calls, groups, least_live
 from polysched.tensorize.functions.loop_mapping import loop_mappings
+from polysched.tensorize.functions.readings import require_readings
 from polysched.tensorize.functions.recurrences import (
     OUTER,
     Around,
@@ -31,6 +33,7 @@ from polysched.tensorize.functions.recurrences import (
 )
 from polysched.tensorize.functions.state import PREFIX, State
 from polysched.tensorize.functions.unification import Prover
+from polysched.tensorize.intrinsics import blas_functions
 from polysched.tensorize.matching.facts import Numerics
 
 
@@ -119,8 +122,14 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
     ----------
     dependences : value-based, of the program.
     sizes : values of parameters; without them the match holds for all that the program allows.
+
+    Raises
+    ------
+    SourceSyntaxError, UndefinedBehaviourError, BudgetExceededError : the readings of the text; see `readings`.
     """
     allowed = numerics or Numerics()
+    if function not in blas_functions.ALL:   # what is shipped, a test compares
+        require_readings(function)
     started = time.perf_counter()
     found: list[FunctionMatch] = []
     reasons: list[tuple[int, str]] = []
@@ -152,18 +161,6 @@ def context_of(scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
         if at >= 0:
             context = context.fix_val(isl.dim_type.param, at, isl_value(value))
     return context
-
-
-@lru_cache(maxsize=512)
-def described(variant: Variant) -> Recurrences:
-    """The equations of a described function, for the values of its parameters that it is called with."""
-    return recurrences(variant.dependences, [s.name for s in variant.scop.statements], prefix=PREFIX,
-                       context=variant.preconditions)
-
-
-def outputs_of(variant: Variant) -> list[str]:
-    """The arrays of the caller that a described function writes."""
-    return [a for a in described(variant).written if Variant.is_output(variant.scop, a)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +246,7 @@ def match_part(part: _Part, function: LibraryFunction, variant: Variant,
     try:
         for order in itertools.permutations(live):
             for state in _outputs(prover, start, list(zip(outputs, order, strict=True))):
-                guard = _guard(variant, part, state)
+                guard = _guard(variant, part, state, packs=function.packs)
                 why = _refusal(variant, wanted, part.program, state)
                 if guard is not None and guard.is_empty():
                     told = variant.requires or "what its text takes for granted"
@@ -365,12 +362,17 @@ def _refusal(variant: Variant, described: Recurrences, program: Recurrences, sta
     return _overlap(described, program, state)
 
 
-def _guard(variant: Variant, part: _Part, state: State) -> isl.Set | None:
-    """The values of the parameters for which every call has what the function needs; None for all that can occur."""
+def _guard(variant: Variant, part: _Part, state: State, *, packs: bool) -> isl.Set | None:
+    """The values of the parameters for which every call has what the function needs; None for all that can occur.
+
+    Parameters
+    ----------
+    packs : as of the function; the loops around it have no iterations where there is nothing to compute.
+    """
     allowed = _without(state.context.intersect(_prefixed(variant.preconditions)), PREFIX)
     forbidden = _without(part.program.iterations.subtract(allowed), OUTER)
     reached = _without(part.program.iterations, OUTER)   # a call is made where the program computes something
-    if forbidden.is_empty() and part.context.is_subset(reached):
+    if forbidden.is_empty() and ((packs and part.depth > 0) or part.context.is_subset(reached)):
         return None
     return part.context.intersect(reached).subtract(forbidden).coalesce()
 

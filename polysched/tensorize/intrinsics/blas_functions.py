@@ -9,6 +9,7 @@ Sums of BLAS are added in any order.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 from polysched.tensorize.description.intrinsic import Cost, Isa
 from polysched.tensorize.description.library_function import LibraryFunction, Variant
@@ -84,44 +85,78 @@ void cblas_{letter}syrk(int n, int k, {c_type} alpha, const {c_type} *A, int lda
     return _function(letter, "syrk", "level 3, SYRK", tuple(variants))
 
 
-def _solves(letter: str, c_type: str, *, right_hand_sides: bool) -> tuple[Variant, ...]:
-    """Forward and backward substitution, with a matrix or its transpose, with and without a diagonal of ones."""
-    variants = []
-    for transposed, lower, unit, down in itertools.product((False, True), (True, False), (False, True), (False, True)):
-        if lower and down:   # forward substitution subtracts in the order in which it solves
-            continue
-        rows = "int i = 0; i < m; i++" if lower else "int i = m - 1; i >= 0; i--"
-        others = "int k = 0; k < i; k++" if lower else "int k = i + 1; k < m; k++"
-        if down:
-            others = "int k = m - 1; k > i; k--"
-        element = "L[k * lda + i]" if transposed else "L[i * lda + k]"
-        b, other = ("B[i * ldb + j]", "B[k * ldb + j]") if right_hand_sides else ("x[i * incx]", "x[k * incx]")
-        division = "" if unit else f"\n            {b} = {b} / L[i * lda + i];"
-        inner = f"""{{
+def _substitution(*, transposed: bool, lower: bool, unit: bool, down: bool, side: str) -> str:
+    """The loops that solve for one right-hand side; side is `Left`, `Right`, or `` for a vector.
+
+    Parameters
+    ----------
+    lower : forward substitution: unknown i needs those before it.
+    transposed : the matrix is read as `L[k][i]`.
+    down : a sum runs from its last term on.
+    """
+    size = "n" if side == "Right" else "m"
+    solved = f"int i = 0; i < {size}; i++" if lower else f"int i = {size} - 1; i >= 0; i--"
+    others = "int k = 0; k < i; k++" if lower else f"int k = i + 1; k < {size}; k++"
+    if down:
+        others = f"int k = {size} - 1; k > i; k--"
+    element = "L[k * lda + i]" if transposed else "L[i * lda + k]"
+    own, other = {"Left": ("B[i * ldb + j]", "B[k * ldb + j]"), "Right": ("B[j * ldb + i]", "B[j * ldb + k]"),
+                  "": ("x[i * incx]", "x[k * incx]")}[side]
+    division = "" if unit else f"\n            {own} = {own} / L[i * lda + i];"
+    return f"""for ({solved}) {{
             for ({others})
-                {b} -= {element} * {other};{division}
+                {own} -= {element} * {other};{division}
         }}"""
-        body = f"for (int j = 0; j < n; j++) {inner}" if right_hand_sides else inner
-        sizes = ("int m, int n", f"{c_type} *B, int ldb") if right_hand_sides else ("int m", f"{c_type} *x, int incx")
-        name = f"cblas_{letter}{'trsm' if right_hand_sides else 'trsv'}"
-        how = (f"Cblas{'Lower' if lower != transposed else 'Upper'}, Cblas{'Trans' if transposed else 'NoTrans'}, "
-               f"Cblas{'Unit' if unit else 'NonUnit'}")
-        call = (f"{name}(CblasRowMajor, CblasLeft, {how}, {{m}}, {{n}}, 1, {{L}}, {{lda}}, {{B}}, {{ldb}});"
-                if right_hand_sides else f"{name}(CblasRowMajor, {how}, {{m}}, {{L}}, {{lda}}, {{x}}, {{incx}});")
-        variants.append(Variant(f"""
-void {name}({sizes[0]}, const {c_type} *L, int lda, {sizes[1]}) {{
-    for ({rows})
-        {body}
-}}""", call=call, requires="lda >= m and ldb >= n" if right_hand_sides else "lda >= m and incx >= 1"))
-    return tuple(variants)
+
+
+def _shapes() -> Iterator[tuple[bool, bool, bool, bool]]:
+    """Transposed, lower, unit and down."""
+    for transposed, lower, unit, down in itertools.product((False, True), (True, False), (False, True), (False, True)):
+        if not (lower and down):   # forward substitution subtracts in the order in which it solves
+            yield transposed, lower, unit, down
+
+
+def _how(*, transposed: bool, lower: bool, unit: bool, side: str) -> str:
+    """The triangle in memory, whether the function reads it as its transpose, and the diagonal, as BLAS says it."""
+    swapped = transposed != (side == "Right")   # X * op(A) = B reads A[k][i] where A is not transposed
+    return (f"Cblas{'Lower' if lower != transposed else 'Upper'}, Cblas{'Trans' if swapped else 'NoTrans'}, "
+            f"Cblas{'Unit' if unit else 'NonUnit'}")
 
 
 def _trsm(letter: str, c_type: str) -> LibraryFunction:
-    return _function(letter, "trsm", "level 3, TRSM", _solves(letter, c_type, right_hand_sides=True))
+    """Both sides, both orders, a matrix or its transpose, with and without ones on the diagonal and alpha."""
+    variants = []
+    for side, (transposed, lower, unit, down), scaled in itertools.product(
+            ("Left", "Right"), _shapes(), (False, True)):
+        order, free = ("m", "n") if side == "Left" else ("n", "m")
+        own = "B[i * ldb + j]" if side == "Left" else "B[j * ldb + i]"
+        scale = f"""
+    for (int j = 0; j < {free}; j++)
+        for (int i = 0; i < {order}; i++)
+            {own} = alpha * {own};""" if scaled else ""
+        inner = _substitution(transposed=transposed, lower=lower, unit=unit, down=down, side=side)
+        alpha = f"{c_type} alpha, " if scaled else ""
+        how = _how(transposed=transposed, lower=lower, unit=unit, side=side)
+        variants.append(Variant(f"""
+void cblas_{letter}trsm(int m, int n, {alpha}const {c_type} *L, int lda, {c_type} *B, int ldb) {{{scale}
+    for (int j = 0; j < {free}; j++)
+        {inner}
+}}""", call=(f"cblas_{letter}trsm(CblasRowMajor, Cblas{side}, {how}, {{m}}, {{n}}, {'{alpha}' if scaled else '1'}, "
+             "{L}, {lda}, {B}, {ldb});"), requires=f"lda >= {order} and ldb >= n"))
+    return _function(letter, "trsm", "level 3, TRSM", tuple(variants))
 
 
 def _trsv(letter: str, c_type: str) -> LibraryFunction:
-    return _function(letter, "trsv", "level 2, TRSV", _solves(letter, c_type, right_hand_sides=False))
+    variants = []
+    for transposed, lower, unit, down in _shapes():
+        inner = _substitution(transposed=transposed, lower=lower, unit=unit, down=down, side="")
+        how = _how(transposed=transposed, lower=lower, unit=unit, side="")
+        variants.append(Variant(f"""
+void cblas_{letter}trsv(int m, const {c_type} *L, int lda, {c_type} *x, int incx) {{
+    {inner}
+}}""", call=f"cblas_{letter}trsv(CblasRowMajor, {how}, {{m}}, {{L}}, {{lda}}, {{x}}, {{incx}});",
+            requires="lda >= m and incx >= 1"))
+    return _function(letter, "trsv", "level 2, TRSV", tuple(variants))
 
 
 ALL = tuple(make(letter, c_type) for make in (_dot, _axpy, _scal, _ger, _syrk, _trsm, _trsv)

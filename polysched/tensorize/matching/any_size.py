@@ -116,7 +116,6 @@ def _refuse_special(match: Match, dependences: Dependences) -> None:
     reads = {a.array for a in fragment.statement.accesses if a.reference != fragment.target and not a.relation.is_equal(
         fragment.statement.access(fragment.target).relation)}
     for found, why in (
-            (match.intrinsic.library, "library functions are called for known sizes"),
             (bool(fragment.kept), "loops stay around the instruction"),
             (fragment.scop is not dependences.scop or bool(match.rest), "a loop was cut at a size"),
             (match.adds_at_the_end, "lanes hold partial sums"),

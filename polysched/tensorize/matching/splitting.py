@@ -152,15 +152,19 @@ def split_loop(scop: Scop, name: str, loop: str, *, size: int, first: int) -> tu
     return CutScop(scop=made, before={name: (name, back)}), (outer, inner)
 
 
-def without_last(scop: Scop, name: str, loop: str, *, end: int) -> tuple[CutScop, str]:
+def without_last(scop: Scop, name: str, loop: str, *, end: int | str) -> tuple[CutScop, str]:
     """The Scop whose statement keeps the iterations of a loop below `end`, and the name of the statement of the others.
 
-    Both run where the one ran: no order changes.  Source: Griebl, Feautrier, Lengauer, "Index set splitting", 2000.
+    Both run where the one ran: no order changes; `end` may be an affine function of the parameters.
+
+    Source: Griebl, Feautrier, Lengauer, "Index set splitting", 2000.
     """
     statement = scop.statement(name)
     at, rest = statement.iterators.index(loop), fresh_name(f"{name}_rest", {s.name for s in scop.statements})
     space = statement.domain.get_space()
-    below = isl.Set.universe(space).upper_bound_val(isl.dim_type.set, at, end - 1)
+    dims = [f"d{place}" for place in range(statement.depth)]
+    below = isl.Set.read_from_str(scop.context.get_ctx(), f"[{', '.join(p.name for p in scop.parameters)}] -> "
+                                                          f"{{ {name}[{', '.join(dims)}] : {dims[at]} < {end} }}")
     kept = _narrowed(statement, statement.domain.intersect(below))
     fresh = {a.reference: f"{rest}_{a.reference}" for a in statement.accesses}
     others = renamed_statement(_narrowed(statement, statement.domain.subtract(below)), rest, fresh)

@@ -76,6 +76,27 @@ CASES = {   # parameters, body, function, a part of the call
         "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) B[i][j] /= L[i][i];"
         "for (int k = 0; k < i; k++) for (int j = 0; j < m; j++) B[i][j] -= L[i][k] * B[k][j]; }",
         "cblas_dtrsm", "CblasLower, CblasNoTrans, CblasUnit"),
+    "trsm, on the right": (
+        "int n, int m, double U[n][n], double B[m][n]",
+        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) { for (int k = 0; k < j; k++)"
+        " B[i][j] -= B[i][k] * U[k][j]; B[i][j] /= U[j][j]; }",
+        "cblas_dtrsm", "CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (long)m, (long)n, 1"),
+    "trsm, on the right and transposed, with alpha": (
+        "int n, int m, double alpha, double L[n][n], double B[m][n]",
+        "for (int j = 0; j < n; j++) { for (int i = 0; i < m; i++) B[i][j] = alpha * B[i][j];"
+        " for (int k = 0; k < j; k++) for (int i = 0; i < m; i++) B[i][j] -= L[j][k] * B[i][k];"
+        " for (int i = 0; i < m; i++) B[i][j] = B[i][j] / L[j][j]; }",
+        "cblas_dtrsm", "CblasRight, CblasLower, CblasTrans, CblasNonUnit, (long)m, (long)n, ((double)alpha)"),
+    "trsm, on the right, backwards and with ones": (
+        "int n, int m, double L[n][n], double B[m][n]",
+        "for (int i = 0; i < m; i++) for (int j = n - 1; j >= 0; j--) for (int k = n - 1; k > j; k--)"
+        " B[i][j] -= B[i][k] * L[k][j];", "cblas_dtrsm", "CblasRight, CblasLower, CblasNoTrans, CblasUnit"),
+    "trsm, with alpha": (
+        "int n, int m, double alpha, double L[n][n], double B[n][m]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) B[i][j] *= alpha;"
+        "for (int i = 0; i < n; i++) { for (int k = 0; k < i; k++) for (int j = 0; j < m; j++)"
+        " B[i][j] -= L[i][k] * B[k][j]; for (int j = 0; j < m; j++) B[i][j] /= L[i][i]; }",
+        "cblas_dtrsm", "CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (long)n, (long)m, ((double)alpha)"),
     "trsv": ("int n, double L[n][n], double x[n]",
              "for (int i = 0; i < n; i++) { for (int k = 0; k < i; k++) x[i] -= L[i][k] * x[k]; x[i] /= L[i][i]; }",
              "cblas_dtrsv", "CblasLower, CblasNoTrans, CblasNonUnit, (long)n, (const double *)&L[0][0]"),
@@ -120,6 +141,11 @@ REFUSED = {   # a near miss of the case of this name, and why
     "syrk, without the diagonal": ("int n, int m, double A[n][m], double C[n][n]",
                                    "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) for (int k = 0; k < m; k++)"
                                    " C[i][j] += A[i][k] * A[j][k];", "cblas_dsyrk", ""),
+    "trsm, scaled behind the solution": (
+        "int n, int m, double L[n][n], double B[n][m]",
+        "for (int i = 0; i < n; i++) { for (int k = 0; k < i; k++) for (int j = 0; j < m; j++)"
+        " B[i][j] -= L[i][k] * B[k][j]; for (int j = 0; j < m; j++) B[i][j] = 2.0 * B[i][j] / L[i][0]; }",
+        "cblas_dtrsm", ""),
     "trsm, another column": ("int n, int m, double L[n][n], double B[n][m]",
                              "for (int i = 0; i < n; i++) { for (int k = 0; k < i; k++) for (int j = 0; j < m; j++)"
                              " B[i][j] -= L[i][k] * B[k][j]; for (int j = 0; j < m; j++) B[i][j] /= L[i][0]; }",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import platform
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polysched.emit_c import splice
+from polysched.errors import WrongResultError
 from polysched.pipeline import PipelineOptions, analysed
 from polysched.pipeline.way import optimized_region
 from polysched.scop import from_c_text
 from polysched.tensorize.called import call_function
 from polysched.tensorize.decision import TensorizeOptions
 from polysched.tensorize.description.intrinsic import Cost, Intrinsic, Isa, Operand, Register
+from polysched.tensorize.probes import executes_here
 from tests.tensorize.functions.replaced import region, same_results
 
 REGISTER = Register(c_type="void *", load="load({register}, {pointer});", store="store({pointer}, {register});")
@@ -70,6 +75,29 @@ for (int j = 0; j < n; j++)
         C[j][i] = t;
     }""")
 HEAD = "#include <stdint.h>\n"
+LANES = Register(c_type="__m256i", load="{register} = _mm256_loadu_si256((const void *)({pointer}));",
+                 store="_mm256_storeu_si256((void *)({pointer}), {register});")
+FOUR = Register(c_type="__m256i", load="{ long long four; __builtin_memcpy(&four, {pointer}, 8); "
+                                       "{register} = _mm256_set1_epi64x(four); }")
+ROW = Register(c_type="const int16_t *", load="{register} = (const int16_t *)({pointer});")
+SUMS = ", ".join(f"_mm256_madd_epi16({{A}}, _mm256_loadu_si256((const void *)({{B}} + {at})))" for at in (0, 16))
+NATIVE = Intrinsic(
+    name="fours_relu", section="vol. 2B, VPMADDWD", cost=Cost(issue_cycles=1, latency_cycles=12),
+    isa=Isa(name="avx2", machine="x86_64", manual="Intel SDM", headers=("immintrin.h",), flags=("-mavx2",)),
+    semantics="""
+void fours_relu(int32_t O[8], const int32_t bias[8], const int16_t A[4], const int16_t B[8][4]) {
+    for (int i = 0; i < 8; i++) {
+        int32_t t = bias[i];
+        for (int k = 0; k < 4; k++)
+            t += A[k] * B[i][k];
+        O[i] = t > 0 ? t : 0;
+    }
+}""", operands=(Operand(name="O", register=LANES), Operand(name="bias", register=LANES),
+                Operand(name="A", register=FOUR), Operand(name="B", register=ROW)),
+    template=f"{{O}} = _mm256_max_epi32(_mm256_add_epi32({{bias}}, _mm256_permute4x64_epi64(_mm256_hadd_epi32({SUMS}), "
+             "0xD8)), _mm256_setzero_si256());")
+FOURS = ("int m, int n, int16_t A[m][4], int16_t W[4][n], int32_t b[n], int32_t C[m][n]",
+         LAYER[1].replace("k < q", "k < 4"))
 
 
 def data(text: str, sizes: dict[str, int]) -> dict[str, np.ndarray]:
@@ -90,7 +118,8 @@ ONE = LAYER[0], LAYER[1].replace("A[i][k]", "A[i][0]")   # an operand that is co
 
 @pytest.mark.parametrize(("described", "program"), [(RELU, LAYER), (RELU, ROWS), (REQUANTISE, BYTES), (RELU, ONE)],
                          ids=["packed", "in place", "requantised", "one element"])
-@pytest.mark.parametrize("sizes", [{"m": 3, "n": 8, "q": 8}, {"m": 5, "n": 12, "q": 8}], ids=["3x8", "5x12"])
+@pytest.mark.parametrize("sizes", [{"m": 3, "n": 8, "q": 8}, {"m": 5, "n": 12, "q": 8}, {"m": 2, "n": 7, "q": 8},
+                                   {"m": 3, "n": 9, "q": 8}], ids=["3x8", "5x12", "2x7", "3x9"])
 def test_groups_of_statements_become_calls(described: Intrinsic, program: tuple[str, str], sizes: dict[str, int],
                                            tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = region(*program, HEAD)
@@ -104,11 +133,53 @@ def test_groups_of_statements_become_calls(described: Intrinsic, program: tuple[
     same_results(text, other, data(text, used), used, tmp_path)
 
 
+@pytest.mark.parametrize(("described", "program"), [(RELU, LAYER), (RELU, ROWS), (REQUANTISE, BYTES)],
+                         ids=["packed", "in place", "requantised"])
+def test_the_running_program_knows_the_sizes(described: Intrinsic, program: tuple[str, str], tmp_path: Path,
+                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole tiles by the unit, as many as there are, the rest by ordinary code; sums have the unit's length."""
+    text = region(*program, HEAD)
+    monkeypatch.setattr(TensorizeOptions, "unit", lambda _: described)
+    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(
+        intrinsic="unit", sizes={"q": 8} if "int q" in program[0] else {})), {})
+    other = splice(text, [made.source])
+    assert ") / 4)" in other, made.instructions
+    for sizes in ({"m": 3, "n": 3}, {"m": 1, "n": 4}, {"m": 5, "n": 17}, {"m": 2, "n": 31}):
+        used = sizes | ({"q": 8} if "int q" in program[0] else {})
+        same_results(text, other, data(text, used), used, tmp_path)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the unit is one of x86_64")
+def test_a_unit_is_computed_by_its_instructions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = region(*FOURS, HEAD)
+    monkeypatch.setattr(TensorizeOptions, "unit", lambda _: NATIVE)
+    made = optimized_region(from_c_text(text), PipelineOptions(tensorize=TensorizeOptions(intrinsic="unit")), {})
+    other = splice(text, [made.source])
+    assert '__attribute__((target("avx2"))) static void fours_relu_native(' in other, made.instructions
+    assert "if (polysched_has_avx2())" in other
+    assert "fours_relu_chosen(" in made.text
+    sizes = {"m": 3, "n": 21}
+    same_results(text, other, data(text, sizes), sizes, tmp_path)
+    elsewhere = re.sub(r"if \(polysched_has_avx2\(\)\)", "if (0)", other)   # as on a processor without them
+    same_results(text, elsewhere, data(text, sizes), sizes, tmp_path)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the unit is one of x86_64")
+def test_instructions_unlike_the_text_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = replace(NATIVE, template=NATIVE.template.replace("max_epi32", "min_epi32"))
+    monkeypatch.setattr(TensorizeOptions, "unit", lambda _: wrong)
+    if not executes_here(NATIVE):
+        pytest.skip("this machine has no AVX2, so that only the text runs")
+    with pytest.raises(WrongResultError, match="has to be"):
+        optimized_region(from_c_text(region(*FOURS, HEAD)), PipelineOptions(tensorize=TensorizeOptions(
+            intrinsic="unit")), {})
+
+
 SIZES = {"m": 3, "n": 8, "q": 8}
 NEAR = {
     "a longer sum": (LAYER, {"q": 16}, "the sum over k has 16 terms and dot_relu adds 8: what ends the sum"),
-    "an uneven loop": (LAYER, {"n": 10}, "no multiple of 4"),
-    "an unknown size": (LAYER, {"n": 0}, "the value of n is not known"),
+    "fewer than a tile": (LAYER, {"n": 3}, ""),
+    "an unknown length of the sum": (LAYER, {"q": 0}, "the sum over k has a number of terms that is not known"),
     "another threshold": ((LAYER[0], LAYER[1].replace("s < 0 ? 0 : s", "s < 1 ? 0 : s + 1")), {},
                           "the program computes"),
     "another start": ((LAYER[0], LAYER[1].replace("s = b[j]", "s = b[j] + 1")), {}, "the program computes"),

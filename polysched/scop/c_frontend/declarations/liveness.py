@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, singledispatch
 
 from pycparser import c_ast
 
@@ -156,39 +156,77 @@ def _sequence(nodes: Sequence[c_ast.Node], name: str) -> Effect:
     return Effect.NOTHING
 
 
-def _first(node: c_ast.Node | None, name: str) -> Effect:
+@singledispatch
+def _first(node: c_ast.Node, name: str) -> Effect:
     """What a subtree does first."""
-    if node is None:
-        return Effect.NOTHING
-    if isinstance(node, c_ast.ID):
-        return Effect.READ if node.name == name else Effect.NOTHING
-    if isinstance(node, c_ast.StructRef):
-        return _first(node.name, name)
-    if isinstance(node, c_ast.Return):
-        return Effect.READ if _first(node.expr, name) is Effect.READ else Effect.SET
-    if isinstance(node, c_ast.Assignment) and node.op == "=" and isinstance(node.lvalue, c_ast.ID):
-        value = _first(node.rvalue, name)
-        if value is Effect.NOTHING and node.lvalue.name == name:
-            return Effect.SET
-        return value
-    if isinstance(node, c_ast.Compound):
-        return _sequence(node.block_items or [], name)
-    if isinstance(node, c_ast.DeclList):
-        return _sequence(node.decls, name)
-    if isinstance(node, c_ast.If):
-        return _branches([node.cond], [node.iftrue, node.iffalse], name)
-    if isinstance(node, c_ast.TernaryOp):
-        return _branches([node.cond], [node.iftrue, node.iffalse], name)
-    if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
-        return _branches([node.left], [node.right, None], name)
-    if isinstance(node, c_ast.For):
-        return _branches([n for n in (node.init, node.cond) if n is not None],
-                         [c_ast.Compound([n for n in (node.stmt, node.next) if n is not None]), None], name)
-    if isinstance(node, c_ast.While):
-        return _branches([node.cond], [node.stmt, None], name)
-    if isinstance(node, c_ast.DoWhile):
-        return _sequence([node.stmt, node.cond], name)
     return _sequence([child for _, child in node.children()], name)
+
+
+@_first.register
+def _(node: None, name: str) -> Effect:
+    return Effect.NOTHING
+
+
+@_first.register
+def _(node: c_ast.ID, name: str) -> Effect:
+    return Effect.READ if node.name == name else Effect.NOTHING
+
+
+@_first.register
+def _(node: c_ast.StructRef, name: str) -> Effect:
+    return _first(node.name, name)
+
+
+@_first.register
+def _(node: c_ast.Return, name: str) -> Effect:
+    return Effect.READ if _first(node.expr, name) is Effect.READ else Effect.SET
+
+
+@_first.register
+def _(node: c_ast.Assignment, name: str) -> Effect:
+    if node.op != "=" or not isinstance(node.lvalue, c_ast.ID):
+        return _sequence([child for _, child in node.children()], name)
+    value = _first(node.rvalue, name)
+    return Effect.SET if value is Effect.NOTHING and node.lvalue.name == name else value
+
+
+@_first.register
+def _(node: c_ast.Compound, name: str) -> Effect:
+    return _sequence(node.block_items or [], name)
+
+
+@_first.register
+def _(node: c_ast.DeclList, name: str) -> Effect:
+    return _sequence(node.decls, name)
+
+
+@_first.register(c_ast.If)
+@_first.register(c_ast.TernaryOp)
+def _(node: c_ast.If | c_ast.TernaryOp, name: str) -> Effect:
+    return _branches([node.cond], [node.iftrue, node.iffalse], name)
+
+
+@_first.register
+def _(node: c_ast.BinaryOp, name: str) -> Effect:
+    if node.op in ("&&", "||"):
+        return _branches([node.left], [node.right, None], name)
+    return _sequence([node.left, node.right], name)
+
+
+@_first.register
+def _(node: c_ast.For, name: str) -> Effect:
+    return _branches([n for n in (node.init, node.cond) if n is not None],
+                     [c_ast.Compound([n for n in (node.stmt, node.next) if n is not None]), None], name)
+
+
+@_first.register
+def _(node: c_ast.While, name: str) -> Effect:
+    return _branches([node.cond], [node.stmt, None], name)
+
+
+@_first.register
+def _(node: c_ast.DoWhile, name: str) -> Effect:
+    return _sequence([node.stmt, node.cond], name)
 
 
 def _branches(before: list[c_ast.Node], branches: list[c_ast.Node | None], name: str) -> Effect:

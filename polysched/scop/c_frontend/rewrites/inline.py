@@ -209,6 +209,15 @@ class _Callee:
                 return None
         return None
 
+    def declared(self, parameter: c_ast.Decl, argument: c_ast.Node) -> c_ast.Decl:
+        """A variable of a new name that starts from the argument and stands for the parameter."""
+        name = self.inliner.fresh(parameter.name)
+        declaration = copy.deepcopy(parameter)
+        _rename_declaration(declaration, name)
+        declaration.init = argument
+        self.values[parameter.name] = c_ast.ID(name, self.call.coord)
+        return declaration
+
     def block(self, items: list[c_ast.Node]) -> c_ast.Node | None:
         """The body as a block, with its own names made new."""
         changed = frozenset(assigned_names(self.function.body)) | frozenset(addressed_names(self.function.body))
@@ -223,12 +232,7 @@ class _Callee:
             if _is_scalar(parameter) and parameter.name not in changed and _is_fixed(argument, outside):
                 self.values[parameter.name] = self.converted(parameter.type, argument)
             elif _is_scalar(parameter):
-                name = self.inliner.fresh(parameter.name)
-                declaration = copy.deepcopy(parameter)
-                _rename_declaration(declaration, name)
-                declaration.init = argument
-                heads.append(declaration)
-                self.values[parameter.name] = c_ast.ID(name, self.call.coord)
+                heads.append(self.declared(parameter, argument))
             elif parameter.name in moved:
                 return None
             else:

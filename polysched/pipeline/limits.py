@@ -1,0 +1,25 @@
+"""The limits of this room: budgets of searches and proofs, and sizes from which on a choice pays.
+
+What a machine takes for something stands in `polysched.target.costs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.target.constant import constant
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineLimits:
+    """By the module that asks for them."""
+
+    # file_budget.py
+    file_seconds: float = constant(
+        30.0, unit="s", source="of processor time, for reading and transforming all regions of a file")
+    long_seconds: float = constant(10.0, unit="s", source="from here on it is told what takes long")
+    worth_telling_share: float = constant(
+        0.1, unit="1", source="the share of a file's time from which a region or a stage is named")
+
+
+LIMITS = PipelineLimits()

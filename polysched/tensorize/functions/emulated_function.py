@@ -1,0 +1,202 @@
+"""The second reading of a described function: its syntax tree, executed on exact integers and rounded floats.
+
+What instructions' texts do not have comes on top of their emulator: pointers, any counting loop, branches, functions of
+libm, which are this machine's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from pycparser import c_ast, c_parser
+
+from polysched.errors import UsageError
+from polysched.scop.c_arithmetic import math_function
+from polysched.scop.c_frontend.text.preprocess import SourceFile, preprocess
+from polysched.scop.dtypes import FLOAT32
+from polysched.target import find_compiler
+from polysched.tensorize.description.exact_numbers import fused
+from polysched.tensorize.description.library_function import HEADERS, Variant
+from polysched.tensorize.description.python_emulator import (
+    DOUBLE,
+    FLOAT,
+    MOST_ASSIGNMENTS,
+    Code,
+    CType,
+    Emulated,
+    Emulator,
+    Memory,
+    Typed,
+    convert,
+    quoted,
+    type_of,
+    undefined,
+)
+
+BUILTINS = {"__builtin_inff": (FLOAT, np.float32(math.inf)), "__builtin_huge_valf": (FLOAT, np.float32(math.inf)),
+            "__builtin_inf": (DOUBLE, np.float64(math.inf)), "__builtin_huge_val": (DOUBLE, np.float64(math.inf))}
+FUSED = {"fma": (DOUBLE, fused("double")), "fmaf": (FLOAT, fused("float"))}
+
+
+@lru_cache(maxsize=512)
+def emulated_function(variant: Variant) -> Emulated:
+    """The text as Python; arrays are flat lists, sizes and numbers lists of one element.
+
+    Raises
+    ------
+    SourceSyntaxError : a construct that this reading does not know.
+    """
+    source = SourceFile(path="<description>", text=f"{HEADERS}{variant.text}", compiler=find_compiler(), on_disk=False)
+    tree = c_parser.CParser().parse(preprocess(source), "<description>")
+    function = next(item for item in tree.ext if isinstance(item, c_ast.FuncDef))
+    return Emulated(function.decl.name, _FunctionEmulator(function).whole())
+
+
+def executed(emulator: Emulated, memory: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> dict[str, Any]:
+    """All arrays after one execution, and under `#` the number of assignments."""
+    own: Memory = {n: list(v.ravel()) if v.dtype.kind == "f" else v.ravel().tolist() for n, v in memory.items()}
+    emulator.run(own)
+    return {n: np.array(own[n], v.dtype).reshape(v.shape) for n, v in memory.items()} | {
+        "#": MOST_ASSIGNMENTS - own["#"]}
+
+
+class _FunctionEmulator(Emulator):
+    """Whole functions in C instead of one loop nest."""
+
+    def __init__(self, function: c_ast.FuncDef) -> None:
+        super().__init__(function)
+        self.extents: dict[str, tuple[Code | None, ...]] = {}
+
+    def declare(self, node: c_ast.Decl) -> None:
+        """A variable; the first extent of a pointer is what its memory has."""
+        extents: list[Code | None] = []
+        kind = node.type
+        while isinstance(kind, c_ast.ArrayDecl | c_ast.PtrDecl):
+            dim = kind.dim if isinstance(kind, c_ast.ArrayDecl) else None
+            if dim is None and extents:
+                raise quoted("a pointer to pointers is not evaluated", node)
+            extents.append(None if dim is None else self.value(dim)[1])
+            kind = kind.type
+        self.types[node.name], self.shapes[node.name] = type_of(node), ()
+        self.extents[node.name] = tuple(extents)
+
+    def local(self, node: c_ast.Decl) -> Code:
+        if isinstance(node.type, c_ast.PtrDecl) or (node.init is not None and isinstance(node.type, c_ast.ArrayDecl)):
+            raise quoted("such a local is not evaluated", node)
+        self.declare(node)
+        name, extents = node.name, self.extents[node.name]
+        first = None if node.init is None else self.converted(node.init, self.types[name])
+
+        def start(m: Memory) -> None:
+            count = math.prod(int(code(m)) if code is not None else 0 for code in extents)
+            m[name] = [None] * count if first is None else [first(m)]
+
+        return start
+
+    def place(self, node: c_ast.Node) -> tuple[str, Callable[[Memory], int]]:
+        whole = node
+        subscripts: list[Code] = []
+        while isinstance(node, c_ast.ArrayRef):
+            subscripts.insert(0, self.value(node.subscript)[1])
+            node = node.name
+        if isinstance(node, c_ast.UnaryOp) and node.op == "*" and not subscripts:
+            node, subscripts = node.expr, [lambda m: 0]
+        if not isinstance(node, c_ast.ID) or len(subscripts) != len(self.extents.get(node.name, (None,) * 9)):
+            raise quoted("such a reference is not evaluated", whole)
+        name, extents = node.name, self.extents[node.name]
+
+        def position(m: Memory) -> int:
+            sizes = [1 if code is None else code(m) for code in extents]
+            if extents and extents[0] is None:
+                sizes[0] = len(m[name]) // max(1, math.prod(sizes))
+            at = 0
+            for code, size in zip(subscripts, sizes, strict=True):
+                here = code(m)
+                if not 0 <= here < size:
+                    raise undefined(f"subscript {here} of {name} is outside of its {size} elements", whole)
+                at = at * size + here
+            return at
+
+        return name, position
+
+    def statement(self, node: c_ast.Node) -> Code:
+        match node:
+            case c_ast.If():
+                test, then = self.value(node.cond)[1], self.statement(node.iftrue)
+                other = self.statement(node.iffalse) if node.iffalse is not None else lambda m: None
+                return lambda m: then(m) if test(m) else other(m)
+            case c_ast.UnaryOp() if node.op in ("++", "p++", "--", "p--"):
+                return self.assignment(c_ast.Assignment("+=" if "+" in node.op else "-=", node.expr,
+                                                        c_ast.Constant("int", "1")))
+        return super().statement(node)
+
+    def loop(self, node: c_ast.For) -> Code:
+        if node.cond is None or node.next is None:
+            raise quoted("a loop without an end", node)
+        start = self.statement(node.init) if node.init is not None else lambda m: None
+        going_on, step = self.value(node.cond)[1], self.statement(node.next)
+        body = self.statement(node.stmt)
+
+        def run(m: Memory) -> None:
+            start(m)
+            while going_on(m):
+                body(m)
+                step(m)
+
+        return run
+
+    def cast(self, code: Code, have: CType, want: CType, node: c_ast.Node) -> Code:
+        if have.kind != "float" or want.kind != "int":
+            return super().cast(code, have, want, node)
+
+        def cut(m: Memory) -> Any:   # C11 6.3.1.4: towards zero, undefined where that does not fit
+            value = float(code(m))
+            whole = math.trunc(value) if math.isfinite(value) else 1 << 99
+            if convert(whole, CType("int", 128), want, node) != whole:
+                raise undefined(f"{value} does not fit the integer that it is converted to", node)
+            return whole
+
+        return cut
+
+    def value(self, node: c_ast.Node) -> Typed:
+        match node:
+            case c_ast.UnaryOp() if node.op == "*":
+                return self.load(node)
+            case c_ast.Constant() if node.type == "char":
+                raise quoted("a character is not evaluated", node)
+            case c_ast.FuncCall() if node.name.name in BUILTINS:
+                made, number = BUILTINS[node.name.name]
+                return made, lambda m: number
+            case c_ast.FuncCall() if node.name.name in ("fma", "fmaf"):
+                want, compute = FUSED[node.name.name]
+                return want, self.called(node, compute, (want,) * 3)
+            case c_ast.FuncCall() if self.of_libm(node):
+                return self.libm(node)
+        return super().value(node)
+
+    @staticmethod
+    def of_libm(node: c_ast.FuncCall) -> bool:
+        """Whether this machine's library has the function, which is not one of integers."""
+        try:
+            return math_function(node.name.name)[1][0].is_float
+        except UsageError:
+            return False
+
+    def libm(self, node: c_ast.FuncCall) -> Typed:
+        """A call of the C library."""
+        function, kinds = math_function(node.name.name)
+        want = FLOAT if kinds[0] == FLOAT32 else DOUBLE
+        made = np.float32 if want == FLOAT else np.float64
+        return want, self.called(node, lambda *x: made(function(*map(float, x))), (want,) * len(kinds))
+
+    def called(self, node: c_ast.FuncCall, compute: Callable[..., Any], parameters: tuple[CType, ...]) -> Code:
+        """A function of converted arguments."""
+        given = node.args.exprs if node.args is not None else []
+        if len(given) != len(parameters):
+            raise quoted(f"{len(parameters)} arguments are expected", node)
+        codes = [self.converted(a, t) for a, t in zip(given, parameters, strict=True)]
+        return lambda m: compute(*[code(m) for code in codes])
