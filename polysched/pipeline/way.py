@@ -88,7 +88,8 @@ def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> 
     """All stages, whoever runs the region."""
     expansion = timed(seconds, "dependences", lambda: analysed(
         scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
-    begun = timed(seconds, "tensorized", lambda: _begun_ahead(scop, expansion, options))
+    begun = None if options.instructions_for(scop) is None else timed(
+        seconds, "tensorized", lambda: _begun_ahead(scop, expansion, options))
     lowered = _lowered(expansion.dependences, options, seconds)
     too_large = {a for a in lowered.allocated if not is_affordable(lowered.scop, a)}
     kept: frozenset[str] = frozenset()
@@ -152,7 +153,7 @@ def _for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions
 def _begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions) -> _Begun | None:
     """The first decision of a region; None where there is none to take, or its way ends in a refusal, told later."""
     wanted = options.tensorize
-    if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
+    if wanted is None or wanted.function() or wanted.unit():
         return None
     try:
         return _begun(_for_instructions(scop, expansion, options, frozenset()), options, (), scop, {})

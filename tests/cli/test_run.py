@@ -115,7 +115,7 @@ def test_every_scheduler_runs(tmp_path: Path, scheduler: str, tile: str) -> None
 
 def test_a_size_that_leaves_an_array_is_refused_with_the_access(tmp_path: Path) -> None:
     text = function("int n, double A[50]", "for (int i = 0; i < n; i++) A[i + 1] = 0;")
-    done = run(tmp_path, text, "--size", "n=50")
+    done = run(tmp_path, text, "--size", "n=50", "--quiet")
     assert is_refusal(done), done.stderr
     assert "in.c:5: with n=50 the access S0_w0 leaves the array A" in done.stderr
     assert "witness: A[50], but the array has 50 elements" in done.stderr
@@ -190,7 +190,7 @@ def test_a_failure_has_the_hint_that_concerns_it(failure: str, hint: str) -> Non
 def test_a_function_without_visible_effect_is_not_verified(tmp_path: Path) -> None:
     text = function("int n", "for (int i = 0; i < n; i++) A[i] = i;").replace(
         "#pragma scop", "  double A[100];\n#pragma scop")
-    done = run(tmp_path, text)
+    done = run(tmp_path, text, "--quiet")
     assert is_refusal(done, code=4), done.stderr
     assert "changes nothing that can be seen from outside" in done.stderr
 

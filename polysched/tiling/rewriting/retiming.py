@@ -23,6 +23,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import islpy as isl
 
+from polysched.dependence.reductions import find_reductions
 from polysched.scheduling.marks import LoopMark
 from polysched.scheduling.schedule import Schedule
 from polysched.scheduling.tree.loop_tree import (
@@ -103,11 +104,15 @@ def _retimed(band: Band, position: Position, scop: Scop, ports: CorePorts) -> Ba
 
 
 def _waits_in_order(own: Branch, position: Position, scop: Scop) -> bool:
-    """Whether a branch is one loop over a statement that computes a float from the one before."""
+    """Whether a branch is one loop over a statement that computes a float from the one before.
+
+    Not where any order gives the same bits, as of a maximum: lanes do not wait.
+    """
     here = replace(branch(position, own[0]), unordered=union_map(()))
     names = statement_names(here.domain)
     loop = _plain_loop(own[1])
-    if loop is None or len(names) != 1:
+    if loop is None or len(names) != 1 or any(
+            found.exact and found.statement == names[0] for found in find_reductions(scop)):
         return False
     match scop.statement(names[0]).body:
         case (Assign(dtype=dtype),):
