@@ -60,7 +60,7 @@ def test_loops_tiled_by_hand_are_named_after_their_point_loops() -> None:
         #pragma endscop
         }""")
     start = original(analyse(scop))
-    plain = TilingOptions(sizes="off", register=False)
+    plain = TilingOptions(sizes="off", register=False, parallel=False)
     for done, expected in (
             ((Tile(loops=("i", "j", "k"), sizes=(32, 16, 8)),), ["i_tile", "j_tile", "k_tile", "i", "j", "k"]),
             ((Tile(loops=("j", "k"), sizes=(16, 8)),), ["i", "j_tile", "k_tile", "j", "k"]),
