@@ -19,7 +19,8 @@ SCHEDULE = original(analyse(from_c_text(
 def test_vectors_are_those_of_the_machine_that_the_tiles_were_made_for() -> None:
     machine = replace(host(), vector_bits=128)
     tiled = tile(SCHEDULE, TilingOptions(sizes="off", target=machine))
-    assert options_for(tiled) == EmitOptions(vector_bits=128, last_cache_bytes=machine.caches[-1].size_bytes)
+    assert options_for(tiled) == EmitOptions(
+        vector_bits=128, last_cache_bytes=machine.caches[-1].size_bytes, vector_registers=machine.vector_registers)
     assert emit(tiled).loops == emit(tiled, options=options_for(tiled)).loops
     assert options_for(replace(tiled, options=None)) == EmitOptions()
 

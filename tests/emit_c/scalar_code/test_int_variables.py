@@ -30,7 +30,7 @@ LONGS = {
 
 
 def _text(body: str) -> str:
-    return polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(vector_bits=256)).text
+    return polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(vector_bits=256, tile="off")).text
 
 
 @pytest.mark.parametrize("case", INTS)
