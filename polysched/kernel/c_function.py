@@ -59,6 +59,9 @@ class CFileFunction:
         self._inferable = {e for a in self._described.arguments for e in a.extents if e is not None} & {
             a.name for a in self._described.arguments if a.kind == ParameterKind.INTEGER.value}
 
+    def __repr__(self) -> str:
+        return f"<polysched.compile: {self.__name__}{self.__signature__} of {self._program.path}>"
+
     @property
     def c_source(self) -> str:
         """The C file with its regions optimised."""

@@ -49,6 +49,9 @@ class ScopFunction:
         self._subscripts = CheckedSubscripts(scop, options, self._compiled.key_parts)
         self._sizes: dict[object, dict[str, int]] = {}
 
+    def __repr__(self) -> str:
+        return f"<polysched.compile: {self.__name__}{self.__signature__}>"
+
     @cached_property
     def __signature__(self) -> inspect.Signature:
         """Arrays and numbers, those that may be left out as optional; sizes by name only."""

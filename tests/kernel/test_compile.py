@@ -302,3 +302,10 @@ def test_a_scop_is_named_by_all_that_its_code_depends_on(cache: Path) -> None:
     assert len(list(cache.iterdir())) == 1
     polysched.compile(product_of("int64"))(a.astype("int64"), a.astype("int64"))
     assert len(list(cache.iterdir())) == 2
+
+
+def test_a_compiled_function_shows_its_name_and_its_arguments_in_one_line(one: Path) -> None:
+    for function in (polysched.compile(one), polysched.compile(product_of())):
+        assert repr(function).startswith("<polysched.compile: ")
+        assert "(" in repr(function)
+        assert "\n" not in repr(function)
