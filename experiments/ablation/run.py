@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import polysched
-from polysched.emit_c import CSource, emit
+from polysched.emit_c import CSource
 from polysched.emit_c.limits import LIMITS as EMIT_C
 from polysched.errors import PolyschedError
 from polysched.experiment import Case, Contender, Experiment, Record, Report, Rules, Settings, run_contest
@@ -164,7 +164,7 @@ def emitted(schedule: Schedule, options: PipelineOptions, target: Target) -> CSo
 
     def tiled_by(how: TilingOptions) -> Any:
         return tile(schedule, how, alone=False)
-    return emit_blocks(tiled_by, tiling, lambda tiled: emit(tiled, options=options.emit_options()))
+    return emit_blocks(tiled_by, tiling, options.emit_options())
 
 
 @cache

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from polysched.emit_c.nests import row_jam, summed_rows
+from polysched.emit_c.nests import independent_rows, summed_rows
 from polysched.pipeline.options import PipelineOptions
 from polysched.pipeline.stages import analysed, scheduled
 from polysched.scop import from_c_text
@@ -42,19 +42,19 @@ def test_limits_vary_but_for_budgets() -> None:
 
 
 def test_a_limit_is_found_where_it_is_read() -> None:
-    assert (row_jam, "ROWS") in ROOM.places("emit_c", "jammed_rows")
+    assert (independent_rows, "ROWS") in ROOM.places("emit_c", "jammed_rows")
     assert (summed_rows, "ROWS") not in ROOM.places("emit_c", "jammed_rows")   # a limit of its own
     assert (plan, "LARGEST_PANEL_BYTES") in ROOM.places("tiling", "largest_panel_bytes")
 
 
 def test_what_a_forked_process_changes_is_gone_with_it() -> None:
-    before = row_jam.ROWS
+    before = independent_rows.ROWS
 
     def change() -> int:
-        row_jam.ROWS = 1
-        return int(row_jam.ROWS)
+        independent_rows.ROWS = 1
+        return int(independent_rows.ROWS)
     assert ROOM.in_child(change) == 1
-    assert before == row_jam.ROWS
+    assert before == independent_rows.ROWS
 
 
 def test_a_forked_process_that_fails_is_an_error() -> None:

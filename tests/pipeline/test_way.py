@@ -89,9 +89,9 @@ void shift(int n, double *a, double *b) {
   for (int i = 0; i < n; i++)
     a[i] = 2.0 * b[i];
 }
-void gather(int n, double *a, double *b, int *at) {
+void gather(int n, double *a, double **b, int *at) {
   for (int i = 0; i < n; i++)
-    a[i] = 2.0 * b[at[i]];
+    a[i] = 2.0 * b[i][at[i]];
 }
 """
 APART = "(const char *)&b["

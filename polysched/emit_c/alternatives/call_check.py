@@ -51,12 +51,14 @@ def call_check(program: CalledProgram, *, entry: str, sizes: Mapping[str, int],
     found = program.match
     if given is None:
         scop = with_plain_arrays(found.scop, sizes)
-        reference = part(scop, found.statements)
+        reference = numbers = part(scop, found.statements)
         assert reference is not None
+        assert numbers is not None
         stripped, parts = replace(_placed(program, scop), before=None, behind=None, shared=()), []
         compared = {*found.outputs}
     else:
         reference = with_plain_arrays(given, sizes, temporaries=True)
+        numbers = with_plain_arrays(given, sizes)
         stripped = _in_place(program, reference)
         parts = [as_written(p) for p in stripped.parts]
         compared = {a.name for a in given.arrays if not a.dead_after}
@@ -70,7 +72,7 @@ def call_check(program: CalledProgram, *, entry: str, sizes: Mapping[str, int],
         original_text=EXPORTED + original.text,
         replaced_text=f"{EXPORTED}{HEADERS}int skipped_{entry};\n{with_region(renamed, region).text}"
                       f"{with_timing(renamed, region)}",
-        arrays=tuple(_checked(a, reference, equality, compared=a.name in compared) for a in reference.arrays
+        arrays=tuple(_checked(a, numbers, equality, compared=a.name in compared) for a in reference.arrays
                      if a.storage is not Storage.LOCAL),
         parameters=tuple(sizes[p.name] for p in reference.parameters), equality=equality,
         flags=found.function.isa.flags)

@@ -50,8 +50,8 @@ def preparation_check(found: Match, given: Scop, *, entry: str, most_work: int) 
         return None
     plain = with_plain_arrays(reference, sizes, temporaries=True)
     arrays = {a.name: a for a in plain.arrays if a.storage is not Storage.LOCAL}
-    original = as_written_function(plain, f"original_{entry}")
-    made: list[CheckedArray] = [replace(checked(a, found, plain, Equality.BITS), compared=bool(boxes.get(a.name)),
+    original, numbers = as_written_function(plain, f"original_{entry}"), with_plain_arrays(reference, sizes)
+    made: list[CheckedArray] = [replace(checked(a, found, numbers, Equality.BITS), compared=bool(boxes.get(a.name)),
                                         boxes=tuple(boxes.get(a.name, ()))) for a in arrays.values()]
     return ReplacementCheck(
         statement=found.fragment.statement.name, instruction="prepared statements", entry=entry,

@@ -125,13 +125,13 @@ def region_check(program: TensorizedProgram, given: Scop, *, entry: str, paralle
     parts = [as_written(inside_loops(p, loops, fragment.sizes)) for p, loops in whole.parts]
     region = with_instruction(_left_out(original, entry), whole, parts, name=f"instruction_{entry}", parallel=parallel,
                               emulated=emulated)
-    ran, numbers = _at(program, values), with_plain_arrays(given, values, temporaries=True)
+    ran, numbers = _at(program, values), with_plain_arrays(given, values)
     equality = _of_whole(ran, numbers)
     return ReplacementCheck(
         statement=fragment.statement.name, instruction=found.intrinsic.name, entry=entry, sizes=_sizes(ran.fragment),
         original_text=EXPORTED + original.text, replaced_text=_replaced_text(original, region, entry),
         arrays=tuple(replace(checked(a, ran, numbers, equality), compared=not given.array(a.name).dead_after)
-                     for a in numbers.arrays if a.storage is not Storage.LOCAL),
+                     for a in numbers.arrays if given.array(a.name).storage is not Storage.LOCAL),
         parameters=tuple(values[p.name] for p in given.parameters), equality=equality,
         flags=found.intrinsic.isa.flags if found.intrinsic.library else ())
 
@@ -144,9 +144,9 @@ def at_other_sizes(check: ReplacementCheck, program: TensorizedProgram, given: S
     ------
     UnsupportedScopError : too much memory.
     """
-    ran, numbers = _at(program, sizes), with_plain_arrays(given, sizes, temporaries=True)
+    ran, numbers = _at(program, sizes), with_plain_arrays(given, sizes)
     arrays = tuple(replace(checked(a, ran, numbers, check.equality), compared=not given.array(a.name).dead_after)
-                   for a in numbers.arrays if a.storage is not Storage.LOCAL)
+                   for a in numbers.arrays if given.array(a.name).storage is not Storage.LOCAL)
     return replace(check, sizes=_sizes(ran.fragment), arrays=arrays,
                    parameters=tuple(sizes[p.name] for p in given.parameters))
 

@@ -30,7 +30,8 @@ LONGS = {
 
 
 def _text(body: str) -> str:
-    return polysched.optimize(from_c_text(HEAD + body + TAIL), polysched.PipelineOptions(vector_bits=256, tile="off")).text
+    options = polysched.PipelineOptions(vector_bits=256, tile="off")
+    return polysched.optimize(from_c_text(HEAD + body + TAIL), options).text
 
 
 @pytest.mark.parametrize("case", INTS)

@@ -68,7 +68,8 @@ def test_whatever_waits_for_its_own_results_is(step: str):
     program().replace("y[i] = z[i];", "y[i] = z[i] / (z[i] + 1);"),
     program().replace("i = 0; i < k; i++) y[i] = z[i];", "i = 1; i < k; i++) y[i] = z[i] + y[i - 1];"),
     program().replace("y[k] = a;", "y[k] = a; for (int i = 0; i < k; i++) r[i] = r[i] * y[k - i];"),
-], ids=["integers do not wait", "a maximum is computed in lanes", "a division takes long", "waits itself", "needed whole by the next sum"])
+], ids=["integers do not wait", "a maximum is computed in lanes", "a division takes long", "waits itself",
+        "needed whole by the next sum"])
 def test_what_gains_nothing_or_is_not_legal_stays(text: str):
     given = plain(text)
     assert retime(given, CorePorts()) is given
