@@ -88,8 +88,7 @@ def _region(scop: Scop, options: PipelineOptions, seconds: dict[str, float]) -> 
     """All stages, whoever runs the region."""
     expansion = timed(seconds, "dependences", lambda: analysed(
         scop, expand=options.expand, vector_bytes=options.collapses_for(), row_loss=options.row_loss))
-    begun = None if options.instructions_for(scop) is None else timed(
-        seconds, "tensorized", lambda: _begun_ahead(scop, expansion, options))
+    begun = _begun_ahead(scop, expansion, options, seconds)
     lowered = _lowered(expansion.dependences, options, seconds)
     too_large = {a for a in lowered.allocated if not is_affordable(lowered.scop, a)}
     kept: frozenset[str] = frozenset()
@@ -150,13 +149,15 @@ def _for_instructions(scop: Scop, expansion: Expansion, options: PipelineOptions
                     row_loss=options.row_loss, for_instructions=True, known=expansion.given).dependences.scop
 
 
-def _begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions) -> _Begun | None:
+def _begun_ahead(scop: Scop, expansion: Expansion, options: PipelineOptions,
+                 seconds: dict[str, float]) -> _Begun | None:
     """The first decision of a region; None where there is none to take, or its way ends in a refusal, told later."""
     wanted = options.tensorize
-    if wanted is None or wanted.function() or wanted.unit():
+    if options.instructions_for(scop) is None or wanted is None or wanted.function() or wanted.unit():
         return None
     try:
-        return _begun(_for_instructions(scop, expansion, options, frozenset()), options, (), scop, {})
+        return timed(seconds, "tensorized", lambda: _begun(
+            _for_instructions(scop, expansion, options, frozenset()), options, (), scop, {}))
     except PolyschedError:
         return None
 

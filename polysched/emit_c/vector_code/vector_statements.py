@@ -130,7 +130,7 @@ def _assignment(item: Assign, printer: VectorPrinter) -> list[str]:
         common = _common(item, value)
         if _in_place(item, common, held):
             if held is not None and not held.vector and held.dtype == common:
-                value = _without_cast(item.value, printer, value)
+                value = _without_cast(item.value, printer, value, common)
             place = held.text if held else printer.memory(access, where, common)
             return [f"{place} {item.op}= {printer.converted(value, common).text.at(Level.ASSIGNMENT)};"]
     new = _new_value(item, printer, held or printer.loaded(access, where, item.dtype))
@@ -145,10 +145,13 @@ def _common(item: Assign, value: Piece) -> DType:
     return promote(item.dtype) if item.op in ("<<", ">>") else usual_conversion(item.dtype, value.dtype)
 
 
-def _without_cast(expr: Expr, printer: VectorPrinter, value: Piece) -> Piece:
-    """The value before a conversion to the type of the variable, which C does by itself."""
+def _without_cast(expr: Expr, printer: VectorPrinter, value: Piece, common: DType) -> Piece:
+    """The value before a conversion to the type in which the assignment computes, which C does by itself.
+
+    Another type's values are others: `(unsigned)-1` added to a `long` is no -1.
+    """
     if isinstance(expr, Cast) and expr.operand.dtype.kind is Kind.SIGNED and not value.vector and (
-            usual_conversion(value.dtype, expr.operand.dtype) == expr.dtype == value.dtype):
+            usual_conversion(value.dtype, expr.operand.dtype) == expr.dtype == value.dtype == common):
         return replace(printer.value(expr.operand), dtype=value.dtype)
     return value
 
