@@ -22,6 +22,7 @@ from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Point
 from polysched.scop.c_frontend.declarations.heads import signature_of
 from polysched.scop.c_frontend.declarations.liveness import Liveness
 from polysched.scop.c_frontend.declarations.outliving import at_start, made_assignable, outliving, without_declarations
+from polysched.scop.c_frontend.declarations.private_copies import check_private_copies
 from polysched.scop.c_frontend.declarations.scopes import Scope, Symbol
 from polysched.scop.c_frontend.detection.autodetect import detect
 from polysched.scop.c_frontend.detection.name_reads import FileReads, file_reads
@@ -209,6 +210,7 @@ def _extract(source: SourceFile, tree: c_ast.FileAST, region: SyntaxRegion, *, p
              whole_loops: bool = True) -> Scop:
     check_directives(source.path, source.text, region)
     scope = scope_at(tree, region)
+    check_private_copies(source.path, scope, region)
     named = reads.of_region(region, {name for level in scope.levels[1:] for name in level.symbols})
     functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     kept = outliving(source.path, scope, region)

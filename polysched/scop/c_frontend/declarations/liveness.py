@@ -146,6 +146,11 @@ def _again(loop: c_ast.Node, name: str) -> Effect:
     return _sequence([loop.cond, loop.stmt], name)
 
 
+def first_effect(nodes: Sequence[c_ast.Node], name: str) -> Effect:
+    """What statements that run one after the other do to a variable first."""
+    return _sequence(nodes, name)
+
+
 def _sequence(nodes: Sequence[c_ast.Node], name: str) -> Effect:
     for node in nodes:
         if isinstance(node, c_ast.Decl) and node.name == name:
