@@ -177,8 +177,10 @@ def _shift(first: Statement, other: Statement, at: int) -> int | None:
 def _function(relation: isl.Map) -> isl.MultiAff | None:
     """The one affine function that a relation is, whatever its domain; None where it is none."""
     whole = isl.Map.from_basic_map(relation.remove_divs().affine_hull())
+    if not relation.is_single_valued() or not whole.is_single_valued():   # `O[i / 2]` without its quotient is none
+        return None
     hull = isl.PwMultiAff.from_map(whole).gist(whole.domain())
-    if not relation.is_single_valued() or not hull.isa_multi_aff():
+    if not hull.isa_multi_aff():
         return None
     function = hull.as_multi_aff()
     affs = [function.get_aff(k) for k in range(relation.dim(_OUT))]

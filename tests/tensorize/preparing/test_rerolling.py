@@ -28,3 +28,9 @@ def test_two_products_become_one_loop() -> None:
                                    "A[i][k] + A[i][k + 1] * A[i][k + 1]", "A[i][k] + B[i]"])
 def test_parts_that_compute_different_things_stay(other: str) -> None:
     assert rolled(other) is None
+
+
+def test_a_result_at_a_quotient_stays() -> None:
+    text = ("void f(int n, int O[n], short A[2 * n], short B[2 * n]) {\n#pragma scop\nfor (int i = 0; i < n; i++)\n"
+            "O[i / 2] += A[2 * i] * B[2 * i] + A[2 * i + 1] * B[2 * i + 1];\n#pragma endscop\n}\n")
+    assert rerolled(analyse(from_c_text(text))) is None
