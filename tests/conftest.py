@@ -51,7 +51,7 @@ class TierRecorder:
 @pytest.fixture(autouse=True, scope="session")
 def passes_are_verified() -> None:
     """Whatever a test emits in this process is emitted with the loop IR verified behind every pass."""
-    EmitOptions.__init__.__kwdefaults__["verify_passes"] = True   # type: ignore[misc]
+    EmitOptions.__init__.__kwdefaults__["verify_passes"] = True
 
 
 @pytest.fixture

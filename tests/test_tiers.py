@@ -10,6 +10,6 @@ def test_a_function_counts_with_all_phases_and_the_average_of_its_parameters() -
     assert slow_functions(seconds, most=0.1) == ["a.py::long", "b.py::TestC::rare", "b.py::cases"]
 
 
-def test_the_record_leaves_some_out(request) -> None:  # type: ignore[no-untyped-def]
+def test_the_record_leaves_some_out(request) -> None:
     assert request.node.get_closest_marker("quick") is not None
     assert "tests/end_to_end/test_kernels.py::test_every_version_agrees" in recorded()

@@ -111,7 +111,7 @@ def variants(target: Target, read: set[str], *, limits: bool) -> Iterator[Varian
             if record in ("costs", "ports") and f"{record}.{found.name}" not in read:
                 continue
             for factor in FACTORS:
-                changed = type(found.value)(found.value * factor)   # type: ignore[arg-type, operator]
+                changed = int(found.value * factor) if isinstance(found.value, int) else found.value * factor
                 if changed != found.value and changed > 0:
                     yield Variant(record=record, name=found.name, factor=factor, value=changed)
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from polysched.emit_c.function import CFunction, emit_function, function_around
 from polysched.errors import CompileError
@@ -72,7 +72,7 @@ class CompiledScop:
         record = json.loads((entry / RECORD).read_text())
         function.restype = ctypes.c_int if record["return_type"] == "int" else None
         function.argtypes = self._argument_types()
-        return function  # type: ignore[no-any-return]
+        return cast(Callable[..., int | None], function)
 
     def _build(self, folder: Path) -> None:
         text = EXPORTED + self.c_function.text

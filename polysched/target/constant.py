@@ -25,7 +25,7 @@ class Constant:
     """
 
     name: str
-    value: float | tuple[float, ...]
+    value: float
     unit: str
     source: str
     experiment: str = ""

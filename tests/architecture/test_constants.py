@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import json
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_no_number_steers_a_choice_outside_the_records() -> None:
 
 
 @pytest.fixture(scope="module")
-def table() -> object:
+def table() -> ModuleType:
     spec = importlib.util.spec_from_file_location("constants_page", DOCS / "constants.py")
     assert spec is not None
     assert spec.loader is not None
@@ -63,12 +64,12 @@ def table() -> object:
     return module
 
 
-def test_the_table_of_constants_is_up_to_date(table: object) -> None:
-    assert table.page() == table.FILE.read_text(encoding="utf-8"), "run python docs/constants.py"  # type: ignore[attr-defined]
+def test_the_table_of_constants_is_up_to_date(table: ModuleType) -> None:
+    assert table.page() == table.FILE.read_text(encoding="utf-8"), "run python docs/constants.py"
 
 
-def test_every_record_of_limits_is_in_the_table(table: object) -> None:
-    places = {place for _, place, _, _ in table.RECORDS}  # type: ignore[attr-defined]
+def test_every_record_of_limits_is_in_the_table(table: ModuleType) -> None:
+    places = {place for _, place, _, _ in table.RECORDS}
     assert {str(path.relative_to(ROOT)) for path in ROOT.rglob("limits.py")} <= places
 
 

@@ -100,7 +100,7 @@ def test_what_cannot_be_meant_is_refused(options, message):
 
 def test_an_unknown_name_is_no_option():
     with pytest.raises(TypeError, match="has no option 'tlie'"):
-        PipelineOptions(tlie=32)   # type: ignore[call-arg]
+        PipelineOptions(tlie=32)
 
 
 def test_options_show_what_was_chosen():
@@ -119,7 +119,7 @@ def test_the_text_of_a_target_does_not_depend_on_the_process():
 
 def test_a_decorated_kernel_keeps_composed_options():
     @kernel(options=PipelineOptions(tiling=TilingOptions(sizes=8), parallel=False), safe=True)
-    def scale(a):   # type: ignore[no-untyped-def]
+    def scale(a):
         for i in range(a.shape[0]):
             a[i] = 2 * a[i]
     assert scale.options == PipelineOptions(tile=8, parallel=False, safe=True)

@@ -49,7 +49,7 @@ def scheduled(path: Path, options: SchedulerOptions) -> Schedule:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
-def test_golden_schedule(path: Path, golden) -> None:  # type: ignore[no-untyped-def]
+def test_golden_schedule(path: Path, golden) -> None:
     dependences = program(path)
     schedule = scheduled(path, SPLIT)
     assert violation(dependences, schedule.tree) is None

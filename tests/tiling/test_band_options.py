@@ -45,7 +45,7 @@ void sweep(int n, double a[n][n]) {
 
 def tiled(text: str = TWO, **options: object) -> TiledSchedule:
     given = {"target": TARGET, "sizes": 32, **options}
-    return tile(separate(text), TilingOptions(**given))   # type: ignore[arg-type]
+    return tile(separate(text), TilingOptions(**given))
 
 
 @cache

@@ -63,9 +63,9 @@ def with_plain_arrays(scop: Scop, sizes: Mapping[str, int], *, temporaries: bool
 def _plain(array: Array, scop: Scop, sizes: Mapping[str, int], *, symbolic: bool) -> Array:
     """An argument of the same elements: `grid->A[{}][{}]` becomes `A[{}][{}]` with extents in numbers."""
     written = any(a.array == array.name for s in scop.statements for a in s.writes)
-    common = {"storage": Storage.ARGUMENT, "constant": not written, "restrict": True, "dead_after": False}
+    argument = replace(array, storage=Storage.ARGUMENT, constant=not written, restrict=True, dead_after=False)
     if array.is_scalar:
-        return replace(array, c_element=f"(*{array.name})", c_extents=(), **common)   # type: ignore[arg-type]
+        return replace(argument, c_element=f"(*{array.name})", c_extents=())
     extents = shape_of(array, scop, sizes)
     subscripts = array.c_element.count("{}") or len(extents)
     if subscripts not in (1, len(extents)):
@@ -78,8 +78,7 @@ def _plain(array: Array, scop: Scop, sizes: Mapping[str, int], *, symbolic: bool
     if subscripts == 1:
         shown = ("" if symbolic else str(math.prod(extents)), *("1" for _ in extents[1:]))
     element = f"{array.name}{'[{}]' * subscripts}"
-    return replace(array, c_element=element, c_extents=tuple(n or None for n in shown[:subscripts]),
-                   **common)   # type: ignore[arg-type]
+    return replace(argument, c_element=element, c_extents=tuple(n or None for n in shown[:subscripts]))
 
 
 def extents_can_be_said(scop: Scop) -> bool:

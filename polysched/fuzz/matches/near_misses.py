@@ -28,8 +28,10 @@ from polysched.fuzz.matches.c_tree import (
     type_of,
     walk,
 )
+from polysched.fuzz.matches.loop_words import with_elements
+from polysched.fuzz.matches.sum_words import local_dropped
 from polysched.fuzz.matches.units import NARROW, affine
-from polysched.fuzz.matches.words import keeps_tables, local_dropped, with_elements
+from polysched.fuzz.matches.words import keeps_tables
 
 Miss = Callable[[random.Random, Function], Function | None]
 INTEGERS = tuple(n for n, t in TYPES.items() if not t.is_float)

@@ -17,9 +17,10 @@ from polysched.fuzz.matches.c_tree import (
     mapped,
     walk,
 )
+from polysched.fuzz.matches.loop_words import embedded, with_values
 from polysched.fuzz.matches.near_misses import missed
 from polysched.fuzz.matches.units import Unit, unit
-from polysched.fuzz.matches.words import embedded, reworded, with_values
+from polysched.fuzz.matches.words import reworded
 
 PROGRAMS_PER_UNIT = 8
 SAME, NEAR_MISS = "same", "near miss"

@@ -48,7 +48,7 @@ def test_conditions_that_are_no_range_of_the_loop_stay(text: str) -> None:
     (Comparison(">=", I_ * 2, constant(5)), [constant(3)], []),
     (Comparison(">=", constant(7), I_ * 3), [], [constant(3)]),
 ])
-def test_limits_are_the_first_value_and_one_past_the_last(comparison, lowers, uppers) -> None:  # type: ignore[no-untyped-def]
+def test_limits_are_the_first_value_and_one_past_the_last(comparison, lowers, uppers) -> None:
     assert limits_of("i", [comparison]) == (lowers, uppers)
 
 

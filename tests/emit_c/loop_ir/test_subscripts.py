@@ -26,7 +26,7 @@ i, j, n = it("i"), it("j"), par("n")
     (op("&", i, num(7)), source_operation("&", I_, 7)),
     (op(">>", op("+", i, j), num(3)), source_operation(">>", I_ + J + 1, 3)),
 ])
-def test_forms(expression: Expr, form) -> None:  # type: ignore[no-untyped-def]
+def test_forms(expression: Expr, form) -> None:
     assert linear_form(expression, AT) == form
 
 

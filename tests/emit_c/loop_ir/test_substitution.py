@@ -20,7 +20,7 @@ NEST = """for i in range(floord(v, 2), min(n, v + 3)):
 
 
 @pytest.mark.parametrize("value", [variable("w") * 3 + 1, variable("w") - variable("n"), variable("w")])
-def test_the_same_instances_run_with_the_value_put_in(value) -> None:  # type: ignore[no-untyped-def]
+def test_the_same_instances_run_with_the_value_put_in(value) -> None:
     loops = parse_loops(NEST)
     put_in = substitute_node(loops, {"v": value})
     for w in range(-2, 4):

@@ -26,7 +26,7 @@ def anchored(body: str) -> object:
 def test_a_loop_that_only_writes_has_a_place(body: str) -> None:
     found = anchored(body)
     assert found is not None
-    assert (found.element_bytes, found.boundary_bytes) == (4, 32)   # type: ignore[attr-defined]
+    assert (found.element_bytes, found.boundary_bytes) == (4, 32)
 
 
 @pytest.mark.parametrize("body", [

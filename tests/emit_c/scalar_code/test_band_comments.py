@@ -12,7 +12,7 @@ from polysched.tiling.tiled_schedule import BandTiling
 
 
 def loop(**mark: object) -> For:
-    return For("i", constant(0), variable("n"), 1, Block(()), LoopMark(**mark))   # type: ignore[arg-type]
+    return For("i", constant(0), variable("n"), 1, Block(()), LoopMark(**mark))
 
 
 TILE = loop(role=Role.TILE, band=1)

@@ -60,6 +60,6 @@ def test_a_loop_can_run_backwards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("upper", "text"), [(N, "i < n"), (N + 1, "i <= n"), (N - 1, "i < (long)n - 1")])
-def test_the_comparison_spares_constants(upper, text: str) -> None:  # type: ignore[no-untyped-def]
+def test_the_comparison_spares_constants(upper, text: str) -> None:
     index = printer(HelperMacros(TakenNames(used=frozenset(), visible=frozenset())))
     assert f"; {text}; i++)" in loop_head(For("i", constant(0), upper, 1, BODY), index)

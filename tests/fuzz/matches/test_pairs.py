@@ -13,10 +13,11 @@ import pytest
 from polysched.fuzz.matches.attempt import Emission
 from polysched.fuzz.matches.c_tree import TYPES, Assign, Element, Expr, Function, Looked, Number, type_of, walk
 from polysched.fuzz.matches.harness import Version, compared
+from polysched.fuzz.matches.loop_words import embedded, with_values
 from polysched.fuzz.matches.near_misses import MISSES, missed
 from polysched.fuzz.matches.pairs import HEAD, NEAR_MISS, SAME, Pair, description_text, pair
 from polysched.fuzz.matches.units import unit
-from polysched.fuzz.matches.words import WORDS, embedded, keeps_tables, with_values
+from polysched.fuzz.matches.words import WORDS, keeps_tables
 from polysched.target import find_compiler
 
 IN_PLACE = ("expression", "scalar", "update spelled out", "sum split", "sum joined", "unrolled", "downward",

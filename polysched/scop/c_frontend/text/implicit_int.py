@@ -12,10 +12,10 @@ from polysched.scop.c_frontend.text.text_scan import Scanner, Token, without_dir
 _SPECIFIERS = frozenset({"static", "extern", "register", "auto", "const", "volatile"})
 _BEFORE = frozenset({";", "{", "}", ")", "(", ","})
 _BEHIND = frozenset({";", "=", ",", "[", ")"})
-_KEYWORDS = frozenset("""
-    int char short long float double signed unsigned void struct union enum typedef _Bool _Complex inline _Noreturn
-    restrict sizeof if else for while do switch case default return goto break continue
-    """.split())  # noqa: SIM905
+_KEYWORDS = frozenset({
+    "int", "char", "short", "long", "float", "double", "signed", "unsigned", "void", "struct", "union", "enum",
+    "typedef", "_Bool", "_Complex", "inline", "_Noreturn", "restrict", "sizeof", "if", "else", "for", "while", "do",
+    "switch", "case", "default", "return", "goto", "break", "continue"})
 
 
 def with_implicit_int(text: str) -> str:
