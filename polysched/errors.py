@@ -108,6 +108,12 @@ class UndefinedBehaviourError(PolyschedError):
     exit_code = 3
 
 
+class UndefinedDescriptionError(UndefinedBehaviourError):
+    """Some operands make a described instruction or function do what C leaves undefined; the witness is what does."""
+
+    exit_code = 2
+
+
 class InconsistentScopError(PolyschedError):
     """Two descriptions inside a Scop contradict each other: a fault of the front end that made it."""
 

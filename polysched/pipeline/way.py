@@ -78,9 +78,9 @@ def _for_strides(scop: Scop, options: PipelineOptions, seconds: dict[str, float]
     if special is None:
         return _region(scop, options, seconds)
     unit = _region(special.scop, options, seconds)
-    general = _region(scop, options.but(simd=False), seconds)
     if unit.as_written or unit.source.preamble:
-        return general
+        return _region(scop, options, seconds)
+    general = _region(scop, options.but(simd=False), seconds)
     return replace(general, source=with_unit_strides(general.source, unit.source, special.condition))
 
 

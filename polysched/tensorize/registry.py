@@ -58,7 +58,7 @@ def load_intrinsics(path: str, *, wanted: str = "") -> dict[str, Intrinsic]:
     ------
     UsageError : the file is not there, does not run, or defines none.
     SourceSyntaxError : a text cannot be read, or its three readings differ.
-    UndefinedBehaviourError : some operands make a text do what C leaves undefined.
+    UndefinedDescriptionError : some operands make a text do what C leaves undefined.
     """
     module = _module(path)
     found = {v.name: v for v in vars(module).values() if isinstance(v, Intrinsic)}
@@ -83,7 +83,7 @@ def _require_description(intrinsic: Intrinsic) -> None:
     Raises
     ------
     SourceSyntaxError : a text cannot be read, or its three readings differ.
-    UndefinedBehaviourError : some operands make a text do what C leaves undefined.
+    UndefinedDescriptionError : some operands make a text do what C leaves undefined.
     """
     require_agreement(intrinsic.semantics)
     contraction = intrinsic.contraction

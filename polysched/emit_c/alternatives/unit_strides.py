@@ -69,13 +69,13 @@ def unit_strides(scop: Scop) -> UnitStrides | None:
 
 
 def with_unit_strides(general: CSource, unit: CSource, condition: str) -> CSource:
-    """The region in two versions.
+    """The region in two versions; that for strides of 1 needs nothing at the top of the file.
 
     Rewrite:  GENERAL  ->  if (strides are 1) { UNIT } else { GENERAL }
     """
     lines = [f"if ({condition}) {{", *map(inside, unit.text.splitlines()), "} else {",
              *map(inside, general.text.splitlines()), "}"]
-    return replace(general, text="".join(f"{line}\n" for line in lines), preamble=general.preamble + unit.preamble,
+    return replace(general, text="".join(f"{line}\n" for line in lines),
                    fallbacks=tuple(dict.fromkeys((*general.fallbacks, *unit.fallbacks))))
 
 

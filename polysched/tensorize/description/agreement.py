@@ -65,7 +65,7 @@ def agree(text: str, *, trials: int = HOST_TRIALS, steps: int = EMULATED_STEPS, 
     Raises
     ------
     SourceSyntaxError : a reading refuses the text.
-    UndefinedBehaviourError : some operands make it do what C leaves undefined; the witness is the sub-expression.
+    UndefinedDescriptionError : some operands make it do what C leaves undefined; the witness is the sub-expression.
     """
     semantics = parse(text)
     contraction = derive(semantics)

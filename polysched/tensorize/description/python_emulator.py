@@ -17,7 +17,7 @@ import numpy as np
 from pycparser import c_ast, c_parser
 from pycparser.c_generator import CGenerator
 
-from polysched.errors import BudgetExceededError, SourceSyntaxError, UndefinedBehaviourError
+from polysched.errors import BudgetExceededError, SourceSyntaxError, UndefinedDescriptionError
 from polysched.tensorize.description.exact_arithmetic import FUNCTIONS
 from polysched.tensorize.description.exact_numbers import MEANINGS, to_float
 from polysched.tensorize.limits import LIMITS
@@ -78,10 +78,9 @@ def as_list(values: np.ndarray[Any, np.dtype[Any]]) -> list[Any]:
     return list(flat) if flat.dtype.kind == "f" else flat.tolist()
 
 
-def undefined(problem: str, node: c_ast.Node) -> UndefinedBehaviourError:
+def undefined(problem: str, node: c_ast.Node, hint: str) -> UndefinedDescriptionError:
     """The refusal of what C leaves undefined."""
-    return UndefinedBehaviourError(problem, witness=CGenerator().visit(node),
-                                   hint="bound the operand where it is read, for instance by `& 31`")
+    return UndefinedDescriptionError(problem, witness=CGenerator().visit(node), hint=hint)
 
 
 def quoted(problem: str, node: c_ast.Node) -> SourceSyntaxError:
@@ -137,7 +136,7 @@ def convert(value: Any, have: CType, want: CType, node: c_ast.Node) -> Any:
         return value
     if want.kind == "int":
         if have.kind != "int":
-            raise undefined("a float is converted to an integer", node)
+            raise undefined("a float is converted to an integer", node, "clamp the value ahead of the conversion")
         low = value & ((1 << want.bits) - 1)
         return low - (1 << want.bits) if want.signed and low >> (want.bits - 1) else low
     if want.kind == "float":
@@ -265,7 +264,8 @@ class Emulator:
                 size = m[extent][0] if isinstance(extent, str) else extent
                 here = code(m)
                 if not 0 <= here < size:
-                    raise undefined(f"subscript {here} of {name} is outside of its {size} elements", whole)
+                    raise undefined(f"subscript {here} of {name} is outside of its {size} elements", whole,
+                                    "write the operand with as many elements as the loops reach")
                 at = at * size + here
             return at
 
@@ -310,7 +310,7 @@ class Emulator:
         def read(m: Memory) -> Any:
             value = m[name][place(m)]
             if value is None:
-                raise undefined("a local is read before it has a value", node)
+                raise undefined("a local is read before it has a value", node, "give it a value where it is declared")
             return value
 
         return self.types[name], read
@@ -375,16 +375,18 @@ _ON_INTEGERS: Mapping[str, Callable[[int, int], int]] = {
 
 def _shifted(op: str, x: int, amount: int, want: CType, node: c_ast.Node) -> int:
     if not 0 <= amount < want.bits:
-        raise undefined(f"a shift by {amount} of {want.bits} bits", node)
+        raise undefined(f"a shift by {amount} of {want.bits} bits", node,
+                        "bound the operand where it is read, for instance by `& 31`")
     return int(convert(x << amount if op == "<<" else x >> amount, CType("int", 128), want, node))
 
 
 def _divided(op: str, x: int, y: int, want: CType, node: c_ast.Node) -> int:
     """Towards zero (C11 6.5.5, paragraph 6)."""
     if y == 0:
-        raise undefined("a division by zero", node)
+        raise undefined("a division by zero", node,
+                        "say what a divisor of zero gives, for instance `b == 0 ? 0 : a / b`")
     if want.signed and y == -1 and x == -(1 << (want.bits - 1)):
-        raise undefined("a quotient that does not fit its type", node)
+        raise undefined("a quotient that does not fit its type", node, "compute the quotient in a wider type")
     quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
     return quotient if op == "/" else x - quotient * y
 

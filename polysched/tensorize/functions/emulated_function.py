@@ -117,7 +117,8 @@ class _FunctionEmulator(Emulator):
             for code, size in zip(subscripts, sizes, strict=True):
                 here = code(m)
                 if not 0 <= here < size:
-                    raise undefined(f"subscript {here} of {name} is outside of its {size} elements", whole)
+                    raise undefined(f"subscript {here} of {name} is outside of its {size} elements", whole,
+                                    "write the argument with as many elements as the loops reach")
                 at = at * size + here
             return at
 
@@ -157,7 +158,8 @@ class _FunctionEmulator(Emulator):
             value = float(code(m))
             whole = math.trunc(value) if math.isfinite(value) else 1 << 99
             if convert(whole, CType("int", 128), want, node) != whole:
-                raise undefined(f"{value} does not fit the integer that it is converted to", node)
+                raise undefined(f"{value} does not fit the integer that it is converted to", node,
+                                "clamp the value ahead of the conversion")
             return whole
 
         return cut

@@ -125,7 +125,7 @@ def match_function(dependences: Dependences, function: LibraryFunction, numerics
 
     Raises
     ------
-    SourceSyntaxError, UndefinedBehaviourError, BudgetExceededError : the readings of the text; see `readings`.
+    SourceSyntaxError, UndefinedDescriptionError, BudgetExceededError : the readings of the text; see `readings`.
     """
     allowed = numerics or Numerics()
     if function not in blas_functions.ALL:   # what is shipped, a test compares

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polysched.errors import SourceSyntaxError, UndefinedBehaviourError
+from polysched.errors import SourceSyntaxError, UndefinedBehaviourError, UndefinedDescriptionError
 from polysched.scop.dtypes import INT32, DType
 from polysched.scop.points import fix_parameters
 from polysched.scop.signature import FunctionParameter, ParameterKind
@@ -62,7 +62,7 @@ def require_readings(function: LibraryFunction) -> tuple[Reading, ...]:
     Raises
     ------
     SourceSyntaxError : the readings differ, or one of them does not know a construct.
-    UndefinedBehaviourError : C leaves undefined what most operands make the text do.
+    UndefinedDescriptionError : C leaves undefined what most operands make the text do.
     BudgetExceededError : its values are too large, or fixed extents make it too long.
     """
     found = tuple(map(readings_of, function.variants))
@@ -79,7 +79,7 @@ def readings_of(variant: Variant, *, seed: int = 1) -> Reading:
 
     Raises
     ------
-    SourceSyntaxError, UndefinedBehaviourError, BudgetExceededError : as for `require_readings`.
+    SourceSyntaxError, UndefinedDescriptionError, BudgetExceededError : as for `require_readings`.
     """
     emulator, system = emulated_function(variant), described(variant)
     runs: list[_Run] = []
@@ -91,7 +91,7 @@ def readings_of(variant: Variant, *, seed: int = 1) -> Reading:
             _emulate(variant, emulator, values, filling, chooser, runs, undefined)
     if len(runs) < LEAST_DEFINED * (len(runs) + len(undefined)):
         first = undefined[0]
-        raise UndefinedBehaviourError(first.problem, where=variant.name, witness=first.witness, hint=first.hint)
+        raise UndefinedDescriptionError(first.problem, where=variant.name, witness=first.witness, hint=first.hint)
     if not runs:
         raise SourceSyntaxError("none of the sizes that are tried is one of the function's", where=variant.name,
                                 witness=str(variant.preconditions), hint="what `requires` says is read by isl")

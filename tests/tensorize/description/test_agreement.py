@@ -82,6 +82,7 @@ def test_what_c_leaves_undefined_is_refused(body: str) -> None:
     problem, witness = UNDEFINED[body]
     assert problem in refusal.value.problem
     assert witness in str(refusal.value.witness)
+    assert refusal.value.exit_code == 2
 
 
 def test_a_reading_that_drops_a_wrap_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
