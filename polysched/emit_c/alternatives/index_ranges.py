@@ -37,7 +37,8 @@ class IndexRange:
 def index_range(scop: Scop, array: Array, stem: str) -> IndexRange | None:
     """The outermost subscripts that a region uses of an array; None where they cannot be evaluated ahead of it.
 
-    They can where they are read, on no condition, from arrays that the region does not write.
+    They can where they are read, on no condition, from arrays that the region does not write.  What is a subscript of
+    such a read may not be set by the region under another name either: the array is of a type of its own.
 
     Parameters
     ----------
@@ -78,9 +79,29 @@ def _bounds(scop: Scop, reached: isl.Set, low: str, high: str) -> list[str]:
 
 def _can_be_evaluated(scop: Scop, statement: Statement, access: Access) -> bool:
     written = {a.array for s in scop.statements for a in s.accesses if a.is_write}
-    loads = [statement.access(e.reference) for e in walk(access.subscripts[0]) if isinstance(e, Load)]
-    return bool(loads) and all(
-        a.array not in written and [] in conditions_at(statement, a.reference) for a in loads)
+    outer = _read_in(statement, access.subscripts[0])
+    inner = [a for read in outer for subscript in read.subscripts for a in _all_read_in(statement, subscript)]
+    return bool(outer) and all(a.array not in written and [] in conditions_at(statement, a.reference)
+                               for a in (*outer, *inner)) and not any(
+        _may_be_one(scop.array(a.array), scop.array(name)) for a in inner for name in written)
+
+
+def _read_in(statement: Statement, value: Expr) -> list[Access]:
+    return [statement.access(e.reference) for e in walk(value) if isinstance(e, Load)]
+
+
+def _all_read_in(statement: Statement, value: Expr) -> Iterator[Access]:
+    """What an expression reads, for its subscripts, too."""
+    for access in _read_in(statement, value):
+        yield access
+        for subscript in access.subscripts:
+            yield from _all_read_in(statement, subscript)
+
+
+def _may_be_one(left: Array, right: Array) -> bool:
+    """Whether C lets two names reach the same elements (C11 6.5, paragraph 7), for all that is promised here."""
+    a, b = left.dtype, right.dtype
+    return 1 in (a.bytes, b.bytes) or (a.bytes == b.bytes and a.is_float == b.is_float)
 
 
 def _used_iterators(scop: Scop, statement: Statement, access: Access) -> tuple[isl.Set, list[str]]:

@@ -51,7 +51,7 @@ def point_loops(scop: Scop, points: isl.Set, names: list[str], body: list[str]) 
 
     Parameters
     ----------
-    names : of the loops, one per dimension; the body uses them.
+    names : of the coordinates, one per dimension; the body uses them.
     """
     if not names:
         inside = spelled(scop, points.params().gist(scop.context))
@@ -60,11 +60,12 @@ def point_loops(scop: Scop, points: isl.Set, names: list[str], body: list[str]) 
     points = spelled(scop, points.set_tuple_name("point"))
     iterators = isl.IdList.alloc(points.get_ctx(), len(names))
     for name in names:
-        iterators = iterators.add(isl.Id(name))
+        iterators = iterators.add(isl.Id(f"polysched_{name}"))   # isl has no loop, and no such name, for one iteration
     build = isl.AstBuild.from_context(spelled(scop, scop.context)).set_iterators(iterators)
     schedule = isl.Map.identity(points.get_space().map_from_set()).reset_tuple_id(isl.dim_type.out)
     return _lines(build.node_from_schedule_map(isl.UnionMap.from_map(schedule.intersect_domain(points))),
-                  lambda indices: body)
+                  lambda indices: _around("", [
+                      *(f"const long {name} = {index};" for name, index in zip(names, indices, strict=True)), *body]))
 
 
 def _is_close(hull: isl.Map, rows: isl.Map) -> bool:
@@ -105,4 +106,4 @@ def _head(node: isl.AstNode) -> str:
 
 
 def _around(head: str, lines: list[str]) -> list[str]:
-    return [f"{head} {{", *(INDENT + line for line in lines), "}"]
+    return [f"{head} {{".lstrip(), *(INDENT + line for line in lines), "}"]

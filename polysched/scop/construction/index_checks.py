@@ -200,8 +200,8 @@ def _paths(statement: Statement, body: tuple[BodyStatement, ...], reference: str
             yield from ([item.condition, *path] for path in then)
             otherwise = _paths(statement, item.otherwise, reference)
             yield from ([Unary("!", item.condition, INT32), *path] for path in otherwise)
-        else:
-            yield from _paths(statement, item.body, reference)
+        else:   # a `while`
+            yield from ([item.condition, *path] for path in _paths(statement, item.body, reference))
 
 
 def _inside_subscripts(statement: Statement, outer: str, reference: str) -> Iterator[list[Expr]]:

@@ -72,6 +72,7 @@ def test_each_range_is_computed_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("loops", [
     "for (int i = 0; i < n; i++) if (A[i] > 0) A[i] = B[index[i]];",
     "for (int i = 0; i < n; i++) A[i] = i % 3 == 0 && A[i] > 1 ? B[index[i]] : 0;",
+    "for (int i = 0; i < n; i++) while (A[i] > 0) { A[i] = B[index[i]]; }",
 ])
 def test_what_is_read_on_a_condition_is_not_read_ahead(tmp_path: Path, loops: str) -> None:
     with pytest.raises(UnsupportedScopError, match="no test can tell it"):
@@ -89,3 +90,22 @@ def test_an_index_array_that_is_written_is_not_read_ahead(tmp_path: Path) -> Non
 def test_nothing_is_tested_for_loops_that_stay_as_they_are(tmp_path: Path) -> None:
     path = written(tmp_path, "for (int i = 0; i < n; i++) A[index[i]] = B[i] + 1;")
     assert polysched.source_to_source(path, OPTIONS) == path.read_text()
+
+
+@pytest.mark.parametrize("set_first", ["other[i] %= 16;", "wide[i] = i;"])
+def test_a_subscript_of_a_subscript_that_the_region_may_set_is_not_read_ahead(tmp_path: Path, set_first: str) -> None:
+    path = tmp_path / "file.c"
+    path.write_text("void f(int n, double *A, const double *B, const int *index, int *other, unsigned *wide) {\n"
+                    f"for (int i = 0; i < n; i++) {{ {set_first} A[i] = B[index[other[i]]] * 2; }}\n}}\n")
+    with pytest.raises(UnsupportedScopError, match="no test can tell it"):
+        polysched.source_to_source(path, OPTIONS)
+
+
+def test_loops_with_one_iteration_are_read_ahead(tmp_path: Path) -> None:
+    path = written(tmp_path, "for (int k = 0; k < n; k++) for (int i = 5; i < 6; i++) "
+                             "A[k] += B[index[i] + k] + B[index[i + 1]];")
+    text = polysched.source_to_source(path, OPTIONS)
+    functions = compiled(path, path.read_text(), "original"), compiled(path, text, "transformed")
+    memory, index = np.arange(3000.0), np.arange(40, dtype="int32")
+    for a, b in ((1000, 2000), (1000, 1000), (1003, 1000)):
+        np.testing.assert_array_equal(*(run(f, memory, a, b, index) for f in functions))
