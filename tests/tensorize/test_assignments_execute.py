@@ -32,11 +32,12 @@ UNITS = {u.name: u for u in (
 )}
 ARRAYS = ("uint8_t O[19], uint8_t A[19], uint8_t B[19], uint8_t M[19], int32_t W[19], int32_t V[19], int8_t P[19], "
           "int8_t Q[19], int16_t S[19][2], int16_t T[19][2], int16_t H[19], float F[19], "
-          "int16_t Z[5][11], int16_t X[11][5], uint8_t R[19][19], uint8_t L[19][19]")
+          "int16_t Z[5][11], int16_t X[11][5], uint8_t R[19][19], uint8_t L[19][19], uint8_t U[32], uint8_t D[32]")
 EACH = "for (int i = 0; i < 19; i++) "
 MATCHED = {   # body, unit
     "average": (EACH + "O[i] = (A[i] + B[i] + 1) >> 1;", "average"),
     "in place": (EACH + "A[i] = (A[i] + B[i] + 1) >> 1;", "average"),
+    "in place, whole tiles": ("for (int i = 0; i < 32; i++) U[i] = (U[i] + D[i] + 1) >> 1;", "average"),
     "in place, of words": (EACH + "{ int t = B[i]; t += A[i] + 1; B[i] = t / 2; }", "average"),
     "in place of itself": (EACH + "A[i] = (2 * A[i] + 1) >> 1;", "average"),
     "average of words": (EACH + "O[i] = (uint8_t)((1 + B[i] + (int32_t)A[i]) / 2);", "average"),

@@ -201,6 +201,8 @@ def _emulated(plan: Plan, *, zero: bool) -> tuple[list[str], list[str], list[str
         arguments.append(f"{cast}({pointer(plan, plan.place(v.name), {})})")
     first, before = _first_block(plan), []
     for output in plan.match.intrinsic.outputs if zero else ():
+        if _shares_memory(plan, plan.place(output.name)):   # what is read there is still to come
+            continue
         clear = f"memset({pointer(plan, plan.place(output.name), {})}, 0, {output.elements * output.dtype.bytes});"
         before.append(f"if ({first}) {clear}" if first else clear)
     return before, [f"emulated_{plan.match.intrinsic.name}({', '.join(arguments)});"], []

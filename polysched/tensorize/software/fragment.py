@@ -417,15 +417,20 @@ def new_value(assign: Assign, statement: Statement) -> Expr:
 def same_element(statement: Statement, access: Access) -> frozenset[str]:
     """The accesses of a statement that reach the element of one of them, itself included."""
     return frozenset(a.reference for a in statement.accesses
-                     if a.array == access.array and a.relation.is_equal(access.relation))
+                     if a.reference == access.reference or are_one(a, access))
+
+
+def are_one(left: Access, right: Access) -> bool:
+    """Whether two accesses are of the same element in each iteration; of subscripts that data chooses nobody knows."""
+    return (left.exact and right.exact and left.array == right.array
+            and bool(left.relation.is_equal(right.relation)))
 
 
 def one_name_per_element(value: Expr, statement: Statement, *targets: Access) -> Expr:
     """Loads of the same element get the same reference, so that equal subexpressions are equal."""
     first: dict[str, str] = {}
     for access in (*targets, *statement.accesses):
-        twin = next((r for r in first if statement.access(r).array == access.array
-                     and statement.access(r).relation.is_equal(access.relation)), None)
+        twin = next((r for r in first if are_one(statement.access(r), access)), None)
         first[access.reference] = first[twin] if twin else access.reference
 
     def rename(e: Expr) -> Expr:

@@ -22,12 +22,13 @@ UNITS = {u.name: u for u in (
 )}
 ARRAYS = ("uint8_t A[19], uint8_t B[19], uint8_t X[16], uint8_t Y[5][16], uint8_t Z[10], uint8_t R[5][19], "
           "uint8_t Q[5][19], int32_t P[19], int16_t H[8], int8_t N[19], int16_t S[4], int16_t T[4], int16_t G[4][2], "
-          "int16_t K[19], int16_t W[5][4][2], uint8_t L[64]")
+          "int16_t K[19], int16_t W[5][4][2], uint8_t L[64], uint8_t E[32]")
 EACH = "for (int i = 0; i < 19; i++) "
 MATCHED = {   # body, unit
     "lookup": (EACH + "A[i] = X[B[i] & 15];", "lookup"),
     "remainder": (EACH + "A[i] = X[B[i] % 16];", "lookup"),
     "in place": (EACH + "A[i] = X[15 & A[i]];", "lookup"),
+    "in place, whole tiles": ("for (int i = 0; i < 32; i++) E[i] = X[E[i] & 15];", "lookup"),
     "upper half": (EACH + "A[i] = X[B[i] >> 4];", "lookup"),
     "a smaller table": (EACH + "A[i] = Z[B[i] & 7];", "lookup"),
     "a row": (EACH + "A[i] = Y[3][B[i] & 15];", "lookup"),
@@ -47,6 +48,8 @@ REFUSED = {   # body, unit, words
     "another operand": (EACH + "P[i] = S[B[i] & 3] - T[A[i] >> 6];", "two_tables", "no match"),
     "another difference": (EACH + "P[i] = S[B[i] >> 6] - S[B[i] & 3];", "two_tables", "no match"),
     "one bit less": (EACH + "P[i] += H[N[i] & 6] + H[N[i] & 1];", "added", "no match"),
+    "two indices": (EACH + "A[i] = B[i] > 127 ? X[B[i] & 15] : X[R[2][i] & 15];", "lookup", "no match"),
+    "a difference of entries": (EACH + "P[i] += H[N[i] & 7] + H[B[i] & 7] - H[N[i] & 7];", "added", "no match"),
     "its own result": ("for (int i = 0; i < 16; i++) X[i] = X[B[i] & 15];", "lookup", ""),
     "again": ("for (int p = 0; p < 5; p++) " + EACH + "A[i] = X[Q[p][i] & 15];", "lookup",
               "again in every iteration of p"),

@@ -16,8 +16,8 @@ from polysched.scop.c_frontend.declarations.c_types import ArrayOf, CType, Scala
 from polysched.scop.c_frontend.declarations.scopes import Origin, Symbol
 from polysched.scop.c_frontend.parse import SyntaxRegion, everything
 
-_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
-_JUMPS = (c_ast.Goto, c_ast.Label, c_ast.Switch, c_ast.Break, c_ast.Continue)
+LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+JUMPS = (c_ast.Goto, c_ast.Label, c_ast.Switch, c_ast.Break, c_ast.Continue)
 
 
 class Effect(Enum):
@@ -36,7 +36,7 @@ class Liveness:
 
     @cached_property
     def _has_jumps(self) -> bool:
-        return any(isinstance(n, _JUMPS) for n in _outside(self.region))
+        return any(isinstance(n, JUMPS) for n in _outside(self.region))
 
     @cached_property
     def _named_outside(self) -> frozenset[str]:
@@ -57,17 +57,17 @@ class Liveness:
             return True
         if self._has_jumps:
             return symbol.name in self._named_outside
-        effect = _sequence(region.after, symbol.name)
+        effect = first_effect(region.after, symbol.name)
         if effect is not Effect.NOTHING:
             return effect is Effect.READ
         below: c_ast.Node = region.path[-1]
         for above in reversed(region.path[:-1]):
-            if isinstance(above, _LOOPS) and _again(above, symbol.name) is Effect.READ:
+            if isinstance(above, LOOPS) and first_effect(next_iteration(above), symbol.name) is Effect.READ:
                 return True
             if isinstance(above, c_ast.Compound):
                 items = above.block_items or []
                 at = next(k for k, item in enumerate(items) if item is below)
-                effect = _sequence(items[at + 1:], symbol.name)
+                effect = first_effect(items[at + 1:], symbol.name)
                 if effect is not Effect.NOTHING:
                     return effect is Effect.READ
             below = above
@@ -139,19 +139,14 @@ def _all_but(left_out: Set[int], node: c_ast.Node) -> Iterator[c_ast.Node]:
         yield from _all_but(left_out, child)
 
 
-def _again(loop: c_ast.Node, name: str) -> Effect:
-    """What the next iteration of a loop around does first."""
-    if isinstance(loop, c_ast.For):
-        return _sequence([n for n in (loop.next, loop.cond, loop.stmt) if n is not None], name)
-    return _sequence([loop.cond, loop.stmt], name)
+def next_iteration(loop: c_ast.Node) -> list[c_ast.Node]:
+    """What runs behind the body of a loop, if it goes on, in this order."""
+    parts = (loop.next, loop.cond, loop.stmt) if isinstance(loop, c_ast.For) else (loop.cond, loop.stmt)
+    return [part for part in parts if part is not None]
 
 
 def first_effect(nodes: Sequence[c_ast.Node], name: str) -> Effect:
     """What statements that run one after the other do to a variable first."""
-    return _sequence(nodes, name)
-
-
-def _sequence(nodes: Sequence[c_ast.Node], name: str) -> Effect:
     for node in nodes:
         if isinstance(node, c_ast.Decl) and node.name == name:
             return Effect.READ if _first(node.init, name) is Effect.READ else Effect.NOTHING
@@ -164,7 +159,7 @@ def _sequence(nodes: Sequence[c_ast.Node], name: str) -> Effect:
 @singledispatch
 def _first(node: c_ast.Node, name: str) -> Effect:
     """What a subtree does first."""
-    return _sequence([child for _, child in node.children()], name)
+    return first_effect([child for _, child in node.children()], name)
 
 
 @_first.register
@@ -190,19 +185,19 @@ def _(node: c_ast.Return, name: str) -> Effect:
 @_first.register
 def _(node: c_ast.Assignment, name: str) -> Effect:
     if node.op != "=" or not isinstance(node.lvalue, c_ast.ID):
-        return _sequence([child for _, child in node.children()], name)
+        return first_effect([child for _, child in node.children()], name)
     value = _first(node.rvalue, name)
     return Effect.SET if value is Effect.NOTHING and node.lvalue.name == name else value
 
 
 @_first.register
 def _(node: c_ast.Compound, name: str) -> Effect:
-    return _sequence(node.block_items or [], name)
+    return first_effect(node.block_items or [], name)
 
 
 @_first.register
 def _(node: c_ast.DeclList, name: str) -> Effect:
-    return _sequence(node.decls, name)
+    return first_effect(node.decls, name)
 
 
 @_first.register(c_ast.If)
@@ -215,7 +210,7 @@ def _(node: c_ast.If | c_ast.TernaryOp, name: str) -> Effect:
 def _(node: c_ast.BinaryOp, name: str) -> Effect:
     if node.op in ("&&", "||"):
         return _branches([node.left], [node.right, None], name)
-    return _sequence([node.left, node.right], name)
+    return first_effect([node.left, node.right], name)
 
 
 @_first.register
@@ -231,12 +226,12 @@ def _(node: c_ast.While, name: str) -> Effect:
 
 @_first.register
 def _(node: c_ast.DoWhile, name: str) -> Effect:
-    return _sequence([node.stmt, node.cond], name)
+    return first_effect([node.stmt, node.cond], name)
 
 
 def _branches(before: list[c_ast.Node], branches: list[c_ast.Node | None], name: str) -> Effect:
     """First `before`, then one of the branches."""
-    effect = _sequence(before, name)
+    effect = first_effect(before, name)
     if effect is not Effect.NOTHING:
         return effect
     effects = [_first(b, name) for b in branches]

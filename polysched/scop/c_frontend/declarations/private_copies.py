@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pycparser import c_ast
 
 from polysched.errors import UnsupportedScopError
-from polysched.scop.c_frontend.declarations.liveness import Effect, Liveness, first_effect
+from polysched.scop.c_frontend.declarations.liveness import JUMPS, Effect, Liveness, first_effect, next_iteration
 from polysched.scop.c_frontend.declarations.scopes import Scope
-from polysched.scop.c_frontend.parse import SyntaxRegion, place
+from polysched.scop.c_frontend.parse import SyntaxRegion, everything, place
 
 _CLAUSE = re.compile(r"\b(?:first)?private\s*\(([^)]*)\)")
-_Behind = tuple[Sequence[c_ast.Node], ...]
 
 
 def check_private_copies(path: str, scope: Scope, region: SyntaxRegion) -> None:
@@ -35,26 +35,67 @@ def check_private_copies(path: str, scope: Scope, region: SyntaxRegion) -> None:
     UnsupportedScopError : with the pragma.
     """
     liveness = Liveness(region)
-    for pragma, name, behind in _copies(region.items, ()):
-        effects = (first_effect(items, name) for items in behind)
-        effect = next((e for e in effects if e is not Effect.NOTHING), Effect.NOTHING)
-        symbol = scope.lookup(name)
-        if effect is Effect.READ or (effect is Effect.NOTHING and symbol is not None and liveness.live_after(symbol)):
+    jumps = any(isinstance(n, JUMPS) for item in region.items for n in everything(item))
+    for copy in _copies(region.items, ()):
+        if _is_read_later(copy, scope, liveness) or (jumps and copy.name in _names_beside(region, copy.loop)):
             raise UnsupportedScopError(
-                f"the loop has copies of {name}, whose own value is read behind it", where=place(path, pragma),
-                witness=f"#pragma {pragma.string}", hint=f"declare {name} inside the loop, without the clause")
+                f"the loop has copies of {copy.name}, whose own value is read behind it",
+                where=place(path, copy.pragma), witness=f"#pragma {copy.pragma.string}",
+                hint=f"declare {copy.name} inside the loop, without the clause")
 
 
-def _copies(items: Sequence[c_ast.Node], behind: _Behind) -> Iterator[tuple[c_ast.Pragma, str, _Behind]]:
-    """Each pragma with a variable that it makes copies of, and what runs after its loop, nearest first."""
+@dataclass(frozen=True)
+class _Copy:
+    """A variable that a pragma makes copies of.
+
+    Parameters
+    ----------
+    loop : what stands behind the pragma.
+    behind : what runs after that, nearest first.
+    """
+
+    pragma: c_ast.Pragma
+    name: str
+    loop: c_ast.Node | None
+    behind: tuple[Sequence[c_ast.Node], ...]
+
+
+def _is_read_later(copy: _Copy, scope: Scope, liveness: Liveness) -> bool:
+    effects = (first_effect(items, copy.name) for items in copy.behind)
+    effect = next((e for e in effects if e is not Effect.NOTHING), Effect.NOTHING)
+    symbol = scope.lookup(copy.name)
+    return effect is Effect.READ or (effect is Effect.NOTHING and symbol is not None and liveness.live_after(symbol))
+
+
+def _names_beside(region: SyntaxRegion, loop: c_ast.Node | None) -> set[str]:
+    """The variables that the function names outside of a loop: jumps may go to any of them."""
+    inside = set() if loop is None else {id(n) for n in everything(loop)}
+    return {n.name for n in everything(region.function.body) if isinstance(n, c_ast.ID) and id(n) not in inside}
+
+
+def _copies(items: Sequence[c_ast.Node], behind: tuple[Sequence[c_ast.Node], ...]) -> Iterator[_Copy]:
+    """Every copy that pragmas in these statements make."""
     for at, item in enumerate(items):
         later = (items[at + 1:], *behind)
-        if isinstance(item, c_ast.Pragma):
-            after_loop = (items[at + 2:], *behind)
-            for names in _CLAUSE.findall(item.string or ""):
-                yield from ((item, name.strip(), after_loop) for name in names.split(",") if name.strip())
-        elif isinstance(item, c_ast.For | c_ast.While | c_ast.DoWhile):
-            yield from _copies([child for _, child in item.children()], ([item], *later))
-        else:
-            yield from _copies([child for _, child in item.children()] if not isinstance(item, c_ast.Compound)
-                               else item.block_items or [], later)
+        match item:
+            case c_ast.Pragma():
+                yield from _of_pragma(item, items[at + 1:], behind)
+            case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+                yield from _copies([item.stmt], (next_iteration(item), *later))
+            case c_ast.If():
+                for branch in (item.iftrue, item.iffalse):
+                    yield from _copies([] if branch is None else [branch], later)
+            case c_ast.Compound():
+                yield from _copies(item.block_items or [], later)
+            case _:
+                yield from _copies([child for _, child in item.children()], later)
+
+
+def _of_pragma(pragma: c_ast.Pragma, after: Sequence[c_ast.Node],
+               behind: tuple[Sequence[c_ast.Node], ...]) -> Iterator[_Copy]:
+    """The copies that one pragma makes for the loop behind it and behind further pragmas."""
+    at = next((k for k, node in enumerate(after) if not isinstance(node, c_ast.Pragma)), len(after))
+    loop = after[at] if at < len(after) else None
+    for names in _CLAUSE.findall(pragma.string or ""):
+        for name in filter(None, map(str.strip, names.split(","))):
+            yield _Copy(pragma, name, loop, (after[at + 1:], *behind))

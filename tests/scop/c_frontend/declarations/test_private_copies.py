@@ -30,6 +30,25 @@ AGAIN = """  for (int k = 0; k < 3; k++) {
   }"""
 
 
+BRANCH = """  if (n > 3) {
+#pragma omp parallel for private(t)
+    for (int i = 1; i < n; i++) { t = b[i]; a[i] = 2 * t; }
+  } else { t = 0; }
+  a[0] = t;"""
+NEXT = """  for (t = 0, j = 0; j < 3; j++) {
+    a[j] += t;
+#pragma omp parallel for private(t)
+    for (int i = 1; i < n; i++) { t = b[i]; a[i] = 2 * t; }
+  }"""
+BREAK = """  for (int k = 0; k < 3; k++) {
+#pragma omp parallel for private(t)
+    for (int i = 1; i < n; i++) { t = b[i]; a[i] = 2 * t; }
+    if (a[0] > 0) break;
+    t = 1;
+  }
+  a[0] = t;"""
+
+
 def read(loops: str, result: str = "0") -> Scop:
     return from_c_text(PROGRAM.replace("LOOPS", loops).replace("RESULT", result))
 
@@ -42,7 +61,7 @@ def test_a_copied_variable_that_is_read_later_is_refused(clause: str) -> None:
 
 
 def test_so_is_one_that_the_region_reads() -> None:
-    for loops in (LOOP.replace("CLAUSE", "private(t)") + "\n  a[0] = t;", AGAIN):
+    for loops in (LOOP.replace("CLAUSE", "private(t)") + "\n  a[0] = t;", AGAIN, BRANCH, NEXT, BREAK):
         with pytest.raises(UnsupportedScopError, match="copies of t"):
             read(loops)
 
